@@ -1,6 +1,6 @@
 //! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use quell_aqm::catalog::CATALOG;
@@ -34,7 +34,7 @@ pub struct Document {
 }
 
 /// One setting of a sweep: a field and its value, as written.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Setting {
     /// The field, such as `dumbbell.rate`.
     pub field: String,
@@ -456,10 +456,12 @@ impl Document {
         let mut traces = plan::Traces::new(&self.source.files);
         let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
         let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
-        let mut misread: Vec<(Setting, ScenarioError)> = Vec::new();
+        // As they are written, of points that are valid and of others.
+        let (mut suits, mut misread) = (HashSet::new(), Vec::<(Setting, ScenarioError)>::new());
         for (settings, tree) in trees {
             match self.point(settings.clone(), tree, &mut traces, plugins) {
                 Ok(point) => {
+                    suits.extend(settings);
                     // 1 Mbit/s and 1000 kbit/s.
                     let meaning =
                         point.settings.iter().map(|s| (s.field.clone(), meaning(&s.value))).collect();
@@ -482,9 +484,7 @@ impl Document {
             }
         }
         // What is a value of its field at another point, under another algorithm, is no slip.
-        let is_slip =
-            |(setting, _): &(Setting, ScenarioError)| !points.iter().any(|p| p.settings.contains(setting));
-        if let Some((setting, error)) = misread.into_iter().find(is_slip) {
+        if let Some((setting, error)) = misread.into_iter().find(|(setting, _)| !suits.contains(setting)) {
             let points = points.iter().map(|p| &p.settings).chain(holes.iter().map(|h| &h.settings));
             let hint = in_whole_numbers(&setting, &error.rule, points.flatten());
             return Err(ScenarioError {
@@ -507,8 +507,8 @@ impl Document {
     ) -> Result<Point, Flaw> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
-            Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault, &tree)),
-            _ => self.source.error(&tree, problem),
+            Err(fault) if fault.unknown_key => Flaw::from(self.source.error(&tree, of_point(fault, &tree))),
+            _ => self.flaw(Problem { misread: true, ..problem }, &settings, &tree, &[]),
         })?;
         for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
             let path = resolve(&tree, &setting.field).ok();

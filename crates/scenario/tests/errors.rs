@@ -1094,6 +1094,10 @@ fn a_swept_value_that_is_none_of_its_field_is_refused() {
         let e = swept(texts).map(|s| s.holes).unwrap_err();
         assert!(e.contains(want) && !e.contains("points"), "{texts:?}:\n  {e}\nnot\n  {want}");
     }
+    for count in ["2 * dumbbell.bufer", "dumbbell.bufer", "2 * (3", "2 * 3 ms + 1 packet"] {
+        let e = swept(&[&format!("flows.ftp.count=2,{count}")]).map(|s| s.holes).unwrap_err();
+        assert!(e.contains(&format!("flows[0].count = \"{count}\": ")), "{e}");
+    }
     // A unit that the last value alone has is that of all, as in ranges.
     let study = swept(&["dumbbell.buffer=80,200 packets"]).unwrap();
     let titles: Vec<String> = study.points.iter().map(|p| p.title()).collect();
@@ -1102,6 +1106,9 @@ fn a_swept_value_that_is_none_of_its_field_is_refused() {
     let study =
         swept(&["dumbbell.buffer=80,100 packets", "flows.ftp.count=dumbbell.buffer / 80 packets"]).unwrap();
     assert_eq!((study.points.len(), study.holes.len()), (1, 1));
+    let study = swept(&["flows.web.count=1,2", "flows.ftp.count=1,2 / (flows.web.count - 1)"])
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((study.points.len(), study.holes.len()), (3, 1));
     let text = GOOD.replace("min_th = \"20 packets\"\nmax_th = \"60 packets\"\n", "");
     let text =
         format!("{text}[sweep]\naqm[0].algorithm = [\"red\", \"codel\"]\naqm[0].target = [\"5 ms\"]\n");
