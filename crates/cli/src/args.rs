@@ -978,6 +978,8 @@ pub enum ScenarioCommand {
     /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
     /// docs/dialects.md.
     Dialects {
+        /// Dialects, such as linux; left out: all.
+        names: Vec<String>,
         #[command(flatten)]
         #[allow(missing_docs)]
         format: FormatArgs,

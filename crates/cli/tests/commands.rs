@@ -247,7 +247,15 @@ fn the_command_line_sweeps_and_computes() {
     wrong(&["--sweep", "flows.ftp.count"], "error: --sweep flows.ftp.count: must have the form FIELD=VALUES");
     wrong(
         &["--sweep", "flows.ftp.count=0,-1"],
-        "small.toml with --sweep flows.ftp.count=0,-1: flows[0].count = 0: must be at least 1 (at flows.ftp.count = 0; none of the 2 points is valid)",
+        "small.toml with --sweep flows.ftp.count=0,-1: flows[0].count = -1: must be a whole number from 1 to 200000",
+    );
+    wrong(
+        &["--sweep", "dumbbell.delay=40 ms,50 ms"],
+        "is less than the 80 ms that the links between routers take there and back (flow 0: 50 ms) (at ",
+    );
+    wrong(
+        &["--sweep", "flows.ftp.tcp.congestion=reno,cubik"],
+        "flows[0].tcp.congestion = \"cubik\": must be one of: reno, cubic, ",
     );
     wrong(&["--set", "aqm.red.max_p=[0.1,0.2]"], "sweep over them: --sweep FIELD=A,B");
     wrong(
@@ -279,13 +287,13 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     let json = bench.json(&["show", "results/small", "--format", "json"]);
     assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1");
     // Checked and shown, too; many are counted.
-    bench.file("many.toml", &format!("{SMALL}\n[sweep]\nflows.ftp.count = \"-60..3:step:1\"\n"));
+    bench.file("many.toml", &format!("{SMALL}\n[sweep]\ndumbbell.delay = \"86 ms..23 ms:step:1 ms\"\n"));
     let checked = bench.run(&["scenario", "check", "many.toml"]);
     assert!(checked.out.contains("3 points × 2 algorithms"), "{}", checked.out);
     assert!(checked.err.contains("61 of 64 points are left out:\n"), "{}", checked.err);
     assert!(checked.err.ends_with("  and 42 others\n"), "{}", checked.err);
     assert_eq!(checked.err.lines().count(), 21);
-    assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: flows.ftp.count = -60: "));
+    assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: dumbbell.delay = 86 ms: "));
 }
 
 #[test]
@@ -459,6 +467,21 @@ fn tcp_list_and_describe_tell_what_senders_are_made_of() {
     let wrong = bench.run(&["tcp", "describe", "cubik"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("did you mean \"cubic\"? Known: reno, cubic, "), "{}", wrong.err);
+    for (name, want) in [
+        (
+            "quic",
+            "part of a sender \"quic\": a dialect, which gives every key of a sender its default: write dialect",
+        ),
+        ("linux", "`quell scenario dialects linux` lists its values; known: reno, "),
+        (
+            "bbr",
+            "two versions are here: \"bbr1\", which is mostly meant by this name alone, and \"bbr3\"; known",
+        ),
+        ("scream", "not in this version; the closest in purpose is \"ledbat\""),
+    ] {
+        let wrong = bench.run(&["tcp", "describe", name]);
+        assert!(wrong.code == 2 && wrong.err.contains(want), "{}", wrong.err);
+    }
 }
 
 #[test]
@@ -585,6 +608,11 @@ fn scenarios_are_checked_without_running() {
         (&min_rto["defaults"]["quell"], &min_rto["defaults"]["ns-2.27"]),
         (&"200 ms".into(), &"1 s".into())
     );
+    // Only the one that is asked for, with what it has of its own.
+    let linux = bench.ok(&["scenario", "dialects", "linux"]);
+    assert!(linux.contains("40 ms") && !linux.contains("Quell's") && !linux.contains("ns-2.35"), "{linux}");
+    let wrong = bench.run(&["scenario", "dialects", "linus"]);
+    assert!(wrong.code == 2 && wrong.err.contains("did you mean \"linux\"?"), "{}", wrong.err);
 }
 
 #[test]

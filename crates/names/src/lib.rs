@@ -24,6 +24,8 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
     (&["prague", "l4s"], &["prague", "sack"]),
     (&["ledbat", "vegas"], &["ledbat", "sack"]),
     (&["bbr", "bbr1", "bbr2", "bbr3"], &["bbr3", "sack"]),
+    (&["copa", "scream"], &["ledbat", "sack"]),
+    (&["pcc"], &["bbr3", "sack"]),
     (&["yeah", "hybla"], &["cubic", "sack"]),
 ];
 
@@ -43,11 +45,14 @@ const CONGESTION_CONTROLS: &[&str] = &[
     "yeah",
     "hybla",
     "scalable",
+    "copa",
+    "pcc",
+    "scream",
 ];
 
 /// Other names of what senders are made of: a key, names that its values have elsewhere, and the value.
 const SENDERS: &[(&str, &[&str], &str)] = &[
-    ("congestion", &["bbr", "bbrv3"], "bbr3"),
+    ("congestion", &["bbrv3"], "bbr3"),
     ("congestion", &["bbrv1"], "bbr1"),
     ("congestion", &["tcp-prague"], "prague"),
     ("recovery", &["rack-tlp", "tlp", "rfc8985"], "rack"),
@@ -58,9 +63,26 @@ const SENDERS: &[(&str, &[&str], &str)] = &[
     ("growth", &["abc", "bytes"], "packets"),
     ("growth", &["acks"], "acknowledgments"),
     ("feedback", &["rfc3168"], "classic"),
-    ("feedback", &["quic"], "exact"),
     ("feedback", &["accurate-ecn", "rfc9768"], "accecn"),
 ];
+
+/// BBR without its version is mostly the first.
+const BBR: &str = "two versions are here: \"bbr1\", which is mostly meant by this name alone, and \"bbr3\"";
+
+/// Names of dialects, without signs; any other that begins with "ns2" is of the last release of ns-2.
+const DIALECTS: &[(&str, &str)] =
+    &[("quell", "quell"), ("linux", "linux"), ("quic", "quic"), ("ns21b", "ns-2.1b"), ("ns227", "ns-2.27")];
+
+/// What a message says of the name of a dialect that stands where one part of a sender is chosen.
+pub fn of_dialect(wrong: &str) -> Option<String> {
+    let wrong = plain(wrong);
+    let exact = DIALECTS.iter().find(|(name, _)| *name == wrong).map(|(_, name)| *name);
+    let name = exact.or_else(|| wrong.starts_with("ns2").then_some("ns-2.35"))?;
+    Some(format!(
+        "a dialect, which gives every key of a sender its default: write dialect = \"{name}\" at the top of the \
+         file; `quell scenario dialects {name}` lists its values"
+    ))
+}
 
 /// What a message says of a value of a key by which senders are chosen, if it says more than of any other name: the
 /// rule, if it is a value of another key, and the value that was meant. `names` are those that the key has.
@@ -83,6 +105,13 @@ pub fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, Option<
     let found = |key: &str| own(key).or_else(|| others(key));
     if let Some(name) = found(key) {
         return Some((None, Some(name.to_string())));
+    }
+    if let Some(rule) = of_dialect(&wrong) {
+        return Some((Some(format!("is {rule}")), None));
+    }
+    if wrong == "bbr" {
+        let place = if key == "congestion" { "" } else { "is a value of congestion: " };
+        return Some((Some(format!("{place}{BBR}")), None));
     }
     let (other, name) = keys.into_iter().find_map(|other| Some((other, found(other)?)))?;
     Some((Some(format!("is a value of {other}, not of {key}: write {other} = \"{name}\"")), None))
@@ -314,6 +343,17 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         return (rule, None);
     }
     if kind == "key"
+        && let Some(rule) = misplaced(wrong, names)
+    {
+        return (rule, None);
+    }
+    if kind == "part of a sender" {
+        let said = of_dialect(wrong).or_else(|| (plain(wrong) == "bbr").then(|| BBR.to_string()));
+        if let Some(rule) = said {
+            return (rule, None);
+        }
+    }
+    if kind == "key"
         && tc::is_algorithm(names)
         && let Some(answer) = tc::answer(wrong, names)
     {
@@ -329,6 +369,13 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
         _ => format!("unknown {kind}"),
     };
     (rule, meant)
+}
+
+/// What a message says of a key of a scenario that stands in another table than its own, whose keys are `names`.
+fn misplaced(wrong: &str, names: &[&str]) -> Option<String> {
+    let of_flows = ["tcp", "congestion"].iter().any(|key| names.contains(key));
+    (wrong == "dialect" && of_flows)
+        .then(|| "is a key of the file: write it at the top, above every table".to_string())
 }
 
 /// A message, the name that was meant, and then the list of all, which may be long.

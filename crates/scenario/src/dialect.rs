@@ -432,7 +432,7 @@ impl Row {
     pub fn quell(&self) -> String {
         let shown = |docs: &[ParamDoc]| {
             let doc = docs.iter().find(|doc| doc.name == self.key);
-            doc.map(|doc| if doc.default == "none" { "left out".to_string() } else { doc.default.clone() })
+            doc.map(|doc| doc.default.clone())
         };
         let shown = match self.place {
             Place::Tcp | Place::Capable | Place::Cubic => shown(&TcpParams::docs()),
@@ -460,6 +460,11 @@ impl Row {
             ByUnit { packets, bytes } => format!("{packets}; {bytes} with thresholds in bytes"),
             As(key) => format!("the value of {key}"),
         })
+    }
+
+    /// Whether a dialect has a value of its own for the key, as Quell's has for every one.
+    pub fn departs(&self, dialect: Dialect) -> bool {
+        dialect.column().is_none_or(|column| !matches!(self.values[column], Own))
     }
 
     /// The key's value in a dialect; `all` are the other parameters of the same algorithm.
@@ -496,7 +501,19 @@ fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static Row> {
 /// Whether a key of a resolved scenario has the value that the dialect gives it. It is in `table`, which is at
 /// `at`.
 pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
-    let within = |name: &str| matches!(at.0.last(), Some(Step::Key(last)) if last == name);
+    let given = given(dialect, at, table, key);
+    given.is_some_and(|given| table.get(key).is_some_and(|node| node.same(&Node::from_toml(&given))))
+}
+
+/// Whether a key that a resolved scenario lacks must be written as "none", for left out it has the dialect's value.
+pub(crate) fn needs_none(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
+    optional(table, last_key(at)).iter().any(|doc| doc.name == key)
+        && given(dialect, at, table, key).is_some()
+}
+
+/// The value that the dialect gives a key in `table`, which is at `at`.
+fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::Value> {
+    let within = |name: &str| last_key(at) == name;
     let algorithm = table.get("algorithm").and_then(text);
     let row = TABLE.iter().find(|row| {
         row.key == key
@@ -510,12 +527,53 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
                 }
             }
     });
-    let given = row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)));
-    given.is_some_and(|given| table.get(key).is_some_and(|node| node.same(&Node::from_toml(&given))))
+    row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)))
+}
+
+/// The key that leads to a table, or to the list that has it.
+fn last_key(at: &Path) -> &str {
+    let key = at.0.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    });
+    key.unwrap_or_default()
+}
+
+/// The keys of a table whose default is none: those of a sender, if the table is called `tcp`, or of an algorithm of
+/// the catalog.
+fn optional(table: &Node, name: &str) -> Vec<ParamDoc> {
+    let entry = || catalog::find(table.get("algorithm").and_then(text)?);
+    let mut docs =
+        if name == "tcp" { TcpParams::docs() } else { entry().map_or(Vec::new(), |e| (e.params)()) };
+    docs.retain(|doc| doc.default == "none");
+    docs
+}
+
+/// Takes out the optional keys that are "none": no dialect gives them a value any more. `name` is that of the table.
+fn switch_off(node: &mut Node, name: &str) {
+    let is_none = |e: &Entry| text(&e.node) == Some("none");
+    if node.entries().iter().any(is_none) {
+        let optional = optional(node, name);
+        if let Value::Table(entries) = &mut node.value {
+            entries.retain(|e| !is_none(e) || optional.iter().all(|doc| doc.name != e.key));
+        }
+    }
+    match &mut node.value {
+        Value::Table(entries) => entries.iter_mut().for_each(|e| switch_off(&mut e.node, &e.key)),
+        Value::Array(items) => items.iter_mut().for_each(|item| switch_off(item, name)),
+        _ => {}
+    }
+}
+
+/// Gives the keys that a scenario leaves out the values that they have in the dialect that it names, and takes out
+/// those that are "none".
+pub(crate) fn speak(tree: &mut Node) {
+    give(tree);
+    switch_off(tree, "");
 }
 
 /// Gives the keys that a scenario leaves out the values that they have in the dialect that it names.
-pub(crate) fn speak(tree: &mut Node) {
+fn give(tree: &mut Node) {
     let Some(Ok(dialect)) = tree.get("dialect").map(Node::read::<Dialect>) else { return };
     if dialect == Dialect::Quell {
         return;
@@ -618,6 +676,7 @@ fn algorithm(dialect: Dialect, marks: bool, choice: &mut Node) {
 /// be read.
 fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
     let mut own = choice.clone();
+    switch_off(&mut own, "");
     own.remove("algorithm");
     own.remove("label");
     let config = AqmConfig::deserialize_named(algorithm, own.reader())?.ok()?;

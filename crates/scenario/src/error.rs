@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use quell_names::{suggest, unknown};
+use quell_tcp::catalog::Parameter;
 use serde::Serialize;
 
 use crate::range;
@@ -70,12 +71,14 @@ pub(crate) struct Problem {
     pub rule: String,
     pub nearest: Option<String>,
     pub known: Option<String>,
+    /// The value is none of its field, whatever the other fields are.
+    pub misread: bool,
 }
 
 impl Problem {
     /// `rule` is broken at `path`; the value is looked up there.
     pub fn new(path: Path, rule: impl Into<String>) -> Self {
-        Problem { path, value: None, rule: rule.into(), nearest: None, known: None }
+        Problem { path, value: None, rule: rule.into(), nearest: None, known: None, misread: false }
     }
 
     pub fn with_value(mut self, value: impl ToString) -> Self {
@@ -86,8 +89,13 @@ impl Problem {
     /// `wrong`, which is at `path`, is not one of the names of its kind.
     pub fn unknown(path: Path, kind: &str, wrong: &str, intro: &str, names: &[&str]) -> Self {
         let (rule, nearest) = unknown(kind, wrong, names);
-        Problem { nearest, known: Some(known(intro, names)), ..Problem::new(path, rule) }
+        Problem { nearest, known: Some(known(intro, names)), misread: true, ..Problem::new(path, rule) }
     }
+}
+
+/// What a message says of a key of a group's `tcp` table that stands beside it.
+pub(crate) fn in_tcp(key: &str, value: &str) -> String {
+    format!("belongs in the group's tcp table: write tcp = {{ {key} = {value} }}")
 }
 
 /// Refuses unless `ok`.
@@ -98,7 +106,7 @@ pub(crate) fn require(ok: bool, path: Path, rule: impl Into<String>) -> Result<(
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         let mut rule = match wanted(&fault) {
-            Some(wanted) if !fault.unknown_key => wanted.to_string(),
+            Some(wanted) if !fault.unknown_key => wanted,
             _ => fault.rule.clone(),
         };
         let range = fault.value.as_ref().is_some_and(|v| v.starts_with('"') && range::looks_like_one(v));
@@ -108,22 +116,39 @@ impl From<Fault> for Problem {
             );
         }
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
-        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known }
+        let misread = !fault.unknown_key && !fault.missing;
+        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known, misread }
     }
 }
 
 /// What a field wants, where its type alone says too little.
-fn wanted(fault: &Fault) -> Option<&'static str> {
+fn wanted(fault: &Fault) -> Option<String> {
+    let path = fault.path();
+    if let ([Step::Key(key)], true) = (&path.0[..], fault.missing) {
+        let example = match key.as_str() {
+            "schema" => "1",
+            "duration" => "\"100 s\"",
+            _ => return None,
+        };
+        return Some(format!("is missing: write {key} = {example}"));
+    }
     if !fault.mistyped {
         return None;
     }
-    let path = fault.path();
+    if let [Step::Key(list), Step::Index(_), Step::Key(table), Step::Key(key)] = &path.0[..]
+        && (list.as_str(), table.as_str()) == ("flows", "tcp")
+        && fault.rule.contains("a whole number")
+    {
+        let parameter = Parameter::all().into_iter().find(|p| p.doc.name == key)?;
+        let form = if parameter.doc.unit == "packets" { ", such as 10 or \"10 packets\"" } else { "" };
+        return Some(format!("must be a whole number from {}{form}", parameter.range));
+    }
     let field = path.0.iter().rev().find_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         Step::Index(_) => None,
     })?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
-    Some(match (field, whole) {
+    let text = match (field, whole) {
         ("aqm", true) if path.0.len() == 1 => {
             "write [[aqm]]: a list of tables; or aqm = \"all\" for the whole catalog"
         }
@@ -143,10 +168,11 @@ fn wanted(fault: &Fault) -> Option<&'static str> {
         ("schema", true) => "must be 1, the version of the format that this program reads",
         ("seeds", true) => "must be a number of seeds from 1 to 100000, or a list of seeds",
         ("seeds", false) => "must be a whole number of at least 0",
-        ("loss", true) => "must be a number from 0 to 1, such as 0.01",
+        ("loss", true) => "must be a number from 0 to below 1, such as 0.01",
         ("sessions_per_second", true) => "must be a positive number",
         _ => return None,
-    })
+    };
+    Some(text.to_string())
 }
 
 /// A text, what it is called, and what holds the files that it names.

@@ -821,7 +821,7 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
 }
 
 fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
-    let default = if doc.default == "none" { "left out" } else { doc.default.as_str() };
+    let default = if doc.default == "none" { "\"none\"" } else { doc.default.as_str() };
     let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
     (doc.name.to_string(), serde_json::json!({ "description": description }))
 }

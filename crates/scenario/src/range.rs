@@ -97,6 +97,22 @@ fn unit_of(text: &str) -> &str {
     text[at..].trim()
 }
 
+/// The values of a list in which the last one alone has a unit, each with that unit; of another, none.
+pub(crate) fn share_unit(values: &[Value]) -> Option<Vec<Value>> {
+    let (Value::String(last), others) = values.split_last()? else { return None };
+    let unit = unit_of(last);
+    let is_unit = !unit.is_empty() && unit.chars().all(|c| c.is_alphabetic() || c == '/');
+    if !is_unit || last.trim().strip_suffix(unit)?.trim().parse::<f64>().is_err() {
+        return None;
+    }
+    let with_unit = |value: &Value| match value {
+        Value::Integer(n) => Some(Value::String(format!("{n} {unit}"))),
+        Value::Float(x) => Some(Value::String(format!("{x} {unit}"))),
+        _ => None,
+    };
+    others.iter().map(with_unit).chain([Some(Value::String(last.clone()))]).collect()
+}
+
 fn count(text: &str) -> Result<usize, String> {
     let n = text.parse::<usize>().ok().filter(|n| (2..=MAX_POINTS).contains(n));
     n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {MAX_POINTS}", cut(text)))
@@ -205,6 +221,23 @@ mod tests {
             let e = expand(range).unwrap_err();
             assert!(e.contains(want), "{range}: {e}");
         }
+    }
+
+    #[test]
+    fn a_unit_of_the_last_value_is_that_of_all() {
+        let shared = |values: &[Value]| share_unit(values);
+        let text = |s: &str| Value::String(s.to_string());
+        let (n, x) = (Value::Integer(40), Value::Float(0.5));
+        assert_eq!(
+            shared(&[n.clone(), x, text("2 packets")]),
+            Some(vec![text("40 packets"), text("0.5 packets"), text("2 packets")])
+        );
+        assert_eq!(shared(&[n.clone(), text("10 Mbit/s")]), Some(vec![text("40 Mbit/s"), text("10 Mbit/s")]));
+        for last in ["link-rate", "packets", "2 * a.b", "2 - 1", ""] {
+            assert_eq!(shared(&[n.clone(), text(last)]), None, "{last}");
+        }
+        assert_eq!(shared(&[text("40"), text("2 packets")]), None);
+        assert_eq!(shared(&[n.clone(), n]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use quell_aqm::catalog::CATALOG;
@@ -12,7 +12,7 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration, QueueSize, Time};
 
 use crate::dialect;
-use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::error::{Files, Problem, ScenarioError, Source, in_tcp};
 use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::format::{Changes, FlowGroup, Scenario};
@@ -34,7 +34,7 @@ pub struct Document {
 }
 
 /// One setting of a sweep: a field and its value, as written.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Setting {
     /// The field, such as `dumbbell.rate`.
     pub field: String,
@@ -242,6 +242,18 @@ fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
     problem
 }
 
+/// Why a point is not valid, and which of its settings is none of its field, if one is.
+struct Flaw {
+    error: ScenarioError,
+    misread: Option<Setting>,
+}
+
+impl From<ScenarioError> for Flaw {
+    fn from(error: ScenarioError) -> Self {
+        Flaw { error, misread: None }
+    }
+}
+
 /// What a file asks for: one scenario, or several if it sweeps.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -434,7 +446,7 @@ impl Document {
     /// the holes of the study.
     ///
     /// # Errors
-    /// Says which line breaks which rule, if that is so at all points.
+    /// Says which line breaks which rule, if that is so at all points, or if a value is none of its field.
     pub fn study(&self, plugins: &Plugins) -> Result<Study, ScenarioError> {
         let mut base = self.tree.clone();
         let sweep = base.remove("sweep");
@@ -444,9 +456,12 @@ impl Document {
         let mut traces = plan::Traces::new(&self.source.files);
         let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
         let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
+        // As they are written, of points that are valid and of others.
+        let (mut suits, mut misread) = (HashSet::new(), Vec::<(Setting, ScenarioError)>::new());
         for (settings, tree) in trees {
             match self.point(settings.clone(), tree, &mut traces, plugins) {
                 Ok(point) => {
+                    suits.extend(settings);
                     // 1 Mbit/s and 1000 kbit/s.
                     let meaning =
                         point.settings.iter().map(|s| (s.field.clone(), meaning(&s.value))).collect();
@@ -459,11 +474,23 @@ impl Document {
                         None => points.push(point),
                     }
                 }
-                Err(error) => {
+                Err(Flaw { error, misread: setting }) => {
+                    if let Some(setting) = setting.filter(|s| misread.iter().all(|(other, _)| other != s)) {
+                        misread.push((setting, error.clone()));
+                    }
                     holes.push(Hole { settings, reason: error.reason() });
                     first.get_or_insert(error);
                 }
             }
+        }
+        // What is a value of its field at another point, under another algorithm, is no slip.
+        if let Some((setting, error)) = misread.into_iter().find(|(setting, _)| !suits.contains(setting)) {
+            let points = points.iter().map(|p| &p.settings).chain(holes.iter().map(|h| &h.settings));
+            let hint = in_whole_numbers(&setting, &error.rule, points.flatten());
+            return Err(ScenarioError {
+                rule: format!("{}{}", error.rule, hint.unwrap_or_default()),
+                ..error
+            });
         }
         if let (true, Some(error)) = (points.is_empty(), first) {
             return Err(of_all(error, &holes));
@@ -477,11 +504,11 @@ impl Document {
         mut tree: Node,
         traces: &mut plan::Traces<'_>,
         plugins: &Plugins,
-    ) -> Result<Point, ScenarioError> {
+    ) -> Result<Point, Flaw> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
-            Err(fault) if fault.unknown_key => self.source.error(&tree, of_point(fault)),
-            _ => self.source.error(&tree, problem),
+            Err(fault) if fault.unknown_key => Flaw::from(self.source.error(&tree, of_point(fault, &tree))),
+            _ => self.flaw(Problem { misread: true, ..problem }, &settings, &tree, &[]),
         })?;
         for setting in settings.iter_mut().filter(|_| !expressions.is_empty()) {
             let path = resolve(&tree, &setting.field).ok();
@@ -494,17 +521,31 @@ impl Document {
         dialect::speak(&mut tree);
         let mut scenario = tree
             .read::<Scenario>()
-            .map_err(|fault| self.source.error(&tree, computed(of_point(fault), &expressions)))?;
+            .map_err(|fault| self.flaw(of_point(fault, &tree), &settings, &tree, &expressions))?;
         scenario.flows.iter_mut().for_each(FlowGroup::complete);
         traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
         let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
-        plan::check(&point.scenario, plugins).map_err(|problem| point.error(problem))?;
+        plan::check(&point.scenario, plugins)
+            .map_err(|problem| self.flaw(problem, &point.settings, &point.tree, &point.expressions))?;
         Ok(point)
+    }
+
+    fn flaw(
+        &self,
+        problem: Problem,
+        settings: &[Setting],
+        tree: &Node,
+        expressions: &[(Path, String)],
+    ) -> Flaw {
+        let written = problem.misread && expressions.iter().all(|(path, _)| *path != problem.path);
+        let is_at = |s: &&Setting| resolve(tree, &s.field).is_ok_and(|p| problem.path.0.starts_with(&p.0));
+        let misread = settings.iter().find(is_at).filter(|_| written).cloned();
+        Flaw { error: self.source.error(tree, computed(problem, expressions)), misread }
     }
 }
 
 /// What is wrong with a point, whose tree lacks the keys of the file that made points of it.
-fn of_point(fault: Fault) -> Problem {
+fn of_point(fault: Fault, tree: &Node) -> Problem {
     const OF_FILE: [&str; 2] = ["sweep", "cases"];
     let unknown_key = fault.unknown_key;
     let mut problem = Problem::from(fault);
@@ -512,6 +553,13 @@ fn of_point(fault: Fault) -> Problem {
         let near = problem.nearest.iter().map(String::as_str).chain(OF_FILE);
         problem.nearest = nearest(key, near);
         problem.known.iter_mut().for_each(|known| known.push_str(&format!(", {}", OF_FILE.join(", "))));
+    }
+    if let ([Step::Key(list), Step::Index(_), Step::Key(key)], true) = (&problem.path.0[..], unknown_key)
+        && list == "flows"
+        && TcpParams::docs().iter().any(|doc| doc.name == key)
+    {
+        let value = tree.at(&problem.path).map_or("...".to_string(), Node::show);
+        (problem.rule, problem.nearest) = (in_tcp(key, &value), None);
     }
     problem
 }
@@ -528,6 +576,23 @@ fn meaning(value: &str) -> String {
         })
     };
     number().or_else(rate).or_else(time).or_else(size).unwrap_or_else(|| value.to_string())
+}
+
+/// The sweep of a field that takes whole numbers alone, in such: what to write where it has a fraction.
+fn in_whole_numbers<'a>(
+    wrong: &Setting,
+    rule: &str,
+    all: impl Iterator<Item = &'a Setting>,
+) -> Option<String> {
+    wrong.value.parse::<f64>().ok().filter(|x| x.fract() != 0.0 && rule.contains("a whole number"))?;
+    let same = all.filter(|s| s.field == wrong.field);
+    let values: Option<Vec<i64>> =
+        same.map(|s| s.value.parse::<f64>().ok().map(|x| x.round() as i64)).collect();
+    let mut values = values?;
+    values.sort_unstable();
+    values.dedup();
+    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+    Some(format!("; in whole numbers: {}={}", wrong.field, cut(&values.join(","))))
 }
 
 /// The error of a study that has only holes: that of the first, and where they differ, that it is so.

@@ -129,7 +129,11 @@ fn linked(list: &Node, at: &Path) -> Result<Vec<Axis>, Problem> {
 fn swept(assignment: Assignment) -> Result<Swept, Problem> {
     let Assignment { field, value, written } = assignment;
     let values = match &value.value {
-        Value::Array(items) => items.clone(),
+        Value::Array(items) => {
+            let values: Vec<Value> = items.iter().map(|item| item.value.clone()).collect();
+            let values = range::share_unit(&values).unwrap_or(values);
+            items.iter().zip(values).map(|(item, value)| Node { value, span: item.span.clone() }).collect()
+        }
         Value::String(text) if text.contains("..") => range::expand(text)
             .map_err(|rule| Problem::new(written.clone(), rule).with_value(value.show()))?
             .into_iter()

@@ -37,8 +37,12 @@ impl TomlFile {
             // The value of a key that must not be there does not matter.
             let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
             let path = fault.path();
-            let problem =
-                Problem { path, value, rule: fault.rule, nearest: fault.nearest, known: fault.known };
+            let problem = Problem {
+                value,
+                nearest: fault.nearest,
+                known: fault.known,
+                ..Problem::new(path, fault.rule)
+            };
             self.source.error(&self.tree, problem)
         })
     }

@@ -320,6 +320,8 @@ pub(crate) struct Fault {
     pub known: Option<String>,
     /// Set when the fault is a key that must not be there.
     pub unknown_key: bool,
+    /// Set when a key is missing.
+    pub missing: bool,
     /// Set when a value is of another type, or of another size, than what is read there.
     pub mistyped: bool,
     /// Set when a list stands where one value is wanted.
@@ -335,6 +337,7 @@ impl Fault {
             nearest: None,
             known: None,
             unknown_key: false,
+            missing: false,
             mistyped: false,
             list: false,
         }
@@ -408,7 +411,7 @@ impl de::Error for Fault {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Fault::new("is missing").within(field)
+        Fault { missing: true, ..Fault::new("is missing") }.within(field)
     }
 
     fn duplicate_field(field: &'static str) -> Self {

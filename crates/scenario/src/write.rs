@@ -57,7 +57,10 @@ impl<'a> Writer<'a> {
                 _ => true,
             };
             if has_default(property) && !said.contains(&key.as_str()) && applies() {
-                remark(key, Some(property), out);
+                match dialect::needs_none(self.dialect, at, table, key) {
+                    true => out.push_str(&format!("{key} = \"none\"\n")),
+                    false => remark(key, Some(property), out),
+                }
             }
         }
         for (e, object) in within {

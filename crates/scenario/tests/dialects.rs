@@ -280,3 +280,52 @@ fn an_algorithm_within_another_speaks_too() {
     assert_eq!(own["spacing"].as_str(), Some("wait"));
     assert_eq!(own["mark_limit"].as_float(), Some(0.2));
 }
+
+/// A dialect that is taken for a congestion control is named as what it is.
+#[test]
+fn every_dialect_is_known_where_a_part_of_a_sender_is_chosen() {
+    for dialect in [Dialect::Quell].into_iter().chain(Dialect::ALL) {
+        let text = FRAME.replace("min_rto = \"300 ms\"", &format!("congestion = \"{}\"", dialect.name()));
+        let e = Study::parse(&text, "x.toml", &Plugins::new()).unwrap_err().to_string();
+        let want = format!(
+            "is a dialect, which gives every key of a sender its default: write dialect = \"{}\"",
+            dialect.name()
+        );
+        assert!(e.contains(&want), "{e}");
+    }
+}
+
+/// What a dialect switches on, a file can switch off, and a file written out stays so.
+#[test]
+fn an_optional_key_is_none_in_every_dialect() {
+    let keys = ["delayed_ack", "send_quantum", "sack_delay", "initial_ssthresh"];
+    let off: Vec<(String, &str)> = keys.iter().map(|key| (format!("flows.ftp.tcp.{key}"), "none")).collect();
+    let off: Vec<(&str, &str)> = off.iter().map(|(field, value)| (field.as_str(), *value)).collect();
+    for dialect in [Dialect::Quell].into_iter().chain(Dialect::ALL) {
+        let point = speaking(dialect.name(), &off);
+        let tcp = &point.scenario.flows[0].tcp.params;
+        assert_eq!((tcp.delayed_ack, tcp.send_quantum, tcp.sack_delay), (None, None, None));
+        assert_eq!(tcp.initial_ssthresh, None);
+        let written = point.scenario.to_toml();
+        let again = study(&written).points.remove(0);
+        assert_eq!(again.scenario.flows[0].tcp.params, *tcp, "{written}");
+        assert_eq!(again.scenario.to_toml(), written);
+        let says = written.contains("\ndelayed_ack = \"none\"\n");
+        assert_eq!(says, matches!(dialect, Dialect::Linux | Dialect::Quic), "{written}");
+        assert!(!written.contains("\ninitial_ssthresh = "), "{written}");
+    }
+    // Of an algorithm, too: ns-2 limits the marks of RED, and "none" changes nothing else.
+    let point = speaking("ns-2.27", &[("aqm.red.mark_limit", "none")]);
+    assert_eq!(red(&point, "mark_limit"), None);
+    assert_eq!(red(&point, "min_backlog"), red(&speaking("ns-2.27", &[]), "min_backlog"));
+    let written = point.scenario.to_toml();
+    assert!(written.contains("\nmark_limit = \"none\"\n"), "{written}");
+    assert_eq!(study(&written).points[0].scenario.to_toml(), written);
+    // In a sweep.
+    let mut doc = Document::parse(FRAME, "x.toml").unwrap();
+    doc.set_text("dialect", "linux").unwrap();
+    doc.sweep_text("flows.ftp.tcp.delayed_ack=none,200 ms").unwrap();
+    let points = doc.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}")).points;
+    let delays: Vec<_> = points.iter().map(|p| p.scenario.flows[0].tcp.delayed_ack).collect();
+    assert_eq!(delays, [None, Some(Duration::from_millis(200))]);
+}

@@ -367,7 +367,7 @@ impl Config {
         count("initial_window", p.initial_window, 1, MAX_WINDOW, largest)?;
         count("max_window", p.max_window, 1, MAX_WINDOW, "1 GiB of packets (RFC 7323 section 2.3)")?;
         if let Some(packets) = p.initial_ssthresh {
-            let reason = "half of two packets in flight (RFC 5681 section 3.1), and the largest window; leave it out for that";
+            let reason = "half of two packets in flight (RFC 5681 section 3.1), and the largest window; \"none\" is that";
             count("initial_ssthresh", packets, 2, MAX_WINDOW, reason)?;
         }
         let reason = "with more, delayed_ack alone would say when";
@@ -399,7 +399,7 @@ impl Config {
             p.delayed_ack.is_none_or(|d| !d.is_zero()),
             "delayed_ack",
             p.delayed_ack.unwrap_or_default(),
-            "must be longer than 0 s; leave it out to acknowledge each packet",
+            "must be longer than 0 s; \"none\" acknowledges each packet",
         )?;
         require(
             p.delayed_ack.is_none_or(|d| d <= LONGEST_DELAY),
@@ -556,7 +556,7 @@ fn within_span(
     most: Duration,
     why: &str,
 ) -> Result<(), ParamError> {
-    let rule = || format!("must be longer than 0 s and at most {most}: {why}");
+    let rule = || format!("must be longer than 0 s and at most {most}: {why}; \"none\" switches it off");
     require(time.is_none_or(|t| !t.is_zero() && t <= most), field, time.unwrap_or_default(), rule())
 }
 

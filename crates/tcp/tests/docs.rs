@@ -19,9 +19,8 @@ fn table<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> String {
     let mut table = String::from("| key | default | unit | range | meaning | source of the default |\n");
     table += "| --- | --- | --- | --- | --- | --- |\n";
     for Parameter { doc: d, range } in parameters {
-        let default = if d.default == "none" { "left out" } else { d.default.as_str() };
         let row = [d.unit, range, d.doc, d.source].join(" | ");
-        table += &format!("| `{}` | {default} | {row} |\n", d.name);
+        table += &format!("| `{}` | {} | {row} |\n", d.name, d.default);
     }
     table
 }

@@ -61,7 +61,9 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Scenario(ScenarioCommand::Show { file, point, changes }) => {
             scenario::show(&file, &changes, point)
         }
-        Command::Scenario(ScenarioCommand::Dialects { format }) => scenario::dialects(format.format),
+        Command::Scenario(ScenarioCommand::Dialects { names, format }) => {
+            scenario::dialects(&names, format.format)
+        }
         Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
         Command::Conformance(ConformanceCommand::List(args)) => conformance::list(args.format),
         Command::Conformance(ConformanceCommand::Show { vectors }) => conformance::show(&vectors),

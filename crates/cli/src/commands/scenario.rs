@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{Changes, Format};
 use crate::failure::Failure;
 use crate::simulate;
-use crate::{json, table, terminal};
+use crate::{json, table, terminal, unknown_name};
 
 /// What a file describes.
 #[derive(Debug, Serialize)]
@@ -302,10 +302,16 @@ struct Key {
     source: &'static str,
 }
 
-/// Lists the dialects.
-pub fn dialects(format: Format) -> Result<(), Failure> {
-    let all = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
+/// Lists the dialects that are named, or all.
+pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
+    let every = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
+    if let Some(wrong) = names.iter().find(|name| every().all(|d| d.name() != *name)) {
+        return Err(unknown_name("dialect", wrong, every().map(Dialect::name)));
+    }
+    let named = |d: &Dialect| names.is_empty() || names.iter().any(|name| name == d.name());
+    let all = || every().filter(named);
     let value = |row: &Row, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
+    let kept = || dialect::TABLE.iter().filter(|row| all().any(|dialect| row.departs(dialect)));
     if format == Format::Json {
         let key = |row: &Row| {
             let defaults = all().map(|d| (d.name(), value(row, d))).collect();
@@ -314,7 +320,7 @@ pub fn dialects(format: Format) -> Result<(), Failure> {
         return json::print(&Dialects {
             schema: json::SCHEMA,
             dialects: all().map(|d| Release { name: d.name(), release: d.release() }).collect(),
-            keys: dialect::TABLE.iter().map(key).collect(),
+            keys: kept().map(key).collect(),
         });
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
@@ -322,7 +328,7 @@ pub fn dialects(format: Format) -> Result<(), Failure> {
         let names = [row.table, row.key].map(str::to_string);
         names.into_iter().chain(all().map(|d| value(row, d))).collect()
     };
-    let rows: Vec<Vec<String>> = dialect::TABLE.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = kept().map(row).collect();
     let releases: String = all().map(|d| format!("{}: {}\n", d.name(), d.release())).collect();
     if table::fits(&header, &rows) {
         return terminal::print(&format!("{}\n{releases}", table::text(&header, &rows)));

@@ -31,6 +31,11 @@ const TEXTS: &[&str] = &[
     "algorithm",
     "file",
     "sha256",
+    "congestion",
+    "recovery",
+    "slow_start",
+    "growth",
+    "feedback",
 ];
 
 /// The field that may hold the name of a file, or a list in which something may be computed.

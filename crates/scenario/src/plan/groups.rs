@@ -6,7 +6,7 @@ use quell_units::Duration;
 use super::limits;
 use super::links::{Finest, access_rate, check_change, check_rate};
 use super::traffic::traffic;
-use crate::error::{Problem, require};
+use crate::error::{Problem, in_tcp, require};
 use crate::format::{FlowGroup, Kind, Scenario};
 use crate::tree::Path;
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
@@ -77,8 +77,11 @@ fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     for (field, present, kinds) in OWNED {
         if present(g) && !kinds.contains(&g.kind) {
             let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", word(*k))).collect();
-            let rule =
+            let mut rule =
                 format!("does not apply to kind \"{}\"; it belongs to {}", word(g.kind), owners.join(", "));
+            if let ("ecn", Some(ecn), true) = (*field, g.ecn, g.kind.is_tcp()) {
+                rule.push_str(&format!("; TCP's {}", in_tcp(field, &ecn.to_string())));
+            }
             return Err(Problem::new(at.then(*field), rule));
         }
     }

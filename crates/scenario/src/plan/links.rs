@@ -422,7 +422,7 @@ fn check_delay(delay: Duration, path: Path) -> Result<(), Problem> {
 }
 
 fn check_loss(loss: f64, path: Path) -> Result<(), Problem> {
-    require((0.0..1.0).contains(&loss), path, "must be a probability below 1")
+    require((0.0..1.0).contains(&loss), path, "must be a probability from 0 to below 1")
 }
 
 fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
