@@ -483,7 +483,7 @@ impl Document {
                 }
             }
         }
-        // What is a value of its field at another point, under another algorithm, is no slip.
+        // What is a value of its field at another point, under another algorithm, is not a slip.
         if let Some((setting, error)) = misread.into_iter().find(|(setting, _)| !suits.contains(setting)) {
             let points = points.iter().map(|p| &p.settings).chain(holes.iter().map(|h| &h.settings));
             let hint = in_whole_numbers(&setting, &error.rule, points.flatten());
