@@ -546,6 +546,8 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     assert!(!notes(&any).contains("ECT("));
     let capable = any.replace("[\"50 ms\", \"100 ms\"] }", "[\"50 ms\", \"100 ms\"] }\ntcp = { ecn = true }");
     assert!(notes(&capable).contains(&dctcp("dualpi2")));
+    let lossy = SMALL.replace("[dumbbell]", "[dumbbell]\nloss = 0.01");
+    assert!(notes(&lossy).starts_with("note: loss = 0.01: wire_loss_rate has"));
     // Nobody else is there.
     let alone = &text[text.find("[[flows]]\nname = \"dctcp\"").unwrap()..];
     let head = &text[..text.find("[[flows]]").unwrap()];

@@ -139,6 +139,7 @@ pub fn say_notes(study: &Study, most: usize) {
             share_note(s, true),
             share_note(s, false),
             access_note(s),
+            wire_note(s),
         ]
     };
     let idle = |p: &Point| -> Vec<String> {
@@ -203,6 +204,16 @@ fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
         format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
+    })
+}
+
+/// Wires that lose packets, which is not what the usual column of losses counts.
+fn wire_note(s: &Scenario) -> Option<String> {
+    let links = s.graph.iter().flat_map(|g| &g.links).map(|l| l.loss);
+    let losses = s.dumbbell.iter().map(|d| d.loss).chain(s.parking_lot.iter().map(|p| p.loss)).chain(links);
+    let most = losses.fold(0.0, f64::max);
+    (most > 0.0).then(|| {
+        format!("loss = {most}: wire_loss_rate has what wires lose, and loss_rate what queues drop; --metric shows both")
     })
 }
 
