@@ -16,10 +16,11 @@ use sha2::{Digest, Sha256};
 use crate::run::{Options, hex, run};
 use crate::table;
 
-const SCENARIOS: [(&str, &str); 3] = [
+const SCENARIOS: [(&str, &str); 4] = [
     ("mixed.toml", include_str!("mixed.toml")),
     ("bytes.toml", include_str!("bytes.toml")),
     ("slow.toml", include_str!("slow.toml")),
+    ("hosts.toml", include_str!("hosts.toml")),
 ];
 
 static KNOWN: Mutex<Option<HashMap<String, String>>> = Mutex::new(None);
