@@ -266,6 +266,13 @@ impl Kind {
                  cubic function is that of growth by packets"
             ));
         }
+        if every[0] > 1 && every[0] != every[all - 1] {
+            left_out.push(format!(
+                "acknowledgments are of every {} to {} packets; all are treated alike",
+                every[0],
+                every[all - 1]
+            ));
+        }
         if count(|s| s.rounds) > 0 {
             left_out.push(
                 "with growth = \"whole-packets\" DCTCP's estimate is Linux's, in 1024ths, which forgets shares of marks below \

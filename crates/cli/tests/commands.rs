@@ -538,7 +538,7 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     // And what they take of others.
     let prague = |of: &str| format!("note: prague: sends ECT(1), which is ECT(0) to {of}: beside ftp in the");
     let dctcp =
-        |of: &str| format!("note: dctcp: sends ECT(0), and {of} signals to it as often as to ftp: in the");
+        |of: &str| format!("note: dctcp: sends ECT(0), to which {of} may signal as often as to ftp: in the");
     assert!(said.contains(&prague("red")) && said.contains(&dctcp("red")), "{said}");
     let said = notes(&text.replace("\"red\"", "\"dualpi2\""));
     assert!(said.contains(&dctcp("dualpi2")) && !said.contains("ECT(1)"), "{said}");

@@ -114,6 +114,8 @@ struct Kept {
     used: Used,
     rack: Option<Rack>,
     undo: Option<rack::Undo>,
+    /// The first packet outstanding when the retransmission timer ran out last.
+    timed_out_at: u32,
     /// The window falls over a round trip because of a mark, until an acknowledgment beyond `recover`.
     falling: bool,
     /// Losses were being repaired after the last acknowledgment.
@@ -952,12 +954,24 @@ impl Sender {
         self.cwr = cfg.cwr;
     }
 
-    /// The timer ran out for data of which something was lost before, and for which the window was reduced: the
-    /// threshold stays (RFC 5681 section 3.1 for a packet that the timer sends again; what a recovery has left of the
-    /// window by then is no window).
+    /// Whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux, since what
+    /// that has left of the window by then is no window; or by a timeout since which nothing was acknowledged (RFC
+    /// 5681 section 3.1).
+    fn is_reduced_already(&self) -> bool {
+        let went_on = |kept: &Kept| self.reduced_by == Cause::Timeout && self.una > kept.timed_out_at;
+        self.una < self.recover && !self.kept.as_deref().is_some_and(went_on)
+    }
+
+    /// The timer ran out where the window [is reduced already](Sender::is_reduced_already): the threshold stays.
     fn time_out_again(&mut self, cfg: &Config) {
         if let Some(kept) = &mut self.kept {
             kept.control.on_timeout_again();
+            if let Some(start) = &mut kept.start {
+                start.on_reduction(Cause::Timeout);
+            }
+            if let Some(undo) = &mut kept.undo {
+                undo.include_below(self.max);
+            }
             if let Some(model) = &mut kept.model {
                 model.on_timeout(&self.window);
             }
@@ -1067,6 +1081,9 @@ impl Sender {
         }
         match cfg.recovery {
             Recovery::Tahoe => {
+                if let Some(kept) = &mut self.kept {
+                    kept.control.on_timeout_again();
+                }
                 self.window.cwnd = 1.0;
                 self.next = self.una;
             }
@@ -1141,7 +1158,7 @@ impl Sender {
             }
             self.syn_pending = true;
         } else {
-            if cfg.repairs_as_hosts() && self.una < self.recover {
+            if cfg.repairs_as_hosts() && self.is_reduced_already() {
                 self.time_out_again(cfg);
             } else {
                 self.reduce(cfg, Cause::Timeout);
@@ -1154,6 +1171,7 @@ impl Sender {
             self.retransmit = false;
             if let Some(kept) = &mut self.kept {
                 kept.falling = false;
+                kept.timed_out_at = self.una;
             }
             if cfg.rack {
                 self.on_rack_timeout(now);
@@ -1334,6 +1352,7 @@ impl Kept {
             used: Used::default(),
             rack: cfg.rack.then(Rack::new),
             undo: None,
+            timed_out_at: 0,
             repaired: false,
             lost: 0,
             pacer: Pacer::of(cfg),

@@ -229,7 +229,7 @@ fn access_note(s: &Scenario) -> Option<String> {
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
 fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
     let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable();
+    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable() && !g.tcp.congestion.is_model();
     let others = groups_with(s, classic)?;
     let all_capable = s.flows.iter().all(|g| !g.kind.is_tcp() || !classic(g) || g.tcp.ecn);
     let alike = |marks: Marks| match marks {
@@ -246,7 +246,7 @@ fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
              its share (RFC 9331 section 4.3)"
         ),
         false => format!(
-            "{names}: sends ECT(0), and {labels} signals to it as often as to {others}: in the same queue it takes more than \
+            "{names}: sends ECT(0), to which {labels} may signal as often as to {others}: in the same queue it takes more than \
              its share (RFC 8257 section 5)"
         ),
     })

@@ -115,7 +115,14 @@ impl Largest {
             || age > BANDWIDTH_ROUNDS
             || second.0 == first.0 && age > BANDWIDTH_ROUNDS / 4
             || third.0 == second.0 && age > BANDWIDTH_ROUNDS / 2;
-        if ages { 0.0 } else { first.1 }
+        if ages {
+            0.0
+        } else if age > BANDWIDTH_ROUNDS / 2 {
+            // A value that is second then is third too, which the next one replaces.
+            second.1
+        } else {
+            first.1
+        }
     }
 
     /// [`Largest::update`] below [`Largest::steady`].
@@ -691,6 +698,29 @@ impl Steadily for Bbr1 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The way of usual samples is that of any, whatever series of rates comes in a round.
+    #[test]
+    fn steady_samples_change_the_largest_as_any_do() {
+        let mut rng = quell_aqm::Seed(1).stream("largest");
+        for _ in 0..2000 {
+            let (mut usual, mut any) = (Largest([(0, 0.0); 3]), Largest([(0, 0.0); 3]));
+            for round in 1..25 {
+                let mut bound = 0.0;
+                for _ in 0..4 {
+                    let rate = libm::floor(rng.uniform_in(50.0, 100.0));
+                    if rate < bound {
+                        usual.update_steadily(round, rate);
+                    } else {
+                        usual.update(round, rate);
+                        bound = usual.steady(round);
+                    }
+                    any.update(round, rate);
+                    assert_eq!(usual.0, any.0, "{round}");
+                }
+            }
+        }
+    }
     use crate::CongestionControl;
     use crate::congestion::model::Model;
     use crate::sender::path::{PATHS, Path, Seen};

@@ -16,7 +16,7 @@ pub(crate) const ENTRY: Entry = Entry {
     network: "",
     choices: &[
         "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
-        "A timeout lowers the threshold once for a window of data, and not where it was lowered for what is outstanding (RFC 5681 section 3.1; what a reduction in proportion has left of the window is not what was in flight). A SYN that times out leaves a window of one packet and the threshold as it was.",
+        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
         "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
         "With rules = \"ns-3\" it is ns-3 3.44's: an acknowledgment with news in its blocks counts one packet more than it delivers, until a flight has been counted, and if it is a partial one as well it counts twice; the flight when recovery began is the pipe after the acknowledgment that began it; every partial acknowledgment is taken for progress; another recovery may begin once all that was sent before the last one is acknowledged (RFC 6675 section 5), where otherwise one packet more must be (RFC 6582 section 3.2). Releases of ns-3 after 3.48 count a delivery once.",
     ],

@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "What a mark took is not given back, and neither what a loss took that a probe repaired. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
-        "A timeout lowers the threshold once for a window of data, and not where it was lowered for what is outstanding (RFC 5681 section 3.1; what a reduction in proportion has left of the window is not what was in flight). A SYN that times out leaves a window of one packet and the threshold as it was.",
+        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
         "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
         "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
     ],
@@ -246,6 +246,12 @@ impl Rack {
     /// Whether a packet was lost that has not been delivered since.
     pub fn is_repairing(&self) -> bool {
         self.unrepaired > 0
+    }
+
+    /// How many packets that were lost have been sent again and may still come.
+    pub fn flying_again(&self) -> u32 {
+        let all = self.packets.first()..self.packets.end();
+        all.filter(|seq| self.packets[*seq].lost && self.packets[*seq].state == State::Flying).count() as u32
     }
 
     /// Packets thought to be on their way.

@@ -22,6 +22,13 @@ pub(super) struct Undo {
     needed: u32,
 }
 
+impl Undo {
+    /// What was sent before `end` is of the same event.
+    pub(super) fn include_below(&mut self, end: u32) {
+        self.end = end;
+    }
+}
+
 /// A packet is lost: its samples and the model learn of it.
 fn note_lost(rate: &mut Option<Rate>, model: &mut Option<Model>, window: &Window, now: Time, seq: u32) {
     if let (Some(rate), Some(model)) = (rate, model) {
@@ -80,13 +87,17 @@ impl Sender {
             // What a mark has taken stays taken.
             kept.undo = None;
         } else if !goes_on {
-            let probe = kept.rack.as_ref().is_some_and(|r| matches!(r.tlp.sent, Some((_, true))));
+            // What was sent again before, and a probe, are of this event too.
+            let again = kept
+                .rack
+                .as_ref()
+                .map_or(0, |rack| rack.flying_again() + u32::from(matches!(rack.tlp.sent, Some((_, true)))));
             kept.undo = Some(Undo {
                 window: self.window,
                 control: kept.control.clone(),
                 from: self.una,
                 end: self.max,
-                needed: probe as u32,
+                needed: again,
             });
         }
     }
@@ -102,10 +113,10 @@ impl Sender {
             rate.delivered += 1;
         }
         let Some(undo) = &mut kept.undo else { return };
-        if !(undo.from..undo.end).contains(&seq) {
+        if undo.needed == 0 || !(undo.from..undo.end).contains(&seq) {
             return;
         }
-        undo.needed = undo.needed.saturating_sub(1);
+        undo.needed -= 1;
         if undo.needed > 0 || rack.next_lost().is_some() {
             return;
         }
@@ -321,7 +332,9 @@ impl Sender {
                 self.schedule_probe(now, true);
             }
         } else {
-            if let Some(undo) = self.kept.as_mut().and_then(|k| k.undo.as_mut()) {
+            if let Some(undo) = self.kept.as_mut().and_then(|k| k.undo.as_mut())
+                && (undo.from..undo.end).contains(&seq)
+            {
                 undo.needed += 1;
             }
             self.timed = UNTIMED;

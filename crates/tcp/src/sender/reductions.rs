@@ -198,3 +198,110 @@ fn an_acknowledgment_that_another_has_overtaken_brings_no_marks() {
         assert_eq!(marks.news(Feedback::AccEcn, 2, 1), 0, "{now} ms");
     }
 }
+
+fn duplicate(cfg: &Config, s: &mut Sender, now: Time, seq: u32) {
+    let una = s.una;
+    s.on_report(cfg, now, una, false, &Report { duplicate: Some(seq), ..Default::default() });
+    sends(cfg, s, now);
+}
+
+/// What the first recovery has sent again is of the second one's event, too.
+#[test]
+fn a_recovery_that_begins_with_packets_sent_again_is_not_undone_by_one_of_them() {
+    let (cfg, mut s) = flying(&params(CongestionControl::Reno, Recovery::Rack, 20));
+    (0..19).for_each(|k| drop(ack(&cfg, &mut s, ms(100 + k), 1, false, &[(2, 3 + k as u32)])));
+    // Of those that the recovery sends, r is lost and the next one late; both are sent again.
+    let (max, r) = (s.max, s.recover);
+    ack(&cfg, &mut s, ms(201), 1, false, &[(r + 2, max), (2, r)]);
+    ack(&cfg, &mut s, ms(202), r, false, &[(r + 2, max)]);
+    assert_eq!((s.phase, s.window.ssthresh), (Phase::Recovery, 5.0));
+    ack(&cfg, &mut s, ms(203), r, false, &[(r + 1, max)]);
+    ack(&cfg, &mut s, ms(302), max, false, &[]);
+    duplicate(&cfg, &mut s, ms(303), r + 1);
+    assert_eq!(s.window.ssthresh, 5.0);
+}
+
+/// RFC 3708 section 3: all that was sent again came twice, what the recovery had sent among it.
+#[test]
+fn a_spurious_timeout_in_a_spurious_recovery_is_undone() {
+    let (cfg, mut s) = flying(&params(CongestionControl::Reno, Recovery::Rack, 20));
+    // 1 and 2 are late, and then everything is.
+    (0..18).for_each(|k| drop(ack(&cfg, &mut s, ms(100 + k), 1, false, &[(3, 4 + k as u32)])));
+    let max = s.max;
+    time_out(&cfg, &mut s);
+    let mut now = Time::from_nanos(s.deadline().nanos() - 100_000_000);
+    let mut again = ack(&cfg, &mut s, now, 21, false, &[]);
+    for next in 22..=max {
+        now += Duration::from_millis(1);
+        again.extend(ack(&cfg, &mut s, now, next, false, &[]));
+    }
+    again.retain(|seq| *seq < max);
+    for seq in again.into_iter().chain([1, 2, 1]) {
+        now += Duration::from_millis(1);
+        duplicate(&cfg, &mut s, now, seq);
+    }
+    assert_eq!((s.window.cwnd, s.window.ssthresh), (20.0, 20.0));
+}
+
+/// RFC 5681 section 4.3: packets of one window that are lost after each other has gone on are indications of their own.
+#[test]
+fn a_timeout_after_progress_lowers_the_threshold() {
+    for recovery in TODAY {
+        let (cfg, mut s) = flying(&params(CongestionControl::Reno, recovery, 200));
+        time_out(&cfg, &mut s);
+        assert_eq!(s.window.ssthresh, 100.0);
+        let now = Time::from_nanos(s.deadline().nanos() - 100_000_000);
+        (0..3).for_each(|_| {
+            let next = s.una + 1;
+            ack(&cfg, &mut s, now, next, false, &[]);
+        });
+        assert!(s.una < s.recover && s.window.cwnd == 4.0);
+        time_out(&cfg, &mut s);
+        assert_eq!(s.window.ssthresh, 2.0, "{recovery:?}");
+    }
+}
+
+/// HyStart guards the slow start after any timeout.
+#[test]
+fn a_timeout_in_a_recovery_begins_another_search() {
+    let params = TcpParams {
+        slow_start: crate::SlowStart::HyStart,
+        ..params(CongestionControl::Cubic, Recovery::Rack, 100)
+    };
+    let state = |recovers: bool| {
+        let (cfg, mut s) = flying(&params);
+        let losses = if recovers { 5 } else { 0 };
+        (0..losses).for_each(|k| drop(ack(&cfg, &mut s, ms(100 + k), 1, false, &[(95, 96 + k as u32)])));
+        time_out(&cfg, &mut s);
+        std::format!("{:?}", s.kept.as_ref().unwrap().start)
+    };
+    assert_eq!(state(true).contains("over: true"), state(false).contains("over: true"));
+}
+
+/// A loss in a window that an echo has reduced, without a further reduction.
+#[test]
+fn tahoe_with_cubic_starts_slowly_after_a_mark_and_a_loss() {
+    let growth = Growth::Acknowledgments;
+    let params = TcpParams { ecn: true, growth, ..params(CongestionControl::Cubic, Recovery::Tahoe, 40) };
+    let (cfg, mut s) = flying(&params);
+    (2..42).for_each(|next| {
+        drop(ack(&cfg, &mut s, ms(98) + Duration::from_millis(u64::from(next)), next, false, &[]))
+    });
+    ack(&cfg, &mut s, ms(200), 42, true, &[]);
+    (43..53).for_each(|next| {
+        drop(ack(&cfg, &mut s, ms(158) + Duration::from_millis(u64::from(next)), next, false, &[]))
+    });
+    (0..4).for_each(|k| drop(ack(&cfg, &mut s, ms(220 + k), 52, false, &[])));
+    let end = s.max;
+    ack(&cfg, &mut s, ms(330), end, false, &[]);
+    for k in 0..6 {
+        let (next, before) = (s.una + 1, s.window.cwnd);
+        let now = ms(430 + k);
+        if s.takes_calmly(now, next) {
+            s.on_calm_ack(&cfg, now, next);
+        } else {
+            ack(&cfg, &mut s, now, next, false, &[]);
+        }
+        assert_eq!(s.window.cwnd, before + 1.0);
+    }
+}
