@@ -1082,7 +1082,7 @@ impl Sender {
         match cfg.recovery {
             Recovery::Tahoe => {
                 if let Some(kept) = &mut self.kept {
-                    kept.control.on_timeout_again();
+                    kept.control.on_slow_start();
                 }
                 self.window.cwnd = 1.0;
                 self.next = self.una;

@@ -251,6 +251,11 @@ impl Cubic {
     /// (section 4.8).
     pub fn on_timeout_again(&mut self) {
         self.anew = !self.keeps_count;
+        self.end_epoch();
+    }
+
+    /// Slow start follows, whatever began it.
+    pub fn end_epoch(&mut self) {
         (self.epoch, self.under_way) = (None, false);
     }
 

@@ -206,6 +206,13 @@ impl Control {
         }
     }
 
+    /// The window is left one packet, and slow start follows.
+    pub fn on_slow_start(&mut self) {
+        if let Control::Cubic(c) = self {
+            c.end_epoch();
+        }
+    }
+
     /// An acknowledgment of a window that was not used, with `flight` outstanding before.
     pub fn pause(&mut self, window: &mut Window, flight: f64, now: Time) {
         match self {
