@@ -1,6 +1,8 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
-use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand, shorthand};
+use quell_analysis::{
+    Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction, Shorthand, shorthand,
+};
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
@@ -9,8 +11,9 @@ use quell_units::text::{duration, three_digits};
 use quell_units::{Bytes, Duration, Time};
 
 use crate::args::{NetworkArgs, PlantChoice};
-use crate::failure::Failure;
-use crate::{simulate, terminal, unknown_name};
+use crate::failure::{Failure, unknown_name};
+use crate::table::{self, Column, Tint};
+use crate::{simulate, terminal};
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
@@ -256,6 +259,83 @@ fn reach(reach: &Reach) -> String {
         edge(&reach.above, "any value"),
         value(reach.now)
     )
+}
+
+/// The table of what is said of each algorithm.
+pub fn figures(assessments: &[Assessment]) -> String {
+    table::figures(&names(assessments), &columns(assessments))
+}
+
+/// A number with three digits, or a dash.
+fn cell(x: Option<f64>) -> String {
+    x.map_or("–".to_string(), three_digits)
+}
+
+/// The column of names.
+fn names(assessments: &[Assessment]) -> Column {
+    Column {
+        title: "algorithm".into(),
+        unit: String::new(),
+        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
+    }
+}
+
+/// What is said of each algorithm, in figures.
+fn columns(assessments: &[Assessment]) -> Vec<Column> {
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
+        title: title.into(),
+        unit: unit.into(),
+        cells: assessments.iter().map(cell_of).collect(),
+    };
+    let equilibrium =
+        |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);
+    let margin = |f: fn(&MarginFigures) -> Option<f64>| {
+        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
+    };
+    let verdict = |a: &Assessment| {
+        let tint = match a.verdict {
+            Prediction::Stable => Tint::Good,
+            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
+            Prediction::NoModel => Tint::Plain,
+        };
+        (a.verdict.word().to_string(), tint)
+    };
+    let mut all = vec![
+        column("verdict", "", &verdict),
+        column("queue", "packets", &equilibrium(|r| r.queue_packets)),
+        column("signals", "%", &equilibrium(|r| 100.0 * r.probability)),
+        column("window", "packets", &equilibrium(|r| r.window_packets)),
+        column("gain margin", "1", &margin(|m| m.gain)),
+        column("phase margin", "degrees", &margin(|m| m.phase_deg)),
+        column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),
+        column("period", "s", &margin(|m| m.period_s)),
+        column("settling", "s", &margin(|m| m.settling_s)),
+    ];
+    if assessments.iter().any(|a| a.packets.is_some()) {
+        let packets = |a: &Assessment| match &a.packets {
+            None => ("–".to_string(), Tint::Plain),
+            Some(p) => {
+                let tint = match p.agrees {
+                    Some(true) => Tint::Good,
+                    Some(false) => Tint::Bad,
+                    None => Tint::Plain,
+                };
+                (p.queue.motion.word().to_string(), tint)
+            }
+        };
+        let fluid = |a: &Assessment| {
+            let motion = a.fluid.as_ref().map(|f| f.motion.word());
+            (motion.unwrap_or("–").to_string(), Tint::Plain)
+        };
+        all.push(column("fluid", "", &fluid));
+        all.push(column("packets", "", &packets));
+        let figure =
+            |f: fn(&Packets) -> f64| move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain);
+        all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
+        all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
+        all.push(column("their period", "s", &figure(|p| p.queue.period_s)));
+    }
+    all
 }
 
 impl From<PlantChoice> for Plant {

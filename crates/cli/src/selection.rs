@@ -5,12 +5,10 @@ use quell_units::text::{cut, seconds};
 
 use crate::align::{self, Scale, align, round};
 use crate::args::ViewArgs;
-use crate::commands::MOST_HOLES;
-use crate::failure::Failure;
-use crate::json;
+use crate::failure::{Failure, unknown_name};
+use crate::notes::MOST_HOLES;
 use crate::table::{self, Column, Tint};
-use crate::terminal;
-use crate::unknown_name;
+use crate::{json, terminal};
 
 /// What of the results is shown.
 #[derive(Clone, Debug)]
@@ -172,6 +170,20 @@ pub fn column(
 pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
     let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
     Column { title: "algorithm".to_string(), unit: String::new(), cells }
+}
+
+/// What the table is about.
+pub fn heading(results: &Results) -> String {
+    let title = &results.run.title;
+    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
+    if results.run.partial {
+        let (finished, asked) = (results.replications.len(), results.asked());
+        text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// The tables of all that is selected, with headings where there are several.

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction};
+use quell_analysis::{Assessment, Bottleneck, Motion, Prediction};
 use quell_scenario::{Plugins, Setting, Study};
 use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
 use serde::Serialize;
 
-use super::scenario;
 use crate::args::{AnalyzeArgs, Diagram, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal};
+use crate::{json, notes, terminal};
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]
@@ -78,7 +77,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     // From here on an interruption is heard, and said.
     let watch = args.check.then(|| Watch::new(args.quiet));
     let study = assess::study(&args.network)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let mut found = look(&study, args, watch.as_ref())?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
@@ -181,11 +180,6 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
     }
 }
 
-/// A number with three digits, or a dash.
-fn cell(x: Option<f64>) -> String {
-    x.map_or("–".to_string(), three_digits)
-}
-
 fn point_text(title: &str, found: &Found, brief: bool) -> String {
     let network = &found.bottleneck.network;
     let out = point_output(&[], found);
@@ -212,80 +206,13 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     }
     let mut text = terminal::prose(&text);
     text.push('\n');
-    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
+    text.push_str(&assess::figures(&found.assessments));
     if !brief {
         let words: String = found.assessments.iter().map(assess::words).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
     }
     text.push('\n');
     text
-}
-
-/// The column of names.
-pub fn names(assessments: &[Assessment]) -> Column {
-    Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
-    }
-}
-
-/// What is said of each algorithm, in figures.
-pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
-    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: assessments.iter().map(cell_of).collect(),
-    };
-    let equilibrium =
-        |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);
-    let margin = |f: fn(&MarginFigures) -> Option<f64>| {
-        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
-    };
-    let verdict = |a: &Assessment| {
-        let tint = match a.verdict {
-            Prediction::Stable => Tint::Good,
-            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
-            Prediction::NoModel => Tint::Plain,
-        };
-        (a.verdict.word().to_string(), tint)
-    };
-    let mut all = vec![
-        column("verdict", "", &verdict),
-        column("queue", "packets", &equilibrium(|r| r.queue_packets)),
-        column("signals", "%", &equilibrium(|r| 100.0 * r.probability)),
-        column("window", "packets", &equilibrium(|r| r.window_packets)),
-        column("gain margin", "1", &margin(|m| m.gain)),
-        column("phase margin", "degrees", &margin(|m| m.phase_deg)),
-        column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),
-        column("period", "s", &margin(|m| m.period_s)),
-        column("settling", "s", &margin(|m| m.settling_s)),
-    ];
-    if assessments.iter().any(|a| a.packets.is_some()) {
-        let packets = |a: &Assessment| match &a.packets {
-            None => ("–".to_string(), Tint::Plain),
-            Some(p) => {
-                let tint = match p.agrees {
-                    Some(true) => Tint::Good,
-                    Some(false) => Tint::Bad,
-                    None => Tint::Plain,
-                };
-                (p.queue.motion.word().to_string(), tint)
-            }
-        };
-        let fluid = |a: &Assessment| {
-            let motion = a.fluid.as_ref().map(|f| f.motion.word());
-            (motion.unwrap_or("–").to_string(), Tint::Plain)
-        };
-        all.push(column("fluid", "", &fluid));
-        all.push(column("packets", "", &packets));
-        let figure =
-            |f: fn(&Packets) -> f64| move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain);
-        all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
-        all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
-        all.push(column("their period", "s", &figure(|p| p.queue.period_s)));
-    }
-    all
 }
 
 fn agreement_text(agreement: &BTreeMap<String, Agreement>) -> String {

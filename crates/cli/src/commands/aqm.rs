@@ -5,8 +5,8 @@ use quell_aqm::params::ParamDoc;
 use serde::Serialize;
 
 use crate::args::Format;
-use crate::failure::Failure;
-use crate::{json, table, terminal, unknown_name};
+use crate::failure::{Failure, unknown_name};
+use crate::{json, table, terminal};
 
 /// An algorithm, for JSON.
 #[derive(Serialize)]

@@ -9,13 +9,13 @@ use quell_lab::{CHARACTERIZATION, Results, Series};
 use quell_scenario::ScenarioError;
 use serde::Serialize;
 
-use super::run;
 use crate::args::{CharacterizeArgs, DEFAULT_RATE, DEFAULT_RTT, Format};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal};
+use crate::{json, selection, terminal};
 
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
 pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Failure> {
@@ -65,7 +65,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     if let (Some(file), false) = (&args.docs, results.run.partial) {
         folder::write_whole(&markdown(&plan, &results, &findings, &facts), file)?;
     }
-    let kept = run::keep(Some(place), &results, false, false);
+    let kept = keep(Some(place), &results, false, false);
     if let Some(folder) = &kept.folder {
         let page = folder.join(CHARACTERIZATION);
         folder::write_whole(&html(&plan, &results, &findings, &facts), &page)?;
@@ -76,7 +76,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref(), false)
+    interrupted(&results, kept.folder.as_deref(), false)
 }
 
 /// What is wrong, with the option that it comes from: the one without which nothing is wrong.
@@ -165,7 +165,7 @@ fn list(sections: &[&'static Section], format: Format) -> Result<(), Failure> {
 fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
     /// More sections than this are in the page and in JSON.
     const DETAILED: usize = 6;
-    let mut text = run::heading(results);
+    let mut text = selection::heading(results);
     if findings.sections.len() <= DETAILED {
         for found in &findings.sections {
             let section = found.section;

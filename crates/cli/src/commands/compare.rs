@@ -7,14 +7,13 @@ use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys, files
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
 
-use super::{run, scenario};
 use crate::align::{align, round};
 use crate::args::{CompareArgs, EngineChoice, Format};
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal, unknown_name};
-use crate::{selection, simulate};
+use crate::{json, notes, selection, simulate, terminal};
 
 /// Compares algorithms with a baseline.
 pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
@@ -42,16 +41,16 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),
         None => None,
     };
-    scenario::say_notes(&study, 1);
+    notes::say(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
-    let kept = run::keep(place, &results, true, false);
+    let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
     print(&results, args, &selection, kept.folder.clone())?;
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref(), true)
+    interrupted(&results, kept.folder.as_deref(), true)
 }
 
 /// Compares two results of one scenario, algorithm by algorithm.
@@ -190,7 +189,7 @@ fn print(
         });
     }
     selection::say_notes(results);
-    let mut text = run::heading(results);
+    let mut text = selection::heading(results);
     let mut intervals = 0;
     for (point, _) in selection.points(results) {
         text.push_str(&selection::point_heading(results, point));

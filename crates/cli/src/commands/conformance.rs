@@ -12,9 +12,9 @@ use quell_units::text::cut;
 use serde::Serialize;
 
 use crate::args::{ConformanceRunArgs, Format, MuseumArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
-use crate::{interrupt, json, table, terminal, unknown_name};
+use crate::{interrupt, json, table, terminal};
 
 /// A vector in the list, for JSON.
 #[derive(Serialize)]

@@ -7,13 +7,12 @@ use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, w
 use quell_units::Time;
 use serde::Serialize;
 
-use super::analyze;
 use crate::args::{DesignArgs, Format};
 use crate::assess::{self, Found};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
-use crate::{folder, json, table, terminal};
+use crate::{folder, json, terminal};
 
 /// What `design` prints as JSON.
 #[derive(Serialize)]
@@ -137,7 +136,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
                 let words: String = all.iter().map(|line| format!("all assume: {line}\n")).collect();
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
-            text.push_str(&table::figures(&analyze::names(&assessments), &analyze::columns(&assessments)));
+            text.push_str(&assess::figures(&assessments));
             terminal::print(&text)?;
         }
     }

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::args::{Format, MapArgs, Shown};
 use crate::assess;
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
 
@@ -181,7 +181,7 @@ impl Setting {
             name if known.contains(&name) => Ok(Varies::Parameter(name.to_string())),
             name => {
                 let all = ["flows", "rate", "rtt"].into_iter().chain(known.iter().copied());
-                Err(crate::unknown_name("axis", name, all))
+                Err(unknown_name("axis", name, all))
             }
         };
         let mut parameters = written;

@@ -21,8 +21,6 @@ mod tcp;
 mod wire;
 mod worker;
 
-pub use scenario::MOST_HOLES;
-
 use crate::args::{AqmCommand, Command, ConformanceCommand, ScenarioCommand, TcpCommand};
 use crate::failure::Failure;
 

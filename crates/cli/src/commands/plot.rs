@@ -7,8 +7,8 @@ use quell_view::chart::{Chart, Choice, Diagram, csv, text};
 use quell_view::picture::{self, Sheet};
 
 use crate::args::PlotArgs;
-use crate::failure::Failure;
-use crate::{folder, terminal, unknown_name};
+use crate::failure::{Failure, unknown_name};
+use crate::{folder, terminal};
 
 /// Draws a figure of a results folder.
 pub fn plot(args: &PlotArgs) -> Result<(), Failure> {

@@ -1,6 +1,5 @@
 //! `quell show`.
 
-use super::run;
 use crate::args::{Format, ShowArgs};
 use crate::failure::Failure;
 use crate::selection;
@@ -28,6 +27,6 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
         });
     }
     let tables = selection::tables(&results, &selection);
-    let (heading, holes) = (run::heading(&results), selection::holes(&results));
+    let (heading, holes) = (selection::heading(&results), selection::holes(&results));
     terminal::print(&format!("{heading}{tables}{holes}{}", selection::caption(&results)))
 }

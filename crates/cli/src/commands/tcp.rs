@@ -4,8 +4,8 @@ use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
 use serde::Serialize;
 
 use crate::args::Format;
-use crate::failure::Failure;
-use crate::{json, table, terminal, unknown_name};
+use crate::failure::{Failure, unknown_name};
+use crate::{json, table, terminal};
 
 /// A value of a key, for JSON.
 #[derive(Serialize)]

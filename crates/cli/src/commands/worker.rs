@@ -7,16 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quell_lab::{Cache, Key, Made, Options, Task};
 
-use super::scenario;
 use crate::args::{EngineChoice, Format, Part, Seeds, SimulationArgs, TasksArgs, WorkerArgs};
 use crate::failure::Failure;
 use crate::simulate::{self, Watch};
-use crate::{json, terminal};
+use crate::{json, notes, terminal};
 
 /// Lists the replications of a study, the longest first.
 pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let mut all = all(&study, &args.simulation)?;
     if args.missing {
         let cache = cache(&args.simulation)?;
@@ -57,7 +56,7 @@ struct Listed<'a> {
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let all = all(&study, &args.simulation)?;
     let of_study: HashSet<Key> = all.iter().map(|task| task.key).collect();
     let keys: HashSet<Key> = match (&args.keys, args.part) {

@@ -3,10 +3,10 @@
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
 use crate::args::{Format, ReproduceArgs, ViewArgs};
-use crate::commands::run;
 use crate::commands::wire::live::{How, Live, show};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
 use crate::{json, terminal};
 
@@ -59,7 +59,7 @@ pub fn live(
         match args.format.format {
             Format::Table => show(place, results, &selection, &[])?,
             Format::Json => {
-                let kept = run::keep(Some(place), results, true, true);
+                let kept = keep(Some(place), results, true, true);
                 let path = |p: &std::path::PathBuf| p.display().to_string();
                 json::print(&json::Output {
                     schema: json::SCHEMA,
@@ -71,7 +71,7 @@ pub fn live(
                     points: selection::json_points(results, &selection),
                 })?;
                 kept.failure.map_or(Ok(()), Err)?;
-                run::interrupted(results, kept.folder.as_deref(), false)?;
+                interrupted(results, kept.folder.as_deref(), false)?;
             }
         }
         // All of it is there.

@@ -23,9 +23,9 @@ use quell_tcp::{CongestionControl, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::args::{Changes, WireArgs};
-use crate::commands::run;
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
 use crate::terminal::{self, Meter};
 use crate::{interrupt, simulate};
@@ -195,8 +195,8 @@ impl Live {
 
 /// Keeps results and prints their tables, and says where everything is.
 pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[PathBuf]) -> Result<(), Failure> {
-    let kept = run::keep(Some(place), results, true, true);
-    let mut text = run::heading(results);
+    let kept = keep(Some(place), results, true, true);
+    let mut text = selection::heading(results);
     text.push_str(&selection::tables(results, selection));
     text.push_str(&selection::caption(results));
     for (what, path) in [("results", &kept.folder), ("report ", &kept.report)] {
@@ -215,7 +215,7 @@ pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[Path
     terminal::print(&text)?;
     match kept.failure {
         Some(failure) => Err(failure),
-        None => run::interrupted(results, kept.folder.as_deref(), false),
+        None => interrupted(results, kept.folder.as_deref(), false),
     }
 }
 
