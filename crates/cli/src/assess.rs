@@ -1,19 +1,103 @@
 //! What the commands about theory share: a network, from a scenario or from a few words.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use quell_analysis::{
     Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction, Shorthand, shorthand,
 };
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::{Document, Plugins, ScenarioError, Study};
+use quell_scenario::{Document, Plugins, ScenarioError, Study, suggest, unknown};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Congestion, Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-use crate::args::{NetworkArgs, PlantChoice};
+use crate::args::{Changes, whole};
 use crate::failure::{Failure, unknown_name};
 use crate::table::{self, Column, Tint};
 use crate::{simulate, terminal};
+
+/// A network: that of a scenario, or one link and one kind of flow in a few words.
+#[derive(Clone, Debug, Args)]
+pub struct NetworkArgs {
+    /// The scenario file; or --rate, --rtt, --flows and --aqm instead.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub rate: Option<BitRate>,
+    /// The round-trip time without queueing, such as 100ms.
+    #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
+    pub rtt: Option<Duration>,
+    /// How many long-lived flows.
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
+    pub flows: Option<u32>,
+    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    pub buffer: Option<QueueSize>,
+    /// Size of a packet on the wire; default: 1000 B.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
+    pub packet: Option<Bytes>,
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague; in place of what a scenario's flows have,
+    /// with what it needs.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
+    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    #[arg(long, value_name = "NAME=N", conflicts_with = "scenario", value_parser = beside)]
+    pub beside: Option<(u32, Congestion)>,
+    /// Drop packets instead of marking them (ECN).
+    #[arg(long, conflicts_with = "scenario")]
+    pub drops: bool,
+    /// Algorithms: labels of the scenario (default: all), or catalog names without a scenario.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// How much of the flows' delay the linear model keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlantChoice {
+    /// All of it.
+    #[default]
+    Exact,
+    /// Only that of the signal (Hollot et al. 2001a).
+    Simplified,
+}
+
+/// A congestion control of which there is a fluid model.
+pub fn congestion(text: &str) -> Result<Congestion, String> {
+    let all: Vec<&str> = quell_tcp::catalog::of_key("congestion").map(|e| e.name).collect();
+    let meant = if all.contains(&text) { None } else { unknown("congestion control", text, &all).1 };
+    Congestion::named(text).map_err(|e| match meant {
+        Some(name) => suggest(&e.to_string(), Some(&name), None),
+        None => e.to_string(),
+    })
+}
+
+/// Scalable flows, as a name and how many.
+pub fn beside(text: &str) -> Result<(u32, Congestion), String> {
+    let (name, count) = text.split_once('=').ok_or("must be a name and how many, such as prague=10")?;
+    let law = congestion(name)?;
+    if !matches!(law, Congestion::Scalable(_)) {
+        return Err(format!("{name} is not scalable: dctcp and prague are"));
+    }
+    match count.parse() {
+        Ok(flows @ 1..=200_000) => Ok((flows, law)),
+        _ => Err(format!("{count} flows: must be a number from 1 to 200000")),
+    }
+}
+
+/// A size that a packet can have.
+pub fn packet(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    // The length field of IPv4.
+    match size.get() {
+        1..=65_535 => Ok(size),
+        _ => Err("must lie between 1 B and 65535 B".to_string()),
+    }
+}
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";

@@ -6,10 +6,22 @@ use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
 use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
 
-use crate::args::Diagram;
 use crate::assess::Found;
 use crate::failure::Failure;
 use crate::folder;
+
+/// A picture of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Diagram {
+    /// Gain and phase over frequency.
+    Bode,
+    /// The loop in the complex plane.
+    Nyquist,
+    /// The theory's verdicts against the packets'.
+    Verdicts,
+    /// The queue over time, of the fluid model and of the packets.
+    Series,
+}
 
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;

@@ -36,8 +36,8 @@ where
     T: Into<OsString>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let parsed = keep_whole(args::Cli::command()).try_get_matches_from(&args);
-    let cli = match parsed.and_then(|matches| args::Cli::from_arg_matches(&matches)) {
+    let parsed = keep_whole(commands::Cli::command()).try_get_matches_from(&args);
+    let cli = match parsed.and_then(|matches| commands::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
             cut_values(&mut error);

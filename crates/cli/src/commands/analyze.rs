@@ -1,20 +1,64 @@
 //! `quell analyze`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use quell_analysis::{Assessment, Bottleneck, Motion, Prediction};
 use quell_scenario::{Plugins, Setting, Study};
-use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
+use quell_units::{Duration, Time};
 use serde::Serialize;
 
-use crate::args::{AnalyzeArgs, Diagram, Format};
-use crate::assess::{self, Found};
-use crate::diagram;
+use crate::args::{Format, FormatArgs};
+use crate::assess::{self, Found, NetworkArgs, PlantChoice};
+use crate::diagram::{self, Diagram};
 use crate::failure::Failure;
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
 use crate::{json, notes, terminal};
+
+/// Arguments of `analyze`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell analyze scenarios/main.toml --aqm pi,red
+  quell analyze scenarios/theory.toml --check
+  quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
+  quell analyze --rate 100Mbit/s --rtt 20ms --flows 10 --congestion dctcp --aqm pi
+  quell analyze --rate 40Mbit/s --rtt 20ms --flows 10 --beside prague=10 --drops --aqm dualpi2,pi2
+  quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
+
+The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
+delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
+JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
+pub struct Args {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// The time at which flows, rates and delays are read; default: the end of the warm-up, or, if no
+    /// long-lived flow sends then, the first time at which the most flows do.
+    #[arg(long, value_name = "TIME")]
+    at: Option<Duration>,
+    /// How much of the flows' delay the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    plant: PlantChoice,
+    /// Also simulate, and report whether the queue settles or oscillates as predicted.
+    #[arg(long)]
+    check: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Also draw a diagram into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// What to draw; default: bode, or verdicts when many points are checked.
+    #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
+    diagram: Option<Diagram>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
 
 /// What `analyze` prints as JSON.
 #[derive(Serialize)]
@@ -73,7 +117,7 @@ impl Agreement {
 }
 
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
-pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     // From here on an interruption is heard, and said.
     let watch = args.check.then(|| Watch::new(args.quiet));
     let study = assess::study(&args.network)?;
@@ -126,7 +170,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The theory's part.
-fn look(study: &Study, args: &AnalyzeArgs, watch: Option<&Watch>) -> Result<Vec<Found>, Failure> {
+fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<Found>, Failure> {
     let all = study.points.len();
     let reach = all == 1;
     study

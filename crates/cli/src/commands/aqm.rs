@@ -4,9 +4,31 @@ use quell_aqm::catalog::{self, CATALOG, Entry, Label};
 use quell_aqm::params::ParamDoc;
 use serde::Serialize;
 
-use crate::args::Format;
+use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
+
+/// About algorithms.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// List every algorithm.
+    List(FormatArgs),
+    /// Describe one: its parameters, their units and defaults, and where each comes from.
+    Describe {
+        /// The algorithm's name.
+        name: String,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+}
+
+/// Lists the algorithms, or describes one.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::List(args) => list(args.format),
+        Command::Describe { name, format } => describe(name, format.format),
+    }
+}
 
 /// An algorithm, for JSON.
 #[derive(Serialize)]
@@ -51,7 +73,7 @@ impl Algorithm {
 }
 
 /// Lists the catalog.
-pub fn list(format: Format) -> Result<(), Failure> {
+fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return json::print(&List {
             schema: json::SCHEMA,
@@ -76,7 +98,7 @@ pub fn list(format: Format) -> Result<(), Failure> {
 const NARROW_DESCRIPTION: usize = 100;
 
 /// Describes one algorithm.
-pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let entry =
         catalog::find(name).ok_or_else(|| unknown_name("algorithm", name, CATALOG.iter().map(|e| e.name)))?;
     let docs = (entry.params)();

@@ -1,5 +1,6 @@
 //! `quell map`.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,11 +18,74 @@ use quell_units::text::three_digits;
 use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
-use crate::args::{Format, MapArgs, Shown};
-use crate::assess;
+use crate::args::{Format, FormatArgs, whole};
+use crate::assess::{self, NetworkArgs, PlantChoice};
 use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
+
+/// Arguments of `map`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell map --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --x flows=10..500:log --y rtt=10ms..500ms
+  quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
+  quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
+
+An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
+algorithm is rebuilt at each point, so automatic parameters follow the link.")]
+pub struct Args {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// What varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    #[arg(long, value_name = "AXIS")]
+    x: Axis,
+    /// What varies from bottom to top.
+    #[arg(long, value_name = "AXIS")]
+    y: Axis,
+    /// What to show; where it has no value, the map says why.
+    #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
+    show: Shown,
+    /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
+    #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
+    points: Option<u16>,
+    /// How much of the flows' delay the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    plant: PlantChoice,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Also draw the map into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// What a map shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Shown {
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    #[default]
+    Growth,
+    /// The factor by which the gain may rise.
+    GainMargin,
+    /// In degrees.
+    PhaseMargin,
+    /// In seconds.
+    DelayMargin,
+    /// Time in which the slowest mode decays to 2 %, in seconds.
+    Settling,
+    /// The queue at equilibrium, in packets.
+    Queue,
+    /// The probability of a signal at equilibrium.
+    Probability,
+    /// Swing of the fluid model's queue after 300 round trips, relative to its mean (time domain).
+    Swing,
+}
 
 /// What `map` prints as JSON.
 #[derive(Serialize)]
@@ -89,7 +153,7 @@ const IN_PICTURE: usize = 100;
 const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
-pub fn map(args: &MapArgs) -> Result<(), Failure> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     let setting = Setting::of(args)?;
     if let Some(file) = &args.svg {
         folder::check_writable(file)?;
@@ -151,7 +215,7 @@ fn axis(arg: &Axis, count: usize) -> map::Axis {
 }
 
 impl Setting {
-    fn of(args: &MapArgs) -> Result<Self, Failure> {
+    fn of(args: &Args) -> Result<Self, Failure> {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
             return Err(Failure::BadInput(
@@ -253,7 +317,7 @@ impl Setting {
     }
 
     /// What is shown at a point of the map; none where the loop has no such quantity.
-    fn found(&self, args: &MapArgs, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
+    fn found(&self, args: &Args, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
         let (model, network) = self.vary.at(x, y)?;
         if args.show == Shown::Swing {
             return swing(network, model).map(Some);
@@ -280,7 +344,7 @@ impl Setting {
     }
 
     /// A value, or the kind of reason for which there is none.
-    fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
+    fn value(&self, args: &Args, x: f64, y: f64) -> Result<f64, String> {
         match self.found(args, x, y) {
             Ok(Some(value)) => Ok(value),
             Ok(None) if args.show == Shown::GainMargin => Err("no gain makes it marginally stable".into()),
@@ -295,12 +359,7 @@ impl Setting {
     }
 
     /// The whole map, with progress if it takes long.
-    fn grid(
-        &self,
-        args: &MapArgs,
-        x: &map::Axis,
-        y: &map::Axis,
-    ) -> Result<Grid<Result<f64, String>>, Failure> {
+    fn grid(&self, args: &Args, x: &map::Axis, y: &map::Axis) -> Result<Grid<Result<f64, String>>, Failure> {
         let (meter, begun, total) = (Meter::new(args.quiet), Instant::now(), x.count * y.count);
         let done = AtomicUsize::new(0);
         let grid = map::map(x, y, |x, y| {
@@ -319,7 +378,7 @@ impl Setting {
     }
 
     /// Why points have no value, the most frequent reasons first.
-    fn missing(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
+    fn missing(&self, args: &Args, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
         let mut all: Vec<(&String, usize, usize)> = Vec::new();
         for (k, value) in grid.values.iter().enumerate() {
             let Err(reason) = value else { continue };
@@ -350,12 +409,12 @@ impl Setting {
         all.into_iter().map(missing).collect()
     }
 
-    fn title(&self, args: &MapArgs) -> String {
+    fn title(&self, args: &Args) -> String {
         format!("{}: {} over {} and {}", self.label, name(args.show), args.x.name, args.y.name)
     }
 
     /// The map in characters: the lowest `y` below.
-    fn text(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
+    fn text(&self, args: &Args, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let values: Vec<f64> = grid.values.iter().filter_map(|v| v.as_ref().ok().copied()).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
@@ -419,7 +478,7 @@ impl Setting {
         text
     }
 
-    fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
+    fn picture(&self, args: &Args, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let side = |arg: &Axis| {
             if arg.unit.is_empty() { arg.name.clone() } else { format!("{} ({})", arg.name, arg.unit) }
         };

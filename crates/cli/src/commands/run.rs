@@ -2,14 +2,63 @@
 
 use std::path::PathBuf;
 
-use crate::args::{Format, RunArgs};
+use crate::args::{Format, FormatArgs, SimulationArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
 use crate::{json, notes, selection, simulate, terminal};
 
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell run scenarios/main.toml
+  quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
+  quell run my.toml --seed 17 --threads 1
+  quell run my.toml --sweep flows.ftp.count=10,20,50 --sweep aqm.red.max_p=0.02..0.2:log:5
+  quell run my.toml --sweep \"dumbbell.delay=5..50 ms:lin:4; flows.ftp.count=40,30,20,10\"
+  quell run my.toml --set \"aqm.red.max_th=3 * aqm.red.min_th\"    # docs/sweeps.md
+  quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
+
+  quell run my.toml --seeds 100    # computes what the cache does not have
+  quell run my.toml --finished     # a look at what was finished, before the rest is
+  quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
+  quell run before.toml after.toml --metric goodput_bps,queue_packets
+
+With --seeds auto each algorithm gets, at each point, the seeds 1, 2, 3, ... until its intervals are narrow \
+enough (Chow and Robbins 1965, at least 10 seeds): docs/seeds.md has the measured coverage. Several scenarios \
+become one result, with the file's name before the settings of each point. \
+Without --out, results go to results/NAME (NAME+1 with a second scenario), or to results/NAME-2, NAME-3, ... \
+if that exists. \
+Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
+where it stopped. \
+Ctrl-C stops, keeps the finished replications and prints their figures; --finished makes results of them, and the same command goes on from there. A second Ctrl-C quits at once.")]
+pub struct Args {
+    /// The scenario files; - for standard input.
+    #[arg(value_name = "SCENARIO", required = true)]
+    scenarios: Vec<PathBuf>,
+    /// Folder for the results; default: results/NAME.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace existing results.
+    #[arg(long)]
+    overwrite: bool,
+    /// Do not write the HTML report.
+    #[arg(long)]
+    no_report: bool,
+    /// Run nothing: take what the cache has, and mark the results partial unless that is all.
+    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify"])]
+    finished: bool,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+    #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
 /// Runs a scenario, keeps its results and prints the table.
-pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read_all(&args.scenarios, &args.simulation)?;
     simulate::check_view(&selection, &study)?;

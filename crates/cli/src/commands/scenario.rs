@@ -8,10 +8,56 @@ use quell_scenario::format::{Kind, Scenario};
 use quell_scenario::{Hole, Plugins, ScenarioError, Setting, Study};
 use serde::Serialize;
 
-use crate::args::{Changes, Format};
+use crate::args::{Changes, Format, FormatArgs, whole};
 use crate::failure::{Failure, unknown_name};
 use crate::notes::{self, MOST_HOLES};
 use crate::{json, simulate, table, terminal};
+
+/// About scenario files.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Check files and say what each describes, without running anything.
+    Check {
+        /// The scenario files; - for standard input.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Print a scenario with every default filled in, as a scenario file.
+    ///
+    /// Of a sweep that is one of its points, the first unless --point says otherwise; a comment lists the
+    /// others.
+    Show {
+        /// The scenario file.
+        file: PathBuf,
+        /// The number of the sweep's point; default: 1.
+        #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
+        point: Option<u32>,
+        #[command(flatten)]
+        changes: Changes,
+    },
+    /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
+    /// docs/dialects.md.
+    Dialects {
+        /// Dialects, such as linux; left out: all.
+        names: Vec<String>,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Print the JSON Schema of scenario files.
+    Schema,
+}
+
+/// Says what scenario files are, without running them.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Check { files, format } => check(files, format.format),
+        Command::Show { file, point, changes } => show(file, changes, *point),
+        Command::Dialects { names, format } => dialects(names, format.format),
+        Command::Schema => json::print(&Scenario::json_schema()),
+    }
+}
 
 /// What a file describes.
 #[derive(Debug, Serialize)]
@@ -93,7 +139,7 @@ fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
 }
 
 /// Checks files; all are examined, even if the first one is invalid.
-pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
+fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
         let (summary, error) = match read(file) {
             Ok(study) => {
@@ -125,7 +171,7 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
 
 /// Prints a point, by its number, with its defaults filled in. Comments say which one of a sweep it is, and
 /// what the others are: all of it is one file.
-pub fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
+fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
     let study = simulate::study(file, changes, None)?;
     let total = study.points.len();
     let shown = number.unwrap_or(1) as usize;
@@ -185,7 +231,7 @@ struct Key {
 }
 
 /// Lists the dialects that are named, or all.
-pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
+fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     let every = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
     if let Some(wrong) = names.iter().find(|name| every().all(|d| d.name() != *name)) {
         return Err(unknown_name("dialect", wrong, every().map(Dialect::name)));
@@ -221,11 +267,6 @@ pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
         format!("{}.{}\n{}", row[0], row[1], values.collect::<String>())
     };
     terminal::print(&format!("{}\n{releases}", rows.iter().map(folded).collect::<String>()))
-}
-
-/// Prints the JSON Schema.
-pub fn schema() -> Result<(), Failure> {
-    json::print(&Scenario::json_schema())
 }
 
 fn summary(study: &Study) -> Summary {

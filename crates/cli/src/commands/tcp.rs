@@ -3,9 +3,32 @@
 use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
 use serde::Serialize;
 
-use crate::args::Format;
+use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
 use crate::{json, table, terminal};
+
+/// About senders.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// List every value of the keys by which senders are chosen.
+    List(FormatArgs),
+    /// Describe one: what it needs and refuses, the keys that it reads with their ranges, and what was chosen where
+    /// its source leaves something open.
+    Describe {
+        /// The value, such as cubic; with its key where another one has that name: recovery.reno.
+        name: String,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+}
+
+/// Lists the parts of senders, or describes one.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::List(args) => list(args.format),
+        Command::Describe { name, format } => describe(name, format.format),
+    }
+}
 
 /// A value of a key, for JSON.
 #[derive(Serialize)]
@@ -87,7 +110,7 @@ fn common() -> impl Iterator<Item = Parameter> {
 }
 
 /// Lists the catalog.
-pub fn list(format: Format) -> Result<(), Failure> {
+fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return json::print(&List {
             schema: json::SCHEMA,
@@ -131,7 +154,7 @@ fn describe_key(key: &Parameter, format: Format) -> Result<(), Failure> {
 const NARROW: usize = 110;
 
 /// Describes one value, or one key.
-pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let keys = Parameter::all();
     if let Some(key) = keys.iter().find(|p| p.doc.name == name) {
         return describe_key(key, format);

@@ -2,7 +2,8 @@
 
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
-use crate::args::{Format, ReproduceArgs, ViewArgs};
+use super::Args;
+use crate::args::{Format, ViewArgs};
 use crate::commands::wire::live::{How, Live, show};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
@@ -12,12 +13,7 @@ use crate::{json, terminal};
 
 /// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
 /// are put on record when all of an experiment's are there.
-pub fn live(
-    papers: &Papers,
-    chosen: &[&Experiment],
-    args: &ReproduceArgs,
-    line: Vec<String>,
-) -> Result<(), Failure> {
+pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let mut sides = Vec::new();
     for e in chosen.iter().filter(|e| e.live.is_some()) {
         let study = papers.live_study(e).map_err(|error| Failure::BadInput(error.to_string()))?;
