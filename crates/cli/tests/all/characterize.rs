@@ -1,8 +1,6 @@
 //! `quell characterize`: RFC 7928 for a stranger.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 #[test]
 fn a_section_gives_verdicts_a_page_and_results() {

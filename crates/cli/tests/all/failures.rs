@@ -1,11 +1,9 @@
 //! Wrong input, broken places to write to, and interruptions.
 
-mod common;
-
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{Bench, Ran, SMALL, list};
+use crate::common::{Bench, Ran, SMALL, list};
 
 /// Runs a scenario that differs from the small one; it must be refused with nothing written.
 fn refused(from: &str, to: &str) -> String {

@@ -2,12 +2,12 @@
 //! both of them, decision by decision.
 #![cfg(target_os = "linux")]
 
-#[path = "../../gateway/tests/common/mod.rs"]
+#[path = "../../../gateway/tests/common/mod.rs"]
 mod common;
 
 use std::io;
 
-use common::{Shared, line, packet};
+use self::common::{Shared, line, packet};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{

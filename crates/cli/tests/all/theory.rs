@@ -1,8 +1,6 @@
 //! `quell analyze`, `design` and `map`, as a user sees them.
 
-mod common;
-
-use common::{Bench, Ran, list};
+use crate::common::{Bench, Ran, list};
 use serde_json::Value;
 
 /// One stable and one unstable loop, and an algorithm without one; short to simulate.
