@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use quell_lab::{Aim, Quantity};
 use quell_units::text::cut;
 
-/// How a table is printed.
+/// The form of printed results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// A table to read.
@@ -19,7 +19,7 @@ pub enum Format {
     Json,
 }
 
-/// Which engine simulates.
+/// The engine that simulates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
     /// The fast one.
@@ -29,7 +29,7 @@ pub enum EngineChoice {
     Reference,
 }
 
-/// Of which replications the time series are kept.
+/// The replications whose time series are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SeriesChoice {
     /// Those that the report can draw.
@@ -41,7 +41,7 @@ pub enum SeriesChoice {
     None,
 }
 
-/// How to print.
+/// The form of the output.
 #[derive(Clone, Debug, Args)]
 pub struct FormatArgs {
     /// How to print the result.
@@ -99,7 +99,7 @@ pub struct SimulationArgs {
     pub cache: CacheUse,
 }
 
-/// How work on many replications is done.
+/// The conduct of work on many replications.
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
     /// Number of threads; default: one per core. Results do not depend on it.
@@ -113,7 +113,7 @@ pub struct WatchArgs {
     pub cache: CacheUse,
 }
 
-/// Which cache.
+/// The choice of a cache.
 #[derive(Clone, Debug, Args)]
 pub struct CacheDir {
     /// Folder of the cache; default: what QUELL_CACHE names, or quell in the user's folder for caches.
@@ -121,10 +121,10 @@ pub struct CacheDir {
     pub cache: Option<PathBuf>,
 }
 
-/// How a run uses the cache.
+/// The use that a run makes of the cache.
 #[derive(Clone, Debug, Args)]
 pub struct CacheUse {
-    /// Which one.
+    /// The cache's folder.
     #[command(flatten)]
     pub dir: CacheDir,
     /// Neither look for replications in a cache nor keep them there.
@@ -138,7 +138,7 @@ pub struct CacheUse {
     pub verify: Option<f64>,
 }
 
-/// What a table of results shows.
+/// The figures that a table of results shows.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ViewArgs {
     /// Metrics to show, by name or title (`quell show --help` lists them), or "all"; NAME[CLASS] for those of a
@@ -178,7 +178,7 @@ pub enum Seeds {
     Auto,
 }
 
-/// More seeds than anyone runs; a longer range is almost certainly a typo.
+/// The most seeds in a range; a longer one is almost certainly a typo.
 const MAX_SEEDS: u64 = 100_000;
 
 fn seeds(text: &str) -> Result<Seeds, String> {
@@ -219,7 +219,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     }
 }
 
-/// What is to be known of a metric: `utilization=1%`.
+/// Reads the precision that is wanted of a metric: `utilization=1%`.
 fn aim(text: &str) -> Result<Aim, String> {
     let wrong = || format!("\"{}\" must have the form METRIC=WIDTH, such as utilization=1%", cut(text));
     let (name, width) = text.rsplit_once('=').ok_or_else(wrong)?;

@@ -1,4 +1,4 @@
-//! What the commands about theory share: a network, from a scenario or from a few words.
+//! The network of the commands about theory, from a scenario or from a few words.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub struct NetworkArgs {
     pub changes: Changes,
 }
 
-/// How much of the flows' delay the linear model keeps.
+/// The part of the flows' delay that the linear model keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PlantChoice {
     /// All of it.
@@ -230,18 +230,18 @@ pub fn check_names(names: &[String]) -> Result<(), Failure> {
 
 /// Samples of the queue per round-trip time without queueing: enough for the fastest swing.
 const SAMPLES_PER_RTT: f64 = 8.0;
-/// Below this, samples would show single packets.
+/// The shortest step between samples: shorter ones would show single packets.
 const SHORTEST_STEP: Duration = Duration::from_millis(2);
 
-/// What the theory says of one point of a study.
+/// The theory's verdicts on one point of a study.
 pub struct Found {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
-    /// The time at which it was looked at.
+    /// The time that the verdicts are about.
     pub time: Time,
     /// The algorithms' parameters.
     pub configs: Vec<AqmConfig>,
-    /// What is said of each.
+    /// The verdict on each of them.
     pub assessments: Vec<Assessment>,
 }
 
@@ -287,13 +287,13 @@ pub fn check(
     Ok(Ok(()))
 }
 
-/// What is said of an algorithm, line by line: why, how far the network may move, and what packets do.
+/// The verdict on an algorithm, line by line: reasons, how far the network may move, and the packets' answer.
 pub fn words(assessment: &Assessment) -> String {
     let reasons = assessment.reasons.iter().map(|reason| format!("{}: {reason}\n", assessment.label));
     reasons.collect::<String>() + &limits(assessment)
 }
 
-/// How far the network may move, and what packets do.
+/// The limits within which the network may move, and the packets' answer.
 pub fn limits(assessment: &Assessment) -> String {
     let mut lines: Vec<String> = assessment.reach.iter().map(reach).collect();
     if let Some(packets) = &assessment.packets {
@@ -313,7 +313,7 @@ pub fn limits(assessment: &Assessment) -> String {
     lines.iter().map(|line| format!("{}: {line}\n", assessment.label)).collect()
 }
 
-/// How far a quantity may move, in a sentence.
+/// The range in which a quantity may move, in a sentence.
 fn reach(reach: &Reach) -> String {
     let value = |x: f64| match reach.quantity {
         Quantity::Flows if x.fract() == 0.0 => format!("{x} flows"),
@@ -345,7 +345,7 @@ fn reach(reach: &Reach) -> String {
     )
 }
 
-/// The table of what is said of each algorithm.
+/// The table of verdicts and figures of each algorithm.
 pub fn figures(assessments: &[Assessment]) -> String {
     table::figures(&names(assessments), &columns(assessments))
 }
@@ -364,7 +364,7 @@ fn names(assessments: &[Assessment]) -> Column {
     }
 }
 
-/// What is said of each algorithm, in figures.
+/// The columns of verdicts and figures.
 fn columns(assessments: &[Assessment]) -> Vec<Column> {
     let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
         title: title.into(),

@@ -1,4 +1,4 @@
-//! Pictures of what the theory says.
+//! Pictures of the theory's verdicts.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> R
     }
 }
 
-/// Draws what was found into a file.
+/// Draws verdicts into a file.
 pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
         Diagram::Bode => bode(title, first(found)?)?,
@@ -57,7 +57,7 @@ pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Res
     folder::write_whole(&svg, file)
 }
 
-/// What was found for a study of one point.
+/// The verdicts on a study of one point.
 fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
@@ -163,7 +163,7 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     Ok(picture::series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines))
 }
 
-/// Beyond these a margin is drawn at the edge.
+/// The range beyond which a margin is drawn at the edge.
 const MARGINS: (f64, f64) = (0.02, 50.0);
 
 fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {

@@ -1,4 +1,4 @@
-//! Why a command ended without success.
+//! The reasons why a command ends without success.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use quell_lab::RunError;
 use quell_scenario::{ScenarioError, suggest, unknown};
 use quell_units::text::cut;
 
-/// Why a command ended without success.
+/// The reasons why a command ends without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The user's input is wrong: exit code 2.
@@ -26,7 +26,7 @@ impl Failure {
         }
     }
 
-    /// What happened.
+    /// The message.
     pub fn message(&self) -> &str {
         match self {
             Failure::BadInput(message) | Failure::Failed(message) | Failure::Interrupted(message) => message,

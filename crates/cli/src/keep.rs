@@ -1,4 +1,4 @@
-//! What becomes of results when a run ends.
+//! Results at the end of a run: written, reported, or left to the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +7,18 @@ use quell_lab::Results;
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 
-/// What became of the results.
+/// The place of the results after a run.
 #[derive(Debug, Default)]
 pub struct Kept {
-    /// Where they are.
+    /// The folder that they are in.
     pub folder: Option<PathBuf>,
-    /// Where the report is.
+    /// The report's file.
     pub report: Option<PathBuf>,
-    /// What went wrong.
+    /// The failure, if they could not be written.
     pub failure: Option<Failure>,
 }
 
-/// What helps when results cannot be written after the work.
+/// The help where results cannot be written after the work.
 const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
 
 /// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache
@@ -43,7 +43,7 @@ pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial:
     kept
 }
 
-/// The failure of a run that was stopped; says what was kept. Only of a scenario file can `quell run` make results.
+/// Fails if a run was stopped, and says what was kept; `of_scenario`: `quell run` can make results of it.
 pub fn interrupted(results: &Results, folder: Option<&Path>, of_scenario: bool) -> Result<(), Failure> {
     if !results.run.partial {
         return Ok(());

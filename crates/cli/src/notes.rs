@@ -1,4 +1,4 @@
-//! What a study's reader should know before it runs, on stderr.
+//! Notes on a study that its reader should know before it runs, on stderr.
 
 use quell_aqm::params::Marks;
 use quell_scenario::format::{AqmChoice, FlowGroup, Scenario};

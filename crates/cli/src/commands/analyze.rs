@@ -60,13 +60,13 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// What `analyze` prints as JSON.
+/// The JSON of `analyze`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
     title: &'a str,
     points: Vec<PointOutput<'a>>,
-    /// By algorithm, how often verdict and packets met; null without --check.
+    /// The agreement of verdicts and packets, by algorithm; null without --check.
     agreement: Option<BTreeMap<String, Agreement>>,
 }
 
@@ -81,14 +81,14 @@ struct PointOutput<'a> {
     buffer_packets: f64,
     rtt_s: f64,
     congestion: &'static str,
-    /// That of flows of a second kind, if there are any.
+    /// The congestion control of flows of a second kind, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     scalable: Option<&'static str>,
     left_out: &'a [String],
     algorithms: &'a [Assessment],
 }
 
-/// How often the verdict and the packets met.
+/// The numbers of points by verdict and by the packets' answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Agreement {
     stable_settled: usize,

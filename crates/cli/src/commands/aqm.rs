@@ -1,4 +1,4 @@
-//! `quell aqm`: what algorithms there are.
+//! `quell aqm`: the catalog of algorithms.
 
 use quell_aqm::catalog::{self, CATALOG, Entry, Label};
 use quell_aqm::params::ParamDoc;
@@ -94,7 +94,7 @@ fn list(format: Format) -> Result<(), Failure> {
     terminal::print(&table::text(&header, &rows))
 }
 
-/// Narrower than this, a description has fewer columns.
+/// The width below which a description has fewer columns.
 const NARROW_DESCRIPTION: usize = 100;
 
 /// Describes one algorithm.

@@ -26,7 +26,7 @@ Examples:
   quell cache prune --to 5GB
   duckdb -c \"$(quell cache sql) SELECT title, algorithm, avg(utilization) FROM quell GROUP BY ALL\"")]
 pub struct Args {
-    /// Which cache.
+    /// The cache's folder.
     #[command(flatten)]
     dir: CacheDir,
     /// What to do; default: show.
@@ -34,7 +34,7 @@ pub struct Args {
     command: Option<Command>,
 }
 
-/// What to do with the cache.
+/// The commands of `quell cache`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Say where it is, and what it holds by scenario.
@@ -86,7 +86,7 @@ fn entries(cache: &Cache) -> Result<Vec<Entry>, Failure> {
     cache.entries().map_err(|e| Failure::Failed(e.to_string()))
 }
 
-/// What of one scenario is there.
+/// The entries of one scenario.
 #[derive(Default, serde::Serialize)]
 struct Held {
     replications: usize,
@@ -246,7 +246,7 @@ fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     }
 }
 
-/// For DuckDB. Two runs that end at once may both have written a row.
+/// The SQL of a view for DuckDB. Two runs that end at once may both have written a row.
 fn sql(cache: &Cache) -> Result<String, Failure> {
     let files = cache.index().map_err(|e| Failure::Failed(e.to_string()))?;
     let files = files.display().to_string().replace('\'', "''");

@@ -136,7 +136,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     interrupted(&results, kept.folder.as_deref(), false)
 }
 
-/// What is wrong, with the option that it comes from: the one without which nothing is wrong.
+/// Blames an error on the option without which there is none.
 fn blamed(request: &Request, error: &ScenarioError) -> Failure {
     let Request { rate, rtt, .. } = request;
     let usual_rtt = Request { rtt: DEFAULT_RTT.parse().expect("a time"), ..request.clone() };
@@ -220,7 +220,7 @@ fn list(sections: &[&'static Section], format: Format) -> Result<(), Failure> {
 
 /// The matrix of verdicts; with few sections, their tables.
 fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
-    /// More sections than this are in the page and in JSON.
+    /// The most sections whose tables are printed; more are in the page and in JSON.
     const DETAILED: usize = 6;
     let mut text = selection::heading(results);
     if findings.sections.len() <= DETAILED {

@@ -23,7 +23,7 @@ pub struct Args {
     command: Command,
 }
 
-/// What `conformance` does.
+/// The commands of `quell conformance`.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List the vectors: what they configure, and what they decide.
@@ -218,7 +218,7 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
 struct Ran {
     vector: String,
     outcome: &'static str,
-    /// Why it was skipped, or where it differs.
+    /// The reason why it was skipped, or the place where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// The event at which it differs.

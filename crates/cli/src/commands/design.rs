@@ -79,7 +79,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// What `design` prints as JSON.
+/// The JSON of `design`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -208,7 +208,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     ended
 }
 
-/// What the theory says of a design.
+/// The theory's verdict on a design.
 fn assess(design: &Design) -> Result<Found, Failure> {
     let bottleneck = Bottleneck::of_design(design);
     let name = design.config.name();

@@ -65,7 +65,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// What a map shows.
+/// The quantity that a map shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Shown {
     /// Real part of the slowest mode's root, per second: negative is stable.
@@ -87,7 +87,7 @@ enum Shown {
     Swing,
 }
 
-/// What `map` prints as JSON.
+/// The JSON of `map`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -97,7 +97,7 @@ struct Output<'a> {
     y: AxisOutput<'a>,
     /// Row by row from the first `y`; null where there is no value.
     values: Vec<Vec<Option<f64>>>,
-    /// Why there is none.
+    /// The reasons for missing values.
     missing: Vec<Missing>,
 }
 
@@ -117,7 +117,7 @@ struct AxisOutput<'a> {
     values: Vec<f64>,
 }
 
-/// What varies along an axis.
+/// The quantity that varies along an axis.
 enum Varies {
     /// N, all classes alike.
     Flows,
@@ -141,7 +141,7 @@ struct Setting {
     vary: Variation,
 }
 
-/// After this long, progress is shown.
+/// The time after which progress is shown.
 const SOON: Duration = Duration::from_secs(2);
 /// Reasons for blanks that are told.
 const MOST_REASONS: usize = 5;
@@ -149,7 +149,7 @@ const MOST_REASONS: usize = 5;
 const SHOWN_EVERY: usize = 256;
 /// Points along an axis of a map to look at.
 const IN_PICTURE: usize = 100;
-/// On a terminal, where a character is twice as high as wide.
+/// Points on a terminal, where a character is twice as high as wide.
 const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
@@ -316,7 +316,7 @@ impl Setting {
         }
     }
 
-    /// What is shown at a point of the map; none where the loop has no such quantity.
+    /// The quantity shown at a point of the map; `None` where the loop has none.
     fn found(&self, args: &Args, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
         let (model, network) = self.vary.at(x, y)?;
         if args.show == Shown::Swing {
@@ -377,7 +377,7 @@ impl Setting {
         Ok(grid?)
     }
 
-    /// Why points have no value, the most frequent reasons first.
+    /// The reasons why points have no value, the most frequent first.
     fn missing(&self, args: &Args, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
         let mut all: Vec<(&String, usize, usize)> = Vec::new();
         for (k, value) in grid.values.iter().enumerate() {
@@ -517,7 +517,7 @@ impl Setting {
         )
     }
 
-    /// Where the network of the scenario stands, if both axes are the network's.
+    /// The place of the scenario's network on the map, if both axes are quantities that it has.
     fn here(&self) -> Vec<Spot<'static>> {
         let network = &self.bottleneck.network;
         let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
@@ -541,7 +541,7 @@ fn parameter(value: f64, unit: &str) -> toml::Value {
 /// The fluid model runs for so many round trips from an empty queue; the second half is looked at.
 const ROUND_TRIPS: f64 = 600.0;
 
-/// How far the queue of the fluid model swings in the end, over its mean.
+/// The swing of the fluid model's queue in the end, over its mean.
 fn swing(network: quell_theory::FluidNetwork, model: AnyModel) -> Result<f64, TheoryError> {
     let full = network.buffer / network.capacity;
     let longest = network.classes.iter().map(|c| c.propagation).fold(0.0, f64::max) + 0.25 * full;
@@ -571,7 +571,7 @@ where
     })
 }
 
-/// Which side of a value is the stable one.
+/// The stable side of a value.
 #[derive(Clone, Copy)]
 enum Border {
     Below(f64),
@@ -610,7 +610,7 @@ fn unit_of(show: Shown) -> &'static str {
     }
 }
 
-/// How much of the map is stable, and why points are blank, each on a line of its own.
+/// The stable share of the map and the reasons for blank points, each on a line of its own.
 fn remarks(grid: &Grid<Result<f64, String>>, missing: &[Missing], border: Option<Border>) -> String {
     let mut text = String::new();
     if let Some(border) = border {

@@ -59,7 +59,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// What `measure` prints as JSON.
+/// The JSON of `measure`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -205,7 +205,7 @@ fn word(direction: Direction) -> &'static str {
     }
 }
 
-/// What each direction carried.
+/// The traffic of each direction.
 fn directions(report: &Report) -> String {
     let plain = |text: String| (text, Tint::Plain);
     let names = Column {
@@ -378,7 +378,7 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
-/// What `quell design` assumes of a packet, in bytes.
+/// The size of a packet that `quell design` assumes, in bytes.
 const PACKET: u64 = 1000;
 
 /// The command that designs for what was measured; none unless C, R and N were.
@@ -402,7 +402,7 @@ fn next(main: &Summary, report: &Report) -> Option<String> {
     Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows}{packet} --aqm pi"))
 }
 
-/// What a reader of the figures must know about the file.
+/// The remarks that a reader of the figures must know about the file.
 fn remarks(name: &str, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(d) = report.damage {

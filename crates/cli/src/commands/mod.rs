@@ -50,12 +50,12 @@ Examples:
 
 Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario: every algorithm with every seed.

@@ -139,7 +139,7 @@ fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Fai
     Ok(())
 }
 
-/// What was asked for; what belongs to metrics asks for one.
+/// The diagram that was asked for; options of metrics ask for one.
 fn wanted(args: &Args) -> Result<Option<Diagram>, Failure> {
     let of_metric =
         [("--metric", args.metric.is_some()), ("--over", args.over.is_some()), ("--by", args.by.is_some())];

@@ -74,7 +74,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// Where verdicts are on record, in the folder of the documents.
+/// The file of verdicts on record, in the folder of the documents.
 const RECORD: &str = "verdicts.csv";
 
 /// Runs the documents' experiments and judges what comes out.
@@ -196,7 +196,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
     }
 }
 
-/// What is said of an experiment, and its figures, if they are asked for.
+/// An experiment with its verdicts, and its figures, if they are asked for.
 type Seen<'a> = (JudgedExperiment<'a>, Vec<Drawn<'a>>);
 
 /// Runs what is planned, or goes on with it. Each experiment is judged and drawn as soon as it is finished, and what was
@@ -277,7 +277,7 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
     Ok(papers.experiments().filter(is).collect())
 }
 
-/// What there is to run, for JSON.
+/// The list of experiments, for JSON.
 #[derive(Serialize)]
 struct Listed<'a> {
     schema: u32,
@@ -336,7 +336,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
     }
 }
 
-/// What there is to run.
+/// The list of experiments.
 fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
     let Listed { documents, experiments: rows, .. } = listed(papers, chosen);
     let title = |d: &Titled<'_>| format!("{}: {} ({})\n", d.document, d.title, d.reference);
@@ -405,10 +405,10 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
     table::figures(&names, &columns) + "\n"
 }
 
-/// So many lines of each kind are printed.
+/// The most lines of each kind that are printed.
 const MOST_LINES: usize = 12;
 
-/// Which numbers are open or have no value, and which claims fail.
+/// The numbers that are open or have no value, and the claims that fail.
 fn outside(judged: &[JudgedExperiment<'_>]) -> String {
     let cells = || judged.iter().flat_map(|j| &j.tables).flat_map(|t| &t.cells);
     let of = |verdict: Verdict| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! `quell scenario`: what files say, without running them.
+//! `quell scenario`: scenario files, read and not run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub enum Command {
     Schema,
 }
 
-/// Says what scenario files are, without running them.
+/// Checks and shows scenario files without running them.
 pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Check { files, format } => check(files, format.format),
@@ -59,7 +59,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     }
 }
 
-/// What a file describes.
+/// The summary of a scenario file.
 #[derive(Debug, Serialize)]
 struct Summary {
     title: String,
@@ -81,7 +81,7 @@ struct Summary {
 struct Group {
     name: String,
     kind: Kind,
-    /// How many flows; null if they arrive as they come.
+    /// The number of flows; null if they arrive as they come.
     flows: Option<u32>,
 }
 
@@ -225,7 +225,7 @@ struct Release {
 struct Key {
     table: &'static str,
     key: &'static str,
-    /// By the name of the dialect.
+    /// The defaults by the name of the dialect.
     defaults: BTreeMap<&'static str, String>,
     source: &'static str,
 }

@@ -64,14 +64,14 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// What `search` prints as JSON.
+/// The JSON of `search`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
     title: &'a str,
     scenario: &'a str,
     over: &'a str,
-    /// Of the axis; empty for pure numbers.
+    /// The unit of the axis; empty for pure numbers.
     over_unit: &'a str,
     metric: String,
     crosses: f64,
@@ -80,7 +80,7 @@ struct Output<'a> {
     link: &'a str,
     scope: &'a str,
     ending: Ending,
-    /// Whether the metric rises along the axis.
+    /// True if the metric rises along the axis.
     rises: Option<bool>,
     /// The interval for the crossing.
     low: Option<f64>,

@@ -1,4 +1,4 @@
-//! `quell tcp`: what senders are made of.
+//! `quell tcp`: the parts of senders.
 
 use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
 use serde::Serialize;
@@ -42,7 +42,7 @@ struct Sender {
     details: Option<Details>,
 }
 
-/// What a description has beyond the list, for JSON.
+/// The part of a description that the list lacks, for JSON.
 #[derive(Serialize)]
 struct Details {
     needs: Vec<String>,
@@ -150,7 +150,7 @@ fn describe_key(key: &Parameter, format: Format) -> Result<(), Failure> {
     terminal::print(&terminal::prose(&text))
 }
 
-/// Narrower than this, a description has fewer columns.
+/// The width below which a description has fewer columns.
 const NARROW: usize = 110;
 
 /// Describes one value, or one key.

@@ -67,9 +67,9 @@ pub struct WorkerArgs {
 /// One of several equal parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Which: from 1 on.
+    /// The number of the part, from 1 on.
     number: usize,
-    /// Of how many.
+    /// The number of parts.
     of: usize,
 }
 

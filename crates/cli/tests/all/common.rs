@@ -1,4 +1,4 @@
-//! What the tests of the command share: running it in a folder of its own.
+//! Helpers of the command's tests: running it in a folder of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -60,7 +60,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// What is in the folder, sorted.
+    /// The names in the folder, sorted.
     pub fn listing(&self) -> Vec<String> {
         list(self.dir.path())
     }
@@ -97,7 +97,7 @@ impl Bench {
     }
 }
 
-/// What a command did.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use crate::common::Bench;
 
-/// Where the adaptors are.
+/// The folder of the adaptors.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
 }
 
-/// Whether a program is on this machine; says so if not.
+/// True if a program is on this machine; says so if not.
 fn has(program: &str, argument: &str) -> bool {
     let there = Command::new(program).arg(argument).output().is_ok_and(|o| o.status.success());
     if !there {

@@ -1,4 +1,4 @@
-//! What a run survives: kills at any moment beside another run, a full disk, a disk that takes nothing, a clock
+//! Runs survive kills at any moment beside another run, a full disk, a disk that takes nothing, a clock
 //! that jumps, and files of an earlier version.
 
 #![cfg(unix)]

@@ -102,7 +102,7 @@ fn kernel() -> String {
     text.trim().split('-').next().unwrap_or_default().to_string()
 }
 
-/// Whether this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
+/// True if this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
 /// parentheses).
 fn real_time() -> bool {
     const FIFO_OR_ROUND_ROBIN: [&str; 2] = ["1", "2"];
