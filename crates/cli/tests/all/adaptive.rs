@@ -205,7 +205,7 @@ fn an_interrupted_run_keeps_what_is_finished() {
     let args = "run small.toml --out r --seeds auto --precision queue_packets=0.00001% --max-seeds 20000";
     let mut command = bench.command(&args.split(' ').collect::<Vec<_>>());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    bench.wait_for_an_entry();
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     let ran = crate::common::Ran::from(child.wait_with_output().unwrap());

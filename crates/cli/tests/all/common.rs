@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Two algorithms, two classes, two seeds: a moment's work.
 pub const SMALL: &str = r#"schema = 1
@@ -68,6 +69,16 @@ impl Bench {
     /// The folder of its cache.
     pub fn cache(&self) -> PathBuf {
         self.cache.path().to_path_buf()
+    }
+
+    /// Waits until a run has kept something in the cache.
+    pub fn wait_for_an_entry(&self) {
+        let since = Instant::now();
+        let is_kept = |folder: PathBuf| list(&folder).iter().any(|name| name.ends_with(".entry"));
+        while !list(&self.cache()).iter().any(|folder| is_kept(self.cache().join(folder))) {
+            assert!(since.elapsed() < Duration::from_secs(60), "nothing is kept: {:?}", list(&self.cache()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The command, ready to start.
