@@ -1,21 +1,18 @@
 //! `quell conformance`: implementations that are right, wrong, slow, dead and talkative.
 #![cfg(unix)]
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::Bench;
+use crate::common::Bench;
 
-/// Where the adaptors are.
+/// The folder of the adaptors.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
 }
 
-/// Whether a program is on this machine; says so if not.
+/// True if a program is on this machine; says so if not.
 fn has(program: &str, argument: &str) -> bool {
     let there = Command::new(program).arg(argument).output().is_ok_and(|o| o.status.success());
     if !there {
@@ -121,7 +118,7 @@ fn the_museum_is_caught_whole() {
 }
 
 /// Runs one vector with a shell script as the implementation.
-fn script(bench: &Bench, text: &str) -> common::Ran {
+fn script(bench: &Bench, text: &str) -> crate::common::Ran {
     bench.run(&[
         "conformance",
         "run",

@@ -1,8 +1,6 @@
 //! `quell analyze`, `design` and `map`, as a user sees them.
 
-mod common;
-
-use common::{Bench, Ran, list};
+use crate::common::{Bench, Ran, list};
 use serde_json::Value;
 
 /// One stable and one unstable loop, and an algorithm without one; short to simulate.
@@ -507,7 +505,7 @@ fn what_no_rule_suits_is_noted() {
     assert!(both.err.starts_with("note: avq: ") && both.out.contains("algorithm = \"pi\""), "{}", both.err);
 }
 
-/// Whatever is saved can be run: at the highest rates the run is shorter, and beyond them nothing is saved.
+/// Every saved design can be run: at the highest rates the run is shorter, and beyond them nothing is saved.
 #[test]
 fn a_saved_design_can_be_run() {
     let bench = bench();
@@ -606,7 +604,7 @@ mod unix {
         assert_eq!(list(&bench.path("")), ["long.toml", "loops.toml", "small.toml", "verdicts.svg"]);
     }
 
-    /// Before the first packet, too: hundreds of points are asked of the theory.
+    /// An interruption before the first packet, while the theory is asked about hundreds of points.
     #[test]
     fn an_interrupted_theory_says_so() {
         let bench = bench();

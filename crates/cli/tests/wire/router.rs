@@ -2,12 +2,12 @@
 //! gives up its rights, whatever else the command line brings with it.
 #![cfg(target_os = "linux")]
 
-#[path = "../../gateway/tests/common/router.rs"]
+#[path = "../../../gateway/tests/common/router.rs"]
 mod common;
 
 use std::time::Duration as Wait;
 
-use common::{Net, RECEIVER, check_rights, possible, router};
+use self::common::{Net, RECEIVER, check_rights, possible, router};
 
 #[test]
 fn the_worker_of_quell_may_do_as_little() {

@@ -76,7 +76,7 @@ fn pages_of_whole_documents() {
     assert_eq!(run(&["--quick"]).status.code(), Some(2));
 }
 
-/// What is only computed needs no simulation.
+/// Values that are only computed need no simulation.
 #[test]
 fn computed_numbers() {
     let output = quell(&["reproduce", "vrc/sec. 3.2 example", "--quiet", "--no-cache"]);

@@ -1,8 +1,6 @@
 //! `quell characterize`: RFC 7928 for a stranger.
 
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 #[test]
 fn a_section_gives_verdicts_a_page_and_results() {
@@ -28,7 +26,7 @@ fn a_section_gives_verdicts_a_page_and_results() {
     assert_eq!(json["facts"][0]["algorithm"], "drop-tail");
 }
 
-/// What is said before anything is run: how it is called, and which scenarios there are.
+/// The output before anything is run: the usage, and the list of scenarios.
 #[test]
 fn help_and_the_list_say_what_is_run() {
     let bench = Bench::new();
@@ -52,7 +50,7 @@ fn help_and_the_list_say_what_is_run() {
     assert_eq!(bench.listing(), ["small.toml"]);
 }
 
-/// What is kept is not run again: in another folder the same command finds it, and more seeds add only themselves.
+/// Results that are kept are not run again: in another folder the same command finds them, and more seeds add only themselves.
 #[test]
 fn a_second_run_goes_on_where_the_first_ended() {
     let bench = Bench::new();

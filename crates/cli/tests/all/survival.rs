@@ -1,14 +1,12 @@
-//! What a run survives: kills at any moment beside another run, a full disk, a disk that takes nothing, a clock
+//! Runs survive kills at any moment beside another run, a full disk, a disk that takes nothing, a clock
 //! that jumps, and files of an earlier version.
 
 #![cfg(unix)]
 
-mod common;
-
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use common::Bench;
+use crate::common::Bench;
 
 fn shown(bench: &Bench) -> serde_json::Value {
     bench.json(&["cache", "show", "--format", "json"])
@@ -31,7 +29,7 @@ fn two_hundred_kills_lose_nothing_that_was_finished() {
     const ROUNDS: usize = 100;
     let bench = Bench::new();
     let sweep = "\n[sweep]\naqm.red.max_p = [0.05, 0.1, 0.2]\n";
-    bench.file("sweep.toml", &format!("{}{sweep}", common::SMALL));
+    bench.file("sweep.toml", &format!("{}{sweep}", crate::common::SMALL));
     let run = ["run", "sweep.toml", "--quiet", "--no-report", "--threads", "1"];
     let start = |seeds: &str, out: &str| -> Child {
         let args = [&run[..], &["--seeds", seeds, "--out", out]].concat();

@@ -1,13 +1,13 @@
-//! What a gateway decided about real packets, the simulator's own engines decide too: a gateway's log goes through
+//! The simulator's own engines decide what a gateway decided about real packets: a gateway's log goes through
 //! both of them, decision by decision.
 #![cfg(target_os = "linux")]
 
-#[path = "../../gateway/tests/common/mod.rs"]
+#[path = "../../../gateway/tests/common/mod.rs"]
 mod common;
 
 use std::io;
 
-use common::{Shared, line, packet};
+use self::common::{Shared, line, packet};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
@@ -36,7 +36,7 @@ impl Ports for Bursts {
     }
 }
 
-/// How a line's rate and its wire change by themselves.
+/// The changes of a line's rate and its wire.
 #[derive(Clone)]
 struct Way {
     rate: Schedule<BitRate>,
@@ -49,7 +49,7 @@ impl Way {
         Way { rate: Schedule::constant(config.rate), loss: 0.0 }
     }
 
-    /// What the gateway follows, up to a time that no run reaches.
+    /// The course that the gateway follows, up to a time that no run reaches.
     fn course(&self, seed: u64) -> Course {
         let mut changes = Vec::new();
         let mut at = self.rate.next_change(Time::ZERO);
@@ -85,7 +85,7 @@ fn log(config: &LineConfig, way: &Way, turns: usize) -> Vec<u8> {
     file.bytes()
 }
 
-/// What became of a packet that was stored: when and whether it was marked at all, or why it was dropped.
+/// The fate of a packet that was stored: when it left and whether it was marked, or why it was dropped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Sent(Time, bool),

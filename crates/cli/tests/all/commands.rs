@@ -1,8 +1,6 @@
 //! Every command, as a user sees it.
 
-mod common;
-
-use common::{Bench, Ran, SMALL};
+use crate::common::{Bench, Ran, SMALL};
 use serde_json::Value;
 
 #[test]
@@ -58,7 +56,7 @@ fn results_that_are_there_are_never_lost_unasked() {
         )
     );
     bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
-    assert_eq!(common::list(&bench.path("results")), ["small", "small-2"]);
+    assert_eq!(crate::common::list(&bench.path("results")), ["small", "small-2"]);
 }
 
 #[test]
@@ -306,7 +304,7 @@ fn a_scenario_may_come_from_standard_input() {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-        common::Ran::from(child.wait_with_output().unwrap())
+        crate::common::Ran::from(child.wait_with_output().unwrap())
     };
     let checked = piped(&["scenario", "check", "-"], SMALL);
     assert_eq!(checked.code, 0, "{}", checked.err);
@@ -809,7 +807,7 @@ fn what_is_verified_is_said() {
 #[test]
 fn what_is_set_takes_the_place_of_a_sweep_and_is_said() {
     let bench = Bench::new();
-    bench.file("swept.toml", &format!("{}[sweep]\nflows.ftp.count = [1, 2]\n", common::SMALL));
+    bench.file("swept.toml", &format!("{}[sweep]\nflows.ftp.count = [1, 2]\n", crate::common::SMALL));
     let ran =
         bench.run(&["run", "swept.toml", "--set", "flows.ftp.count=3", "--format", "json", "--out", "r"]);
     assert_eq!(ran.code, 0, "{}", ran.err);

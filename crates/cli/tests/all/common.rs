@@ -1,7 +1,8 @@
-//! What the tests of the command share: running it in a folder of its own.
+//! Helpers of the command's tests: running it in a folder of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Two algorithms, two classes, two seeds: a moment's work.
 pub const SMALL: &str = r#"schema = 1
@@ -60,7 +61,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// What is in the folder, sorted.
+    /// The names in the folder, sorted.
     pub fn listing(&self) -> Vec<String> {
         list(self.dir.path())
     }
@@ -68,6 +69,16 @@ impl Bench {
     /// The folder of its cache.
     pub fn cache(&self) -> PathBuf {
         self.cache.path().to_path_buf()
+    }
+
+    /// Waits until a run has kept something in the cache.
+    pub fn wait_for_an_entry(&self) {
+        let since = Instant::now();
+        let is_kept = |folder: PathBuf| list(&folder).iter().any(|name| name.ends_with(".entry"));
+        while !list(&self.cache()).iter().any(|folder| is_kept(self.cache().join(folder))) {
+            assert!(since.elapsed() < Duration::from_secs(60), "nothing is kept: {:?}", list(&self.cache()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The command, ready to start.
@@ -97,7 +108,7 @@ impl Bench {
     }
 }
 
-/// What a command did.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,

@@ -1,12 +1,9 @@
 //! `quell measure`, as a user sees it.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
 use std::io::Write;
 use std::process::Stdio;
 
-use common::{Bench, Ran};
+use crate::common::{Bench, Ran};
 use etherparse::{PacketBuilder, TcpHeader};
 
 /// A pcap file of a link of 10 Mbit/s: four connections open with round trips of 50 ms, and then their

@@ -1,10 +1,7 @@
 //! Commands that decide themselves how much to run, and several scenarios or results as one, as a user sees
 //! them.
 
-#[allow(dead_code, reason = "other tests use the rest")]
-mod common;
-
-use common::Bench;
+use crate::common::Bench;
 
 #[test]
 fn seeds_are_added_until_the_intervals_are_narrow() {
@@ -136,7 +133,7 @@ fn what_has_no_effect_or_is_missing_is_refused() {
 #[test]
 fn several_scenarios_make_one_result() {
     let bench = Bench::new();
-    bench.file("fast.toml", &common::SMALL.replace("2 Mbit/s", "4 Mbit/s").replace("Small", "Fast"));
+    bench.file("fast.toml", &crate::common::SMALL.replace("2 Mbit/s", "4 Mbit/s").replace("Small", "Fast"));
     let out = bench.ok(&["run", "small.toml", "fast.toml", "-q", "--metric", "utilization"]);
     assert!(out.starts_with("Small + Fast\n"), "{out}");
     assert!(out.contains("point 1 of 2: scenario = small\n"), "{out}");
@@ -208,10 +205,10 @@ fn an_interrupted_run_keeps_what_is_finished() {
     let args = "run small.toml --out r --seeds auto --precision queue_packets=0.00001% --max-seeds 20000";
     let mut command = bench.command(&args.split(' ').collect::<Vec<_>>());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    bench.wait_for_an_entry();
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let ran = common::Ran::from(child.wait_with_output().unwrap());
+    let ran = crate::common::Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 130, "{}", ran.err);
     assert!(ran.out.contains("PARTIAL: "), "{}", ran.out);
     bench.ok(&[&args.split(' ').collect::<Vec<_>>()[..], &["--finished"]].concat());
