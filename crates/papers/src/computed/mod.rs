@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use serde::Deserialize;
 
-use crate::experiment::Value;
 use red_tail::Simulated;
+
+use crate::value::Value;
 
 /// A number or a figure that the document computes.
 #[derive(Clone, Debug, Deserialize)]
