@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -51,6 +51,14 @@ drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
 
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
+
+# The same bytes for the same sources.
+vectors: ## Write the conformance vectors, for those without Rust: results/quell-vectors.tar.gz, which releases carry
+	rm -rf results/quell-vectors
+	cargo run --release --quiet --bin quell -- conformance write results/quell-vectors
+	cp conformance/digests.txt conformance/schema.json results/quell-vectors
+	tar -C results --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - quell-vectors \
+	  | gzip -9n > results/quell-vectors.tar.gz
 
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md

@@ -145,7 +145,7 @@ fn error(change: impl Fn(String) -> String) -> String {
 
 fn judged<T>(
     folder: &Path,
-    see: impl FnOnce(&Papers, &[JudgedExperiment<'_>], &quell_papers::Found) -> T,
+    see: impl FnOnce(&Papers, &[JudgedExperiment<'_>], &quell_papers::ExperimentResults) -> T,
 ) -> T {
     let papers = Papers::read(folder).unwrap();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
@@ -568,7 +568,7 @@ fn experiments_are_handed_over_one_by_one() {
     let papers = Papers::read(folder.path()).unwrap();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
     let taken = std::sync::Mutex::new(Vec::new());
-    let take = |id: &str, found: quell_papers::Found| {
+    let take = |id: &str, found: quell_papers::ExperimentResults| {
         let e = papers.experiments().find(|e| e.id == id).unwrap();
         let results = found.results(e, Some("large"), None).unwrap();
         let own = (results.replications.len(), results.run.points.len());
@@ -595,7 +595,7 @@ fn a_quick_look_is_not_told_of_other_readings() {
         let extent = Extent { seeds: Some(1), judged: judged_only };
         let plan = Plan::of(&papers, papers.experiments(), extent).unwrap();
         let seen = std::sync::Mutex::new(None);
-        let take = |_: &str, found: quell_papers::Found| {
+        let take = |_: &str, found: quell_papers::ExperimentResults| {
             let judged = judge(&papers, papers.experiments().next().unwrap(), &found);
             let cell = judged.tables[0].cells.iter().find(|c| c.cell.id.ends_with("eight/red/loss_rate"));
             *seen.lock().unwrap() =
@@ -634,7 +634,7 @@ fn computed_figures_are_tested() {
     let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
     let papers = Papers::read(folder.path()).unwrap();
     let e = papers.experiments().next().unwrap();
-    let judged = judge(&papers, e, &quell_papers::Found::default());
+    let judged = judge(&papers, e, &quell_papers::ExperimentResults::default());
     let holds: Vec<Holds> = judged.claims.iter().map(|c| c.holds).collect();
     assert_eq!(holds, [Holds::Holds, Holds::Fails, Holds::Missing], "{:?}", judged.claims);
     assert!(judged.claims[2].found.contains("eq. 20"), "{}", judged.claims[2].found);
