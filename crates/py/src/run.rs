@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Quantity, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Quantity, Reuse, Surround};
 use quell_scenario::{Document, Study};
 use quell_sim::Engine;
 
@@ -212,9 +212,11 @@ pub fn run(
     let warn = |why: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(why.to_string());
     let options = Options {
         cache: cache.as_ref(),
-        fresh,
-        finished,
-        verify,
+        reuse: match (finished, fresh) {
+            (true, _) => Reuse::Only,
+            (_, true) => Reuse::No,
+            _ => Reuse::Verify(verify),
+        },
         series: tasks::series(series)?,
         warn: Some(&warn),
         threads,
