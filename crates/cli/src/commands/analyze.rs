@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::scenario;
 use crate::args::{AnalyzeArgs, Diagram, Format};
-use crate::assess::{self, Found};
+use crate::assess::{self, Checked, Found};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -85,9 +85,9 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(file) = &args.svg {
         diagram::check(chosen, &found, args.check, file)?;
     }
-    let ended = match &watch {
+    let checked = match &watch {
         Some(watch) => assess::check(&study, &mut found, watch, &line)?,
-        None => Ok(()),
+        None => Checked::All,
     };
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
@@ -99,7 +99,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(file) = &args.svg {
         let drawn = diagram::write(chosen, study.title(), &found, file);
         // What was interrupted may have nothing to draw.
-        if ended.is_ok() {
+        if checked == Checked::All {
             drawn?;
         }
     }
@@ -123,7 +123,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
 /// The theory's part.

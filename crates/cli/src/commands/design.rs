@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::analyze;
 use crate::args::{DesignArgs, Format};
-use crate::assess::{self, Found};
+use crate::assess::{self, Checked, Found};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -86,7 +86,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
             return Err(Failure::BadInput(why));
         }
     }
-    let mut ended = Ok(());
+    let mut checked = Checked::All;
     if args.check {
         let parse = |text: &String| -> Result<_, Failure> {
             Ok(Document::parse(text, "the design")?.study(&Plugins::new())?)
@@ -94,7 +94,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
         let watch = Watch::new(args.quiet);
-        ended = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
+        checked = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
     }
     if let (Some(file), Some(text)) = (&args.save, &saved) {
         folder::write_whole(text, file)?;
@@ -141,7 +141,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
 /// What the theory says of a design.
