@@ -2,7 +2,7 @@
 //! probability of a false decision, and of an interval that misses the mean. Each count is held against the
 //! stated probability by the exact binomial distribution.
 
-use quell_lab::{ERROR, Estimate, Looks, Width, widths};
+use quell_metrics::{ERROR, Estimate, Looks, Width, widths};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use statrs::distribution::{Binomial, DiscreteCDF};

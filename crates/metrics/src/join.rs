@@ -2,8 +2,10 @@
 
 use quell_scenario::{JOINED, Setting, joined_title};
 
-use crate::results::{PointInfo, Replication, Results, RunInfo};
-use crate::run::digest;
+use crate::digest::digest;
+use crate::info::{PointInfo, RunInfo};
+use crate::replication::Replication;
+use crate::results::Results;
 
 impl Results {
     /// Several results as one, point after point; each point's settings begin with the name that its part is

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::columns::{Cells, Column, Columns, Field, Row, row};
-use crate::metrics::{Metric, Values};
+use crate::columns::{Cells, Column, Columns, Field, TableRow, row};
+use crate::info::RunInfo;
+use crate::metric::{Metric, Values};
 use crate::reduce::internal_means;
-use crate::results::{
-    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, Results, RunInfo,
-    TransferRow,
+use crate::replication::{
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, TransferRow,
 };
+use crate::results::Results;
 
 /// Declares the tables: what each is, its name, and its row.
 macro_rules! tables {
@@ -27,11 +28,12 @@ macro_rules! tables {
                 match self { $( Table::$table => $name, )+ }
             }
 
-            pub(crate) fn columns(self, all: &[Replication]) -> Columns {
+            /// Its columns, of these replications.
+            pub fn columns(self, all: &[Replication]) -> Columns {
                 match self { $( Table::$table => columns::<$row>(all), )+ }
             }
 
-            fn read(self, found: Found, all: &mut Vec<Replication>) -> Result<(), String> {
+            fn read(self, found: NamedColumns, all: &mut Vec<Replication>) -> Result<(), String> {
                 match self { $( Table::$table => read::<$row>(found, all), )+ }
             }
         }
@@ -74,12 +76,12 @@ impl Results {
 }
 
 /// Columns as a file has them.
-pub(crate) type Found = Vec<(String, Column)>;
+pub type NamedColumns = Vec<(String, Column)>;
 
 /// Puts results together again from their tables; `file` gives a table's columns.
-pub(crate) fn results(
+pub fn results(
     run: RunInfo,
-    file: impl FnMut(Table) -> Result<Found, String>,
+    file: impl FnMut(Table) -> Result<NamedColumns, String>,
 ) -> Result<Results, String> {
     // Earlier versions did not write averages; they follow from the series.
     let averaged = run.files.iter().any(|f| f.name == format!("{}.parquet", Table::InternalMeans.name()));
@@ -94,15 +96,15 @@ pub(crate) fn results(
 }
 
 /// Puts replications together again from their tables.
-pub(crate) fn replications(
-    file: impl FnMut(Table) -> Result<Found, String>,
+pub fn replications(
+    file: impl FnMut(Table) -> Result<NamedColumns, String>,
 ) -> Result<Vec<Replication>, String> {
     read_all(Table::ALL, file)
 }
 
 fn read_all<'a>(
     tables: impl IntoIterator<Item = &'a Table>,
-    mut file: impl FnMut(Table) -> Result<Found, String>,
+    mut file: impl FnMut(Table) -> Result<NamedColumns, String>,
 ) -> Result<Vec<Replication>, String> {
     let mut all = Vec::new();
     for table in tables {
@@ -112,19 +114,8 @@ fn read_all<'a>(
     Ok(all)
 }
 
-/// All that a replication found, as bytes, so that what is absent equals itself; how long it took is not part
-/// of it.
-pub(crate) fn found(replication: &Replication) -> Result<Vec<u8>, String> {
-    let timeless = [Replication { elapsed_s: 0.0, ..replication.clone() }];
-    let mut all = Vec::new();
-    for table in Table::ALL {
-        all.extend(postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())?);
-    }
-    Ok(all)
-}
-
 /// The rows of a table, and where they belong.
-trait Rows: Row {
+trait Rows: TableRow {
     /// Gives those of a replication to `each`, in order.
     fn of(replication: &Replication, each: &mut dyn FnMut(&Self));
     /// Adds this one.
@@ -162,7 +153,7 @@ fn columns<R: Rows>(all: &[Replication]) -> Columns {
     columns
 }
 
-fn read<R: Rows>(found: Found, all: &mut Vec<Replication>) -> Result<(), String> {
+fn read<R: Rows>(found: NamedColumns, all: &mut Vec<Replication>) -> Result<(), String> {
     let mut declared = Columns::default();
     Key::declare(&mut declared);
     R::declare(&mut declared);

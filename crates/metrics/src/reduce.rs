@@ -8,15 +8,32 @@ use quell_sim::outcome::{
 };
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::metrics::{Metric, Values};
-use crate::results::{
-    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, TransferRow, lane_scope,
+use crate::metric::{LANE, Metric, Values};
+use crate::replication::{
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, TransferRow,
 };
 use crate::stats::{jain_index, quantile};
 
+/// What a replication found, but for its place in a run (point, algorithm, seed) and the time that it took.
+/// `window` is the measured one.
+pub fn reduce(facts: &Facts, outcome: Outcome, window: (Time, Time)) -> Replication {
+    let mut found = Replication {
+        digest: outcome.digest,
+        events: outcome.events,
+        metrics: metrics(facts, &outcome),
+        flows: flows(facts, &outcome, window),
+        transfers: transfers(facts, &outcome),
+        delays: delays(facts, &outcome),
+        series: series(facts, outcome),
+        ..Replication::default()
+    };
+    found.internal_means = internal_means(&found.metrics, &found.series);
+    found
+}
+
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
 /// seen there.
-pub(crate) fn metrics(facts: &Facts, outcome: &Outcome) -> Vec<MetricRow> {
+fn metrics(facts: &Facts, outcome: &Outcome) -> Vec<MetricRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
         let whole = 0..link.segments.len();
@@ -60,7 +77,7 @@ fn rows_of(
         MetricRow {
             link: link.name.clone(),
             segment: number,
-            scope: lane_scope(name),
+            scope: format!("{LANE}{name}"),
             from_s: from.as_secs_f64(),
             to_s: to.as_secs_f64(),
             values,
@@ -501,7 +518,7 @@ fn completion_time(t: &Transfer) -> f64 {
 }
 
 /// Every flow over the whole measured window.
-pub(crate) fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
+fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
     let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
         let sum = flow.segments.iter().fold(FlowSegment::default(), add);
         let seconds = active(fact, window).as_secs_f64();
@@ -526,7 +543,7 @@ pub(crate) fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> V
 }
 
 /// The finished transfers.
-pub(crate) fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
+fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
     outcome
         .transfers
         .iter()
@@ -549,12 +566,12 @@ fn shares() -> impl Iterator<Item = f64> {
 }
 
 /// Queueing delay distributions over the whole measured window.
-pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
+fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
         let scopes = scopes(facts, link);
         let classes = scopes.iter().map(|(scope, classes)| (scope.clone(), Part::Classes(classes)));
-        let lanes = link.lanes.iter().enumerate().map(|(i, name)| (lane_scope(name), Part::Lane(i)));
+        let lanes = link.lanes.iter().enumerate().map(|(i, name)| (format!("{LANE}{name}"), Part::Lane(i)));
         for (scope, part) in classes.chain(lanes) {
             let Some(histogram) = histogram(&link.segments, part, |c| &c.delay_ns) else { continue };
             // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
@@ -570,7 +587,7 @@ pub(crate) fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
 }
 
 /// The time series, one per link that has one; of classes, those with any traffic there.
-pub(crate) fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
+fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
     let links = outcome.links.into_iter().filter(|l| !l.series.time_s.is_empty());
     links
         .map(|l| {

@@ -1,4 +1,4 @@
-//! The figures: their names, units and meaning. `measure` computes them.
+//! The metrics: their names, units and meaning. `reduce` computes them.
 
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
@@ -185,6 +185,9 @@ impl<'de> Deserialize<'de> for Metric {
         Metric::find(&name).ok_or_else(|| serde::de::Error::custom(format!("no metric is called \"{name}\"")))
     }
 }
+
+/// The prefix of a lane's scope; the lane's name follows.
+pub const LANE: &str = "lane:";
 
 /// The figures of one replication, link, segment and scope: one value per metric, none where the
 /// metric does not apply.

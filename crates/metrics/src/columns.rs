@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Columns of one length, in order and by name; units are in the names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Columns(pub(crate) Vec<(&'static str, Column)>);
+pub struct Columns(pub Vec<(&'static str, Column)>);
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +26,8 @@ pub enum Column {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "PlainTexts", try_from = "PlainTexts")]
 pub struct Texts {
-    pub(crate) distinct: Vec<Arc<str>>,
-    pub(crate) rows: Vec<u32>,
+    distinct: Vec<Arc<str>>,
+    rows: Vec<u32>,
     numbers: HashMap<Arc<str>, u32>,
 }
 
@@ -64,15 +64,21 @@ impl Texts {
     }
 
     /// Each text once, in the order of first use.
-    pub(crate) fn distinct(&self) -> impl Iterator<Item = &str> {
+    pub fn distinct(&self) -> impl Iterator<Item = &str> {
         self.distinct.iter().map(|text| &**text)
+    }
+
+    /// The number among the distinct texts of each row's.
+    pub fn numbers(&self) -> &[u32] {
+        &self.rows
     }
 
     fn at(&self, row: usize) -> &Arc<str> {
         &self.distinct[self.rows[row] as usize]
     }
 
-    pub(crate) fn push(&mut self, text: &str) {
+    /// Adds a row.
+    pub fn push(&mut self, text: &str) {
         // Most rows repeat the text before them.
         let before = self.rows.last().copied().filter(|i| *self.distinct[*i as usize] == *text);
         let number = before.or_else(|| self.numbers.get(text).copied()).unwrap_or_else(|| {
@@ -108,7 +114,7 @@ impl Column {
     }
 
     /// Adds the cells of another column of the same type.
-    pub(crate) fn append(&mut self, other: &Column) {
+    pub fn append(&mut self, other: &Column) {
         match (self, other) {
             (Column::U32(all), Column::U32(more)) => all.extend(more),
             (Column::U64(all), Column::U64(more)) => all.extend(more),
@@ -235,7 +241,7 @@ fields! {
 }
 
 /// What is a row of a table.
-pub(crate) trait Row: Sized {
+pub(crate) trait TableRow: Sized {
     /// Adds its empty columns.
     fn declare(columns: &mut Columns);
     /// Adds its cells.
@@ -254,7 +260,7 @@ macro_rules! row {
         #[derive(Clone, Debug, PartialEq)]
         $vis struct $row { $( $( #[$field_doc] )* $field_vis $field: $type, )+ }
 
-        impl $crate::columns::Row for $row {
+        impl $crate::columns::TableRow for $row {
             fn declare(columns: &mut $crate::columns::Columns) {
                 $( <$type as $crate::columns::Field>::declare(stringify!($field), columns); )+
             }

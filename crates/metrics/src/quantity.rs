@@ -8,8 +8,7 @@ use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{Better, Metric};
-use crate::results::LANE;
+use crate::metric::{Better, LANE, Metric};
 use crate::sequential::Width;
 
 /// What internal signals are asked for with.
