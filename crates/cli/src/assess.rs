@@ -245,22 +245,39 @@ pub struct Found {
     pub assessments: Vec<Assessment>,
 }
 
-/// Asks the packets. Each point is simulated by itself, so that only its samples are held. Gives what to say
-/// after the results if it was interrupted: the points up to then are checked.
+/// How much of a study the packets were asked about.
+#[derive(PartialEq, Eq)]
+pub enum Checked {
+    /// All points.
+    All,
+    /// The points before an interruption; says how many.
+    Part(String),
+}
+
+impl Checked {
+    /// Fails if it was interrupted: for the end of a command, after its results.
+    pub fn or_fail(self) -> Result<(), Failure> {
+        match self {
+            Checked::All => Ok(()),
+            Checked::Part(what) => Err(Failure::Interrupted(what)),
+        }
+    }
+}
+
+/// Asks the packets. Each point is simulated by itself, so that only its samples are held.
 pub fn check(
     study: &Study,
     found: &mut [Found],
     watch: &simulate::Watch,
     line: &[String],
-) -> Result<Result<(), Failure>, Failure> {
+) -> Result<Checked, Failure> {
     let all = study.points.len();
     let cut_short = |i: usize| {
         watch.finish();
-        let what = match i {
+        Ok(Checked::Part(match i {
             0 => format!("none of {all} points checked: there is only the theory's verdict"),
             _ => format!("{i} of {all} points checked; the others have only the theory's verdict"),
-        };
-        Ok(Err(Failure::Interrupted(what)))
+        }))
     };
     for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
         let mut point = point.clone();
@@ -284,7 +301,7 @@ pub fn check(
         }
     }
     watch.finish();
-    Ok(Ok(()))
+    Ok(Checked::All)
 }
 
 /// The verdict on an algorithm, line by line: reasons, how far the network may move, and the packets' answer.

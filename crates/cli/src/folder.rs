@@ -142,7 +142,8 @@ impl Place {
 
     /// Writes results; gives the folder.
     pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
-        results.write(&self.dir, self.overwrite).map_err(|e| Failure::cannot("write results to", e))?;
+        quell_lab::write_results(results, &self.dir, self.overwrite)
+            .map_err(|e| Failure::cannot("write results to", e))?;
         self.made.0.clear();
         Ok(self.dir.clone())
     }
@@ -296,7 +297,7 @@ pub fn read(path: &Path) -> Result<Results, Failure> {
         }
         Ok(_) => {}
     }
-    Results::read(&dir).map_err(|e| Failure::Failed(e.to_string()))
+    quell_lab::read_results(&dir).map_err(|e| Failure::Failed(e.to_string()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Series};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series};
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -210,8 +210,11 @@ pub fn run(
     finished: bool,
     line: Vec<String>,
 ) -> Result<Results, Failure> {
-    let watch = Watch { engine: args.engine, finished, ..Watch::new(args.quiet) };
-    let watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
+    let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
+    let mut watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
+    if finished {
+        watch.reuse = Reuse::Only;
+    }
     let results = watch.attend((0, 1), line, |options| match auto {
         Some(auto) => quell_lab::run_auto(study, auto, options),
         None => quell_lab::run(study, options),
@@ -260,6 +263,15 @@ pub fn series(choice: SeriesChoice) -> Series {
     }
 }
 
+/// What becomes of the replications that the cache has.
+pub fn reuse(args: &CacheUse) -> Reuse {
+    match (args.fresh, args.verify) {
+        (true, _) => Reuse::No,
+        (false, Some(share)) => Reuse::Verify(share),
+        (false, None) => Reuse::Yes,
+    }
+}
+
 /// The failure for a missing cache where one is needed.
 pub fn no_cache() -> Failure {
     Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
@@ -275,9 +287,7 @@ pub struct Watch {
     threads: Option<usize>,
     engine: EngineChoice,
     cache: Option<Cache>,
-    fresh: bool,
-    finished: bool,
-    verify: f64,
+    reuse: Reuse,
     series: Series,
     meter: Meter,
     since: Instant,
@@ -292,9 +302,7 @@ impl Watch {
             threads: None,
             engine: EngineChoice::Fast,
             cache: None,
-            fresh: false,
-            finished: false,
-            verify: 0.0,
+            reuse: Reuse::Yes,
             // What is not kept is looked at whole.
             series: Series::All,
             meter: Meter::new(quiet),
@@ -316,12 +324,7 @@ impl Watch {
 
     /// The same with a cache, used as the command line says.
     pub fn with_cache(self, args: &CacheUse) -> Self {
-        Watch {
-            cache: cache_of(args, self.engine),
-            fresh: args.fresh,
-            verify: args.verify.unwrap_or(0.0),
-            ..self
-        }
+        Watch { cache: cache_of(args, self.engine), reuse: reuse(args), ..self }
     }
 
     /// The same with other time series.
@@ -358,9 +361,7 @@ impl Watch {
         let warn = |why: &str| self.meter.note(&format!("warning: {why}"));
         let options = Options {
             cache: self.cache.as_ref(),
-            fresh: self.fresh,
-            finished: self.finished,
-            verify: self.verify,
+            reuse: self.reuse,
             series: self.series,
             warn: Some(&warn),
             threads: self.threads,

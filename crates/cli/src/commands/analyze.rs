@@ -10,7 +10,7 @@ use quell_units::{Duration, Time};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
-use crate::assess::{self, Found, NetworkArgs, PlantChoice};
+use crate::assess::{self, Checked, Found, NetworkArgs, PlantChoice};
 use crate::diagram::{self, Diagram};
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -128,9 +128,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     if let Some(file) = &args.svg {
         diagram::check(chosen, &found, args.check, file)?;
     }
-    let ended = match &watch {
+    let checked = match &watch {
         Some(watch) => assess::check(&study, &mut found, watch, &line)?,
-        None => Ok(()),
+        None => Checked::All,
     };
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
@@ -142,7 +142,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     if let Some(file) = &args.svg {
         let drawn = diagram::write(chosen, study.title(), &found, file);
         // What was interrupted may have nothing to draw.
-        if ended.is_ok() {
+        if checked == Checked::All {
             drawn?;
         }
     }
@@ -166,7 +166,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
 /// The theory's part.

@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs, whole};
-use crate::assess::{self, Found, beside, congestion, packet};
+use crate::assess::{self, Checked, Found, beside, congestion, packet};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -150,7 +150,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             return Err(Failure::BadInput(why));
         }
     }
-    let mut ended = Ok(());
+    let mut checked = Checked::All;
     if args.check {
         let parse = |text: &String| -> Result<_, Failure> {
             Ok(Document::parse(text, "the design")?.study(&Plugins::new())?)
@@ -158,7 +158,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
         let watch = Watch::new(args.quiet);
-        ended = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
+        checked = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
     }
     if let (Some(file), Some(text)) = (&args.save, &saved) {
         folder::write_whole(text, file)?;
@@ -205,7 +205,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
 /// The theory's verdict on a design.

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use quell_lab::Series;
 use quell_papers::{
-    Document, Drawn, Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Ran, Record,
-    Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
+    Document, Drawn, Experiment, ExperimentResults, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Ran,
+    Record, Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
 
@@ -208,12 +208,12 @@ fn simulate<'a>(
     args: &Args,
     line: Vec<String>,
 ) -> Result<Vec<Seen<'a>>, Failure> {
-    let see = |e: &'a Experiment, found: &Found| {
+    let see = |e: &'a Experiment, found: &ExperimentResults| {
         let drawn = if args.docs.is_some() || args.out.is_some() { draw(e, found) } else { Vec::new() };
         (judge(papers, e, found), drawn)
     };
     let seen: Vec<OnceLock<Seen<'a>>> = chosen.iter().map(|_| OnceLock::new()).collect();
-    let take = |id: &str, found: Found| {
+    let take = |id: &str, found: ExperimentResults| {
         if let Some(at) = chosen.iter().position(|e| e.id == id) {
             // Each comes once.
             let _ = seen[at].set(see(chosen[at], &found));
@@ -233,7 +233,7 @@ fn simulate<'a>(
     }
     // Experiments that only compute have nothing to simulate.
     let rest = |(seen, e): (OnceLock<Seen<'a>>, &&'a Experiment)| {
-        seen.into_inner().unwrap_or_else(|| see(e, &Found::default()))
+        seen.into_inner().unwrap_or_else(|| see(e, &ExperimentResults::default()))
     };
     Ok(seen.into_iter().zip(chosen).map(rest).collect())
 }

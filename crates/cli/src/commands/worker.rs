@@ -163,8 +163,7 @@ pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let warn = |why: &str| terminal::complain("warning", why);
     let options = Options {
         cache: Some(&cache),
-        fresh: args.simulation.cache.fresh,
-        verify: args.simulation.cache.verify.unwrap_or(0.0),
+        reuse: simulate::reuse(&args.simulation.cache),
         series: simulate::series(args.simulation.series),
         threads: args.simulation.threads.map(usize::from),
         stop: Some(watch.stop()),

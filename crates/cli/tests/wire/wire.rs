@@ -304,7 +304,7 @@ fn hosts_say_what_each_flow_had() {
     std::fs::write(dir.path().join("mixed.toml"), MIXED).unwrap();
     let done = quell(dir.path(), &["wire", "mixed.toml", "--out", "live", "--log", "log", "--seeds", "1"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let results = quell_lab::Results::read(&dir.path().join("live")).unwrap();
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
     let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
     let of = |group: &str| run.flows.iter().filter(|f| f.group == group).collect::<Vec<_>>();
     for (group, flows, least, most) in [
@@ -404,7 +404,7 @@ fn a_link_that_changes_and_loses_packets_is_live() {
     std::fs::write(dir.path().join("changing.toml"), CHANGING).unwrap();
     let done = quell(dir.path(), &["wire", "changing.toml", "--out", "live", "--log", "log"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let results = quell_lab::Results::read(&dir.path().join("live")).unwrap();
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
     let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
     let row = |scope: &str, segment| {
         run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == scope && r.segment == segment)
