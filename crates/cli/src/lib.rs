@@ -6,8 +6,10 @@
 
 mod align;
 mod args;
+#[cfg(feature = "theory")]
 mod assess;
 mod commands;
+#[cfg(feature = "theory")]
 mod diagram;
 mod failure;
 mod folder;

@@ -96,7 +96,7 @@ struct MuseumArgs {
 }
 
 /// Lists, prints and writes vectors, and holds implementations against them.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     match &args.command {
         Command::List(args) => list(args.format),
         Command::Show { vectors } => show(vectors),

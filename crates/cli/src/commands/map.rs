@@ -153,7 +153,7 @@ const IN_PICTURE: usize = 100;
 const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let setting = Setting::of(args)?;
     if let Some(file) = &args.svg {
         folder::check_writable(file)?;

@@ -75,7 +75,7 @@ struct Output<'a> {
 }
 
 /// Measures a capture.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let name = args.trace.display().to_string();
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();

@@ -1,25 +1,35 @@
 //! The commands.
 
+// Which commands a build has: ARCHITECTURE.md.
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+mod absent;
+#[cfg(feature = "theory")]
 mod analyze;
 mod aqm;
 mod cache;
+#[cfg(feature = "all")]
 mod characterize;
 mod compare;
+#[cfg(feature = "all")]
 mod conformance;
+#[cfg(feature = "theory")]
 mod design;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "all", target_os = "linux"))]
 mod gateway;
+#[cfg(feature = "theory")]
 mod map;
+#[cfg(feature = "all")]
 mod measure;
 mod plot;
 mod report;
+#[cfg(feature = "all")]
 mod reproduce;
 mod run;
 mod scenario;
 mod search;
 mod show;
 mod tcp;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "all", target_os = "linux"))]
 mod wire;
 mod worker;
 
@@ -27,6 +37,12 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+use {absent as gateway, absent as wire};
+#[cfg(not(feature = "theory"))]
+use {absent as analyze, absent as design, absent as map};
+#[cfg(not(feature = "all"))]
+use {absent as characterize, absent as conformance, absent as measure, absent as reproduce};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -88,10 +104,8 @@ pub enum Command {
     /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
     Map(map::Args),
     /// A bottleneck on this machine for real packets: a command behind it, or a scenario's traffic across it.
-    #[cfg(target_os = "linux")]
     Wire(wire::Args),
     /// The algorithms on a router's packets, and the logs of that: run, check, replay.
-    #[cfg(target_os = "linux")]
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
@@ -125,16 +139,14 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Worker(args) => worker::worker(&args),
         Command::Analyze(args) => analyze::run(&args, line),
         Command::Design(args) => design::run(&args, line),
-        Command::Map(args) => map::run(&args),
-        #[cfg(target_os = "linux")]
+        Command::Map(args) => map::run(&args, line),
         Command::Wire(args) => wire::run(&args, line),
-        #[cfg(target_os = "linux")]
-        Command::Gateway(args) => gateway::run(&args),
-        Command::Measure(args) => measure::run(&args),
+        Command::Gateway(args) => gateway::run(&args, line),
+        Command::Measure(args) => measure::run(&args, line),
         Command::Aqm(command) => aqm::run(&command),
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
-        Command::Conformance(args) => conformance::run(&args),
+        Command::Conformance(args) => conformance::run(&args, line),
     }
 }
 
@@ -151,8 +163,14 @@ mod tests {
     #[test]
     fn a_wrong_number_is_answered_with_the_rule() {
         let said = |words: &[&str]| Cli::try_parse_from(words).unwrap_err().to_string();
-        let text = said(&["quell", "analyze", "--flows", "1.5"]);
-        assert!(text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"), "{text}");
+        #[cfg(feature = "theory")]
+        {
+            let text = said(&["quell", "analyze", "--flows", "1.5"]);
+            assert!(
+                text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"),
+                "{text}"
+            );
+        }
         let text = said(&["quell", "run", "a.toml", "--seed", "x"]);
         assert!(text.contains("must be a whole number from 0 to"), "{text}");
     }
