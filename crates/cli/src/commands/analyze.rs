@@ -41,7 +41,7 @@ pub struct Args {
     /// long-lived flow sends then, the first time at which the most flows do.
     #[arg(long, value_name = "TIME")]
     at: Option<Duration>,
-    /// How much of the flows' delay the model keeps.
+    /// The part of the flows' delay that the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Also simulate, and report whether the queue settles or oscillates as predicted.
@@ -53,7 +53,7 @@ pub struct Args {
     /// Also draw a diagram into this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// What to draw; default: bode, or verdicts when many points are checked.
+    /// The diagram to draw; default: bode, or verdicts when many points are checked.
     #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
     diagram: Option<Diagram>,
     #[command(flatten)]

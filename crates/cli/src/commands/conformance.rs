@@ -72,7 +72,7 @@ struct RunArgs {
     /// A file of vectors, instead of those of the catalog.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How long an answer may take.
+    /// The time that an answer may take.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: std::time::Duration,
     #[command(flatten)]

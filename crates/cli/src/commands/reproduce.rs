@@ -38,13 +38,13 @@ pub struct Args {
     /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// Say what there is to run, and run nothing.
+    /// List what there is to run, and run nothing.
     #[arg(long)]
     list: bool,
     /// The folder of documents, in the form of docs/papers/format.md.
     #[arg(long, value_name = "DIR", default_value = "papers")]
     papers: PathBuf,
-    /// At most so many seeds; default: as many as each experiment says, mostly 10.
+    /// The most seeds; default: as many as each experiment says, mostly 10.
     #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
     seeds: Option<u32>,
     /// One seed, and only the readings that are judged: numbers that other readings explain are open.
