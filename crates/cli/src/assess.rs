@@ -234,7 +234,7 @@ const SAMPLES_PER_RTT: f64 = 8.0;
 const SHORTEST_STEP: Duration = Duration::from_millis(2);
 
 /// The theory's verdicts on one point of a study.
-pub struct Found {
+pub struct PointVerdicts {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
     /// The time that the verdicts are about.
@@ -267,7 +267,7 @@ impl Checked {
 /// Asks the packets. Each point is simulated by itself, so that only its samples are held.
 pub fn check(
     study: &Study,
-    found: &mut [Found],
+    found: &mut [PointVerdicts],
     watch: &simulate::Watch,
     line: &[String],
 ) -> Result<Checked, Failure> {

@@ -282,7 +282,7 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
 struct Listed<'a> {
     schema: u32,
     documents: Vec<Titled<'a>>,
-    experiments: Vec<Row<'a>>,
+    experiments: Vec<ListedExperiment<'a>>,
 }
 
 /// A document and its title.
@@ -295,7 +295,7 @@ struct Titled<'a> {
 
 /// An experiment and how much it answers.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ListedExperiment<'a> {
     experiment: &'a str,
     section: &'a str,
     title: &'a str,
@@ -316,7 +316,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
                 tables.push(&cell.table);
             }
         }
-        Row {
+        ListedExperiment {
             experiment: &e.id,
             section: &e.section,
             title: &e.title,
@@ -347,7 +347,7 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
         unit: String::new(),
         cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
     };
-    let column = |title: &str, of: &dyn Fn(&Row<'_>) -> String| Column {
+    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| Column {
         title: title.to_string(),
         unit: String::new(),
         cells: rows.iter().map(|row| plain(of(row))).collect(),
