@@ -2,8 +2,11 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use core::marker::PhantomData;
 
 use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::Link;
 
@@ -192,8 +195,7 @@ macro_rules! params {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields, default)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: $ty, )*
         }
@@ -201,6 +203,29 @@ macro_rules! params {
         impl Default for $name {
             fn default() -> Self {
                 $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $crate::params::ReadFields for $name {
+            const NAME: &'static str = stringify!($name);
+            const FIELDS: &'static [&'static str] = &[$( stringify!($field) ),*];
+
+            #[allow(unused_assignments, unused_mut, unused_variables)]
+            fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error> {
+                let mut number = 0;
+                $(
+                    if field == number {
+                        return $crate::params::read_value(&mut self.$field, map);
+                    }
+                    number += 1;
+                )*
+                Ok(())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                $crate::params::deserialize(d)
             }
         }
 
@@ -219,6 +244,86 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// Parameters that are read field by field; those that are not given have their defaults, and unknown ones are refused.
+///
+/// What serde derives for this is several times as much code, for each struct and each format.
+pub trait ReadFields: Default {
+    /// The name of the type.
+    const NAME: &'static str;
+    /// The names of the fields.
+    const FIELDS: &'static [&'static str];
+    /// Reads the value of a field, by its number.
+    ///
+    /// # Errors
+    /// If the value is none of the field's type.
+    fn read<'de, A: MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error>;
+}
+
+/// Reads the value of a field.
+///
+/// # Errors
+/// If it is none of the field's type.
+#[inline(never)]
+pub fn read_value<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    to: &mut T,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    map.next_value().map(|value| *to = value)
+}
+
+/// Reads parameters.
+///
+/// # Errors
+/// Names the field that is unknown, given twice or of another type.
+pub fn deserialize<'de, T: ReadFields, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    struct Fields<T>(PhantomData<T>);
+
+    impl<'de, T: ReadFields> Visitor<'de> for Fields<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            write!(f, "struct {}", T::NAME)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let (mut params, mut given) = (T::default(), 0u64);
+            while let Some(field) = map.next_key_seed(FieldNumber(T::FIELDS))? {
+                if given & (1 << field) != 0 {
+                    return Err(A::Error::duplicate_field(T::FIELDS[field]));
+                }
+                given |= 1 << field;
+                params.read(field, &mut map)?;
+            }
+            Ok(params)
+        }
+    }
+    const { assert!(T::FIELDS.len() <= 64) };
+    d.deserialize_struct(T::NAME, T::FIELDS, Fields(PhantomData))
+}
+
+/// Reads the name of a field as its number.
+struct FieldNumber(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for FieldNumber {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<usize, D::Error> {
+        d.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for FieldNumber {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("field identifier")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<usize, E> {
+        self.0.iter().position(|field| *field == name).ok_or_else(|| E::unknown_field(name, self.0))
+    }
 }
 
 /// `x` is a finite number of at least `min` and at most `max`, or the error that says so.

@@ -321,8 +321,8 @@ pub trait Visitor {
     fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
 }
 
-// Where it is to be fast, each caller has all algorithms' decisions in its own code. A test has many callers, and waits
-// a minute for that code.
+// Not inline: the decisions of all algorithms would be compiled into each of its callers, which take three times as long to
+// compile by that. A host that is to have one's in its own code asks for its type (`AnyAlgorithm::visit`).
 impl Aqm for AnyAqm {
     fn on_start(&mut self, now: Time) {
         each!(self, a => a.on_start(now))
@@ -330,11 +330,9 @@ impl Aqm for AnyAqm {
     fn on_inherit(&mut self, pkt: &PacketMeta) {
         each!(self, a => a.on_inherit(pkt))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_enqueue(cx, pkt))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_dequeue(cx, pkt))
     }
@@ -347,7 +345,6 @@ impl Aqm for AnyAqm {
     fn on_idle(&mut self, since: Time) {
         each!(self, a => a.on_idle(since))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn next_update(&self) -> Option<Time> {
         each!(self, a => a.next_update())
     }
