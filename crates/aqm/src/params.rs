@@ -38,7 +38,7 @@ impl core::fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
-/// Which ECN-capable packets an algorithm marks, in a queue that marks.
+/// ECN-capable packets that an algorithm marks, in a queue that marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// None: it has no signals, or all of them are drops.
@@ -56,7 +56,7 @@ pub enum Marks {
 }
 
 impl Marks {
-    /// Whether packets of ECT(1), or of ECT(0), are marked.
+    /// Tells whether packets of ECT(1), or of ECT(0), are marked.
     pub fn any(self, ect1: bool) -> bool {
         match self {
             Marks::Nothing => false,
@@ -67,7 +67,7 @@ impl Marks {
     }
 }
 
-/// What parameters say of marks that have no method `marks` of their own.
+/// The answer about marks for parameters without a method `marks` of their own.
 pub(crate) trait MarksAlike {
     /// Most algorithms mark whatever is ECN-capable.
     fn marks(&self) -> Marks {
@@ -85,23 +85,22 @@ pub fn require(
     if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
 }
 
-/// What a user may read about one parameter; made by [`params!`](crate::params!) from its
-/// declaration.
+/// Documentation of one parameter, which [`params!`](crate::params!) makes from its declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamDoc {
     /// The name in scenario files and papers.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
     /// Its unit ("packets or bytes", "1/packet", "s", "1" for a pure number, "name" for a choice).
     pub unit: &'static str,
     /// The default, as it would be written in a scenario file.
     pub default: String,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
 }
 
-/// How a value is written in a scenario file and in a table of defaults.
+/// A value as scenario files and tables of defaults show it.
 pub trait ParamValue {
     /// The value as text.
     fn show(&self) -> String;
@@ -128,7 +127,7 @@ impl<T: ParamValue> ParamValue for Option<T> {
 /// A queue size, or the rule that computes it from the link; written `"auto"` in scenario files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AutoSize {
-    /// By the rule that the parameter's documentation states.
+    /// The rule that the parameter's documentation states.
     Auto,
     /// This size.
     Size(QueueSize),
@@ -205,7 +204,7 @@ macro_rules! params {
         }
 
         impl $name {
-            /// What a user may read about each parameter.
+            /// Documentation of each parameter.
             pub fn docs() -> alloc::vec::Vec<$crate::params::ParamDoc> {
                 #[allow(unused_variables)]
                 let default = $name::default();

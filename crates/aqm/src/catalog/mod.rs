@@ -13,7 +13,7 @@ use crate::{
     Verdict, Victim,
 };
 
-/// How far an algorithm can be trusted.
+/// Degree to which an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Label {
@@ -25,7 +25,7 @@ pub enum Label {
     Reproduced,
 }
 
-/// What a user may read about one algorithm.
+/// Documentation of one algorithm.
 pub struct Entry {
     /// The name in scenario files, documentation and results.
     pub name: &'static str,
@@ -33,9 +33,9 @@ pub struct Entry {
     pub title: &'static str,
     /// The family it belongs to.
     pub family: Family,
-    /// Who published it where.
+    /// Its publication: authors, place and year.
     pub source: &'static str,
-    /// How far it can be trusted.
+    /// The degree to which it can be trusted.
     pub label: Label,
     /// Its parameters.
     pub params: fn() -> Vec<ParamDoc>,
@@ -62,7 +62,7 @@ macro_rules! catalog {
         /// Each algorithm's module; users need not know the families.
         pub(crate) mod algorithms { $( pub use super::$folder::{ $( $module, )* $($( $d_module, )*)? }; )+ }
 
-        /// What an algorithm goes by. Its file lies in the folder of its family.
+        /// The quantity by which an algorithm decides. Its file lies in the folder of its family.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Family { $( $(#[$doc])+ $family, )+ }
 
@@ -153,7 +153,7 @@ macro_rules! catalog {
         $( impl MarksAlike for crate::$module::$params {} )+
 
         impl AqmConfig {
-            /// Which packets the algorithm marks: what its parameters say, in a method `marks` of their own.
+            /// Packets that the algorithm marks, as a method `marks` of its parameters says if they have one.
             pub fn marks(&self) -> Marks {
                 match self { $( AqmConfig::$variant(p) => p.marks(), )+ }
             }
@@ -270,7 +270,7 @@ catalog! {
     }
 }
 
-/// What [`AqmConfig::build`] gives.
+/// The result of [`AqmConfig::build`].
 pub type AnyAlgorithm = Algorithm<AnyAqm, AnyDiscipline>;
 
 impl AnyAlgorithm {
@@ -311,7 +311,7 @@ impl From<AnyDiscipline> for AnyAlgorithm {
     }
 }
 
-/// What a host does with an algorithm whose type it is to know, see [`AnyAlgorithm::visit`].
+/// Code of a host that is compiled for the type of an algorithm; see [`AnyAlgorithm::visit`].
 pub trait Visitor {
     /// The result.
     type Output;

@@ -45,9 +45,9 @@ impl Fluid {
     }
 }
 
-/// What a sample of a trajectory needs of the law.
+/// A law of which a trajectory takes samples.
 trait Sampled<const D: usize>: System<f64, D> {
-    /// What the law sees in a state, p, and what a packet in excess adds to the queue.
+    /// The law's view of a state, p, and the growth of the queue for each packet in excess.
     fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64, f64);
 }
 

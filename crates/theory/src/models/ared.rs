@@ -19,23 +19,23 @@ use crate::text::figure;
 model! {
     /// Adaptive RED.
     pub struct Ared {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
-        /// Where the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
+        /// Queue at which the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
         end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// Largest rate at which `max_p` rises: alpha per interval, per second.
         rise,

@@ -21,21 +21,21 @@ use crate::num::Real;
 model! {
     /// Auto-Tuning RED.
     pub struct AutoTuningRed {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// `epsilon zeta / interval`, per second.
         pace,

@@ -15,7 +15,7 @@ use crate::num::Real;
 model! {
     /// AVQ: a virtual capacity integrates what the rate lacks of its target, `p = 1 - Cv/r`.
     pub struct Avq {
-        /// How fast the virtual capacity adapts, per second.
+        /// Speed at which the virtual capacity adapts, per second.
         phi,
         /// The share of the capacity to use.
         tau,

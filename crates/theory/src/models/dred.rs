@@ -19,7 +19,7 @@ model! {
         k_i,
         /// Time constant of the filter in seconds; positive in the fluid model.
         filter,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }

@@ -16,9 +16,9 @@ use crate::num::Real;
 model! {
     /// HRED.
     pub struct Hred {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
         /// Slope of the line as a share of `min_p`, per packet: `1/(kappa max_th)`.
         slope,

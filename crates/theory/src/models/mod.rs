@@ -117,7 +117,7 @@ impl AnyModel {
         with_model!(self, m => m.equilibrium(&self.network(network)))
     }
 
-    /// What it is near an equilibrium.
+    /// Its linear form near an equilibrium.
     ///
     /// # Errors
     /// The law has no slope there.

@@ -15,11 +15,11 @@ use crate::num::Real;
 model! {
     /// PI: `p' = K_P q' + K_I (q - q_ref)`.
     pub struct Pi {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second.
+        /// Integral gain, per packet and second.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }

@@ -29,11 +29,11 @@ model! {
     /// PI2: `b' = K_P q' + K_I (q - q_ref)` for the base probability b, and signals with `square b^2 + linear b`; where
     /// there are two kinds of senders, Classic ones with `b^2` and scalable ones with `k b`.
     pub struct Pi2 {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second.
+        /// Integral gain, per packet and second.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// 1 for classic senders, 0 for scalable ones.
         square,
@@ -48,18 +48,18 @@ model! {
     }
 }
 
-/// Where the packets of a sender wait, and how they are signaled.
+/// Queue in which the packets of a sender wait, and the probability of their signals.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// In the queue, with `b^2`.
+    /// The queue, with `b^2`.
     Classic,
-    /// In the queue, with `k b`.
+    /// The queue, with `k b`.
     Coupled,
-    /// In the queue L, with `k b` at least.
+    /// The queue L, with `k b` at least.
     Low,
 }
 
-/// How PI2 signals a sender, by its packets' ECN field; `marked` says whether it uses ECN.
+/// PI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
 fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
     match scalable {
         Scalable::Ect if marked => Place::Coupled,
@@ -68,7 +68,7 @@ fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
     }
 }
 
-/// Where DualPI2 puts the packets of a sender, by their ECN field; `marked` says whether it uses ECN.
+/// DualPI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
 fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Place {
     let l4s = congestion.is_l4s();
     match classifier {

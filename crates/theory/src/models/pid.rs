@@ -15,13 +15,13 @@ use crate::num::Real;
 model! {
     /// PID with a filtered error and an averaged derivative.
     pub struct Pid {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second; 0 makes it PD.
+        /// Integral gain, per packet and second; 0 makes it PD.
         k_i,
         /// Seconds per packet.
         k_d,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// Time constant of the error's filter, in seconds; 0 does not filter.
         filter,

@@ -17,11 +17,11 @@ use crate::text::figure;
 model! {
     /// PIE: `p' = s(p) (K_P q' + K_I (q - q_ref))`, where s is the scale of RFC 8033 section 4.2.
     pub struct Pie {
-        /// Per packet, at a scale of 1.
+        /// Proportional gain, per packet, at a scale of 1.
         k_p,
-        /// Per packet and second, at a scale of 1.
+        /// Integral gain, per packet and second, at a scale of 1.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }

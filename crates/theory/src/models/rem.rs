@@ -14,13 +14,13 @@ use crate::num::Real;
 model! {
     /// REM: the price integrates the mismatch of queue and rate, `p = 1 - phi^-price`.
     pub struct Rem {
-        /// What the price gains per packet by which the queue grows.
+        /// Gain of the price per packet by which the queue grows.
         per_growth,
-        /// What the price gains per packet of excess queue and second.
+        /// Gain of the price per packet of excess queue and second.
         per_excess,
         /// The logarithm of phi.
         ln_phi,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }

@@ -20,11 +20,11 @@ model! {
     /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by
     /// `1/k^2` (Chen 2010, eq. 6.6).
     pub struct StPi {
-        /// Per packet, at the start.
+        /// Proportional gain, per packet, at the start.
         k_p,
-        /// Per packet and second, at the start.
+        /// Integral gain, per packet and second, at the start.
         k_i,
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         q_ref,
         /// Forgetting of the variance, per second.
         phi1,

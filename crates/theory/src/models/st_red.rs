@@ -20,23 +20,23 @@ model! {
     /// ST-RED: the parameters of Adaptive RED at the start, and what scales them. `k` is the product of all
     /// scalings so far.
     pub struct StRed {
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         min_th,
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
-        /// Where the probability reaches 1, in packets, at the start.
+        /// Queue at which the probability reaches 1, in packets, at the start.
         end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet, at the start.
+        /// Rate at which the average forgets, per packet, at the start.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// Largest rate at which `max_p` rises, per second, at the start.
         rise,
@@ -206,8 +206,8 @@ impl<V: Real> Law<V> for StRed<V> {
     }
 }
 
-/// What ST-RED and ST-PI do on detection: the variance, the detection function and k stand in this
-/// order from `x[at]`.
+/// The step of ST-RED and ST-PI on detection: the variance, the detection function and k stand in this order
+/// from `x[at]`.
 #[inline(always)]
 pub(super) fn rescale<V: Real>(x: &mut [V], at: usize, q_ref: V, h: (V, V), bounds: (V, V)) -> bool {
     let k = x[at + 2];

@@ -17,13 +17,13 @@ use crate::num::Real;
 model! {
     /// VRC: the probability follows the rate's excess over a virtual target.
     pub struct Vrc {
-        /// In seconds per packet.
+        /// Gain of the rate, in seconds per packet.
         alpha,
-        /// Per second.
+        /// Gain, per second.
         beta,
-        /// Per second.
+        /// Gain, per second.
         gamma,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// Time constant of the estimate of the rate, in seconds: K, or by how much an estimate that is made
         /// once per interval lags. The paper's analysis has 0; the fluid model needs it positive.

@@ -84,7 +84,7 @@ pub struct Lred {
     marked: bool,
 }
 
-/// What happened in a period.
+/// Counts of one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Period {
     arrived: u64,
@@ -130,12 +130,12 @@ impl Aqm for Lred {
     }
 }
 
-/// How the probability follows from the loss ratio and the queue.
+/// The control law: the probability from the loss ratio and the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
-    /// Per packet.
+    /// Gain, per packet.
     pub beta: f64,
-    /// In packets.
+    /// The target in packets.
     pub q_ref: f64,
 }
 

@@ -21,21 +21,21 @@ use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// How the price sees the arrival rate.
+    /// Form in which the price sees the arrival rate.
     pub enum PriceForm {
         /// Measured: arrivals against the link's capacity (Chen 2010, eq. 3.8).
         Rate = "rate",
-        /// As the change of the queue (Chen 2010, eq. 3.9).
+        /// The change of the queue (Chen 2010, eq. 3.9).
         Queue = "queue",
     }
 }
 
 choice! {
-    /// When ECN-capable packets are marked. Others, unless they pass, are dropped on arrival.
+    /// Time at which ECN-capable packets are marked. Other packets, unless they pass, are dropped on arrival.
     pub enum MarkAt {
-        /// On arrival (Chen 2010, section 3.5).
+        /// Marked on arrival (Chen 2010, section 3.5).
         Arrival = "arrival",
-        /// As they leave, with the probability of that time (the authors' code in ns-2).
+        /// Marked as they leave, with the probability of that time (the authors' code in ns-2).
         Departure = "departure",
     }
 }
@@ -56,15 +56,15 @@ params! {
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
         /// Probability at the start; the price is the one that it belongs to.
         initial_p: f64 = 0.0, unit "1", source "ns-2";
-        /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
+        /// Source of the rate: a measurement ("rate") or the change of the queue ("queue").
         form: PriceForm = PriceForm::Rate, unit "name", source "Chen 2010, eq. 3.8; Athuraliya et al. 2001";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// When ECN-capable packets are marked: on "arrival" or at "departure", which informs the sender one
-        /// queueing delay earlier.
+        /// Time at which ECN-capable packets are marked: on "arrival" or at "departure", which informs the
+        /// sender one queueing delay earlier.
         mark_at: MarkAt = MarkAt::Arrival, unit "name", source "Chen 2010, section 3.5; ns-2 marks at departure";
-        /// What a signal does to a packet that cannot be marked: "drop", or "pass", with which only a full buffer drops,
-        /// and a queue that does not mark has no signals at all.
+        /// Effect of a signal on a packet that cannot be marked: "drop" or "pass". With "pass" only a full
+        /// buffer drops packets, and a queue that does not mark sends no signals at all.
         unmarkable: Unmarkable = Unmarkable::Drop, unit "name", source "RFC 3168 section 5; ns-2 passes it where it marks";
     }
 }
@@ -139,7 +139,7 @@ pub struct Rem {
     q_old: f64,
     /// Mean packets that arrived since the last update.
     arrived: f64,
-    /// How an arrival is counted.
+    /// Counts an arrival in packets or by its size.
     arrivals: Sizer,
     gauge: Gauge,
     sizer: Sizer,
@@ -212,7 +212,7 @@ impl Aqm for Rem {
     }
 }
 
-/// What the price's law needs.
+/// Parameters of the price's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Step per packet of mismatch.

@@ -55,7 +55,7 @@ impl CobaltParams {
         Ok(Cobalt { law, lane: Lane::default(), over })
     }
 
-    /// What its lanes share on a link.
+    /// The law that its lanes share on a link.
     ///
     /// # Errors
     /// Those of [`CobaltParams::build`].
@@ -82,7 +82,7 @@ impl CobaltParams {
     }
 }
 
-/// What COBALT needs to decide in any number of lanes.
+/// Parameters by which COBALT decides, for any number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Delay that a standing queue may have, and the least time between two steps of BLUE.
@@ -95,13 +95,13 @@ pub struct Law {
     pub p_dec: f64,
 }
 
-/// What COBALT remembers of one lane: of a queue that has its link to itself, or of one of many under one
-/// [`Law`], as in CAKE. A lane without a past is the default.
+/// COBALT's state of one lane: a queue that has its link to itself, or one of many under one [`Law`], as in
+/// CAKE. The default is a lane without a past.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// When the next signal is due, or the next one less to count.
+    /// Time at which the next signal is due, or the count falls by one.
     drop_next: Time,
-    /// When BLUE's probability moved last.
+    /// Time at which BLUE's probability last moved.
     stepped: Option<Time>,
     /// BLUE's probability.
     p: f64,
@@ -202,7 +202,7 @@ impl Lane {
         self.count
     }
 
-    /// Whether it is in the drop state.
+    /// Tells whether it is in the drop state.
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }

@@ -31,12 +31,12 @@ use crate::params::{ParamError, positive_duration, reachable_delay, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// How times and the reciprocal root of the count are computed.
+    /// Arithmetic of times and of the reciprocal root of the count.
     pub enum Arithmetic {
-        /// To the nanosecond.
+        /// Exact to the nanosecond.
         Exact = "exact",
-        /// As Linux does: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton step
-        /// moves with the count, and a signal only after the interval has been exceeded.
+        /// Linux's arithmetic: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton
+        /// step moves with the count, and a signal only after the interval has been exceeded.
         Linux = "linux",
     }
 }
@@ -53,7 +53,7 @@ params! {
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
         /// An ECN-capable packet that has waited longer than this is marked in any case; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: off by default";
-        /// How times and roots are computed: "exact", or with the steps and the 16 bits of "linux".
+        /// Arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
     }
 }
@@ -98,14 +98,14 @@ pub struct Codel {
     ce_threshold: Option<Duration>,
 }
 
-/// What CoDel decides by.
+/// Parameters by which CoDel decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Delay that a standing queue may have.
     pub target: Duration,
     /// Time for which it must last, and the first spacing of signals.
     pub interval: Duration,
-    /// How times and roots are computed.
+    /// Arithmetic of times and roots.
     pub arithmetic: Arithmetic,
 }
 
@@ -137,7 +137,7 @@ impl Arithmetic {
         }
     }
 
-    /// What the clock says.
+    /// Reads the clock.
     #[inline]
     pub fn clock(self, now: Time) -> Time {
         match self {
@@ -146,7 +146,7 @@ impl Arithmetic {
         }
     }
 
-    /// How long a packet has waited, by that clock.
+    /// Waiting time of a packet, by that clock.
     #[inline]
     pub fn sojourn(self, now: Time, enqueued_at: Time) -> Duration {
         self.clock(now).since(self.clock(enqueued_at))
@@ -175,17 +175,17 @@ impl Mtu {
         }
     }
 
-    /// In bytes.
+    /// The size in bytes.
     #[inline]
     pub fn get(self) -> u64 {
         self.bytes
     }
 }
 
-/// What CoDel remembers of a queue.
+/// CoDel's state of a queue.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Since when every departure had waited for the target or longer.
+    /// Start of the time in which every departure had waited for the target or longer.
     above_since: Option<Time>,
     phase: Phase,
     drop_next: Time,
@@ -202,15 +202,16 @@ enum Phase {
     /// No standing queue.
     #[default]
     Passing,
-    /// In the drop state, and `drop_next` is set.
+    /// The drop state, with `drop_next` set.
     Dropping,
-    /// In the drop state; `drop_next` is set if the next packet stays in it.
+    /// The drop state; `drop_next` is set if the next packet stays in it.
     Dropped,
 }
 
 impl State {
-    /// Whether the packet that leaves the queue `now` is signaled. It has waited for `sojourn` and leaves
-    /// `left` bytes waiting for the link; a signal drops it if `drops`, and marks it otherwise.
+    /// Decides whether the packet that leaves the queue `now` is signaled. The packet has waited for
+    /// `sojourn` and leaves `left` bytes waiting for the link. A signal drops it if `drops`, and marks it
+    /// otherwise.
     #[inline]
     pub fn signals(
         &mut self,
@@ -289,7 +290,7 @@ impl State {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Whether it is in the drop state.
+    /// Tells whether it is in the drop state.
     pub fn is_dropping(&self) -> bool {
         self.phase != Phase::Passing
     }

@@ -48,7 +48,7 @@ const LATENCY_LOW: f64 = 0.005;
 const LATENCY_HIGH: f64 = 0.2;
 /// The largest probability of a packet (PROB_LOW).
 const PROB_LOW: f64 = 0.85;
-/// In bytes (MIN_PKTSIZE).
+/// Smallest packet size that counts, in bytes (MIN_PKTSIZE).
 const MIN_PKTSIZE: f64 = 64.0;
 
 impl DocsisPieParams {
@@ -100,7 +100,7 @@ pub struct DocsisPie {
     law: Law,
     max_burst: Duration,
     reset_after: Duration,
-    /// In bytes.
+    /// Mean packet size in bytes.
     mean_packet: f64,
     /// The largest probability of a mean packet.
     most: f64,
@@ -109,11 +109,11 @@ pub struct DocsisPie {
     link: Link,
     ticker: Ticker,
     state: State,
-    /// Of a packet of mean size.
+    /// Probability for a packet of mean size.
     p: f64,
     accumulated: f64,
     burst_allowance: Duration,
-    /// How long it has been calm while quiescent.
+    /// Time that it has been calm while quiescent.
     calm: Duration,
     /// The delay at the last update, in seconds.
     delay_old: f64,
@@ -211,14 +211,14 @@ impl Aqm for DocsisPie {
     }
 }
 
-/// What the control law needs.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
 }
 

@@ -23,7 +23,7 @@ use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Ecn, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
-    /// Which packets belong to scalable congestion controls.
+    /// Packets that belong to scalable congestion controls.
     pub enum Scalable {
         /// ECT(1), and those that are marked already (RFC 9331 section 5.1).
         Ect1 = "ect1",
@@ -47,7 +47,8 @@ params! {
         beta: f64 = 3.125, unit "1/s", source "De Schepper et al. 2016: 100/16 in its sch_pi2.c, over k";
         /// k: the marking probability of scalable packets over p'.
         coupling: f64 = 2.0, unit "1", source "RFC 9332 section 2.1";
-        /// Which packets are scalable: "ect1" and CE, all that are ECN-capable ("ect"), or "none".
+        /// Packets that count as scalable: those of ECT(1) and CE ("ect1"), all that are ECN-capable ("ect"),
+        /// or "none".
         scalable: Scalable = Scalable::Ect1, unit "name", source "RFC 9331 section 5.1";
     }
 }
@@ -111,7 +112,7 @@ pub struct Pi2 {
     classic: f64,
     /// p_CL, of scalable packets.
     coupled: f64,
-    /// At the last update, in seconds.
+    /// Delay at the last update, in seconds.
     delay: f64,
 }
 
@@ -126,7 +127,7 @@ impl Pi2 {
     }
 }
 
-/// How long the packet at the head has waited, in seconds.
+/// Waiting time of the packet at the head, in seconds.
 #[inline]
 fn head_wait(cx: &Ctx<'_>) -> f64 {
     let QueueView { head_since, .. } = cx.queue;
@@ -175,14 +176,14 @@ impl Aqm for Pi2 {
     }
 }
 
-/// What the control law needs.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
     /// k.
     pub coupling: f64,

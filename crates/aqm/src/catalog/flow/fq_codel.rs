@@ -37,7 +37,7 @@ use crate::{
 };
 
 choice! {
-    /// Whose rules hold where the RFC, Linux and ns-3 differ.
+    /// Source whose rules hold where the RFC, Linux and ns-3 differ.
     pub enum Rules {
         /// RFC 8290.
         Rfc = "rfc",
@@ -49,7 +49,7 @@ choice! {
 }
 
 choice! {
-    /// Which packets a threshold marks.
+    /// Packets that a threshold marks.
     pub enum Marked {
         /// All that can be marked.
         EcnCapable = "ecn-capable",
@@ -77,11 +77,12 @@ params! {
         drop_batch: u32 = 64, unit "packets", source "RFC 8290 section 4.1";
         /// Wait after which a packet is marked whatever CoDel says; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: optional";
-        /// What the threshold marks: "ecn-capable" packets or only those of "ect1".
+        /// Packets that the threshold marks: all that are ECN-capable ("ecn-capable") or only those of ECT(1)
+        /// ("ect1").
         ce_threshold_for: Marked = Marked::EcnCapable, unit "name", source "RFC 8290 section 5.2.7";
-        /// Whose rules hold where they differ: those of the "rfc", of "linux" or of "ns-3".
+        /// Source whose rules hold where they differ: "rfc", "linux" or "ns-3".
         rules: Rules = Rules::Rfc, unit "name", source "RFC 8290";
-        /// How CoDel computes times and roots: "exact", or with the steps and the 16 bits of "linux".
+        /// CoDel's arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
         /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
         /// left out: the largest packet seen so far.
@@ -189,13 +190,13 @@ pub struct FqCodel {
     batches: u64,
 }
 
-/// What is still to be dropped, for want of room, from one queue.
+/// Drops that one queue still owes to a full buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Batch {
     lane: u32,
     /// Packets at most.
     pub packets: u32,
-    /// Until so many bytes have gone; RFC 8290 counts packets only.
+    /// Bytes that still have to go; RFC 8290 counts packets only.
     pub bytes: u64,
 }
 

@@ -23,7 +23,7 @@ use crate::params::{ParamError, in_range, positive, require};
 use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
-    /// Which of the paper's two laws.
+    /// One of the paper's two laws.
     pub enum Law {
         /// The probability depends on the fill level and the load.
         Simple = "simple",
@@ -103,7 +103,7 @@ struct Zombies {
 }
 
 impl Clone for Zombies {
-    /// With capacity for the whole list, which a cloned `Vec` would not have.
+    /// Keeps capacity for the whole list, which a cloned `Vec` would not have.
     fn clone(&self) -> Self {
         let mut list = Vec::with_capacity(self.room as usize);
         list.extend_from_slice(&self.list);
@@ -129,7 +129,7 @@ impl Sred {
         hit
     }
 
-    /// How full the buffer is, 0 to 1.
+    /// Share of the buffer that is full, 0 to 1.
     #[inline]
     fn filling(&self, queue: &QueueView) -> f64 {
         match self.buffer {

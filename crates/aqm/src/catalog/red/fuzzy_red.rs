@@ -29,7 +29,7 @@ use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 choice! {
-    /// Which way the rules go.
+    /// Direction of the rules.
     pub enum FuzzyRule {
         /// A large error lowers the weight of the new sample (Trinh and Molnár, section 5.1, as
         /// printed).
@@ -49,7 +49,7 @@ red_params! {
         max_th: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
         /// Probability at max_th.
         max_p: f64 = 0.1, unit "1", source "Trinh and Molnár, section 4.1";
-        /// Which way the rules go: "printed" or "keshav".
+        /// Direction of the rules: "printed" or "keshav".
         rule: FuzzyRule = FuzzyRule::Printed, unit "name", source "Trinh and Molnár, section 5.1";
         /// Scaled error up to which it is low.
         error_low: f64 = 0.06, unit "1", source "Trinh and Molnár, section 5.1.1";
@@ -59,8 +59,8 @@ red_params! {
         weight_low: f64 = 0.002, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The high weight.
         weight_high: f64 = 0.05, unit "1", source "Trinh and Molnár, section 5.1.1";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
@@ -153,7 +153,7 @@ impl Aqm for FuzzyRed {
 /// The three rules with their ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Which way they go.
+    /// Direction of the rules.
     pub rule: FuzzyRule,
     /// The errors up to which one is low and from which on it is high.
     pub error: (f64, f64),
