@@ -70,7 +70,9 @@ equations! {
 """
 
 # 2. Its line in the catalog.
-LINE = '        Toy, "toy", toy::ToyParams => Toy, "Toy", "nobody", Experimental;\n'
+LINE = """\
+        Toy { name: "toy", params: toy::ToyParams, title: "Toy", source: "nobody", label: Experimental }
+"""
 
 # 3. Its known answers.
 VECTORS = """algorithm = "toy"
@@ -136,8 +138,9 @@ def main() -> None:
         aqm = copy / "crates/aqm"
         (aqm / "src/catalog/load/toy.rs").write_text(SOURCE)
         catalog = (aqm / "src/catalog/mod.rs").read_text()
-        assert catalog.count(', load {\n') == 1
-        (aqm / "src/catalog/mod.rs").write_text(catalog.replace(", load {\n", ", load {\n" + LINE))
+        begin = "folder: load } aqms {\n"
+        assert catalog.count(begin) == 1
+        (aqm / "src/catalog/mod.rs").write_text(catalog.replace(begin, begin + LINE))
         (aqm / "tests/vectors/toy.toml").write_text(VECTORS)
         (copy / "docs/algorithms/toy.md").write_text(PAGE)
 

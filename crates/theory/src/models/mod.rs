@@ -24,6 +24,8 @@ mod st_red;
 mod vrc;
 mod without;
 
+use std::any::Any;
+
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 
@@ -36,7 +38,7 @@ pub use law::{Equilibrium, Law, Model, Pack, Seen, Variable};
 /// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
 /// ([`Model::of_config`]).
 macro_rules! models {
-    ($d:tt $( $module:ident :: $name:ident, )+) => {
+    ($( $module:ident :: $name:ident, )+) => {
         $( pub use $module::$name; )+
 
         /// A model of any kind.
@@ -47,8 +49,8 @@ macro_rules! models {
 
         /// Runs `$body` with `$m` the model inside.
         macro_rules! with_model {
-            ($d model:expr, $d m:ident => $d body:expr) => {
-                match $d model { $( $crate::models::AnyModel::$name($d m) => $d body, )+ }
+            ($model:expr, $m:ident => $body:expr) => {
+                match $model { $( $crate::models::AnyModel::$name($m) => $body, )+ }
             };
         }
 
@@ -70,7 +72,7 @@ macro_rules! models {
     };
 }
 
-models! { $
+models! {
     red::Red,
     ared::Ared,
     auto_tuning_red::AutoTuningRed,
@@ -123,6 +125,11 @@ impl AnyModel {
     /// The law has no slope there.
     pub fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
         with_model!(self, m => m.controller(equilibrium))
+    }
+
+    /// The model inside, if it is of this kind.
+    pub(crate) fn of_kind<M: Model + 'static>(&self) -> Option<&M> {
+        with_model!(self, m => (m as &dyn Any).downcast_ref())
     }
 
     /// The state variables of its law.
