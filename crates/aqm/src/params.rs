@@ -6,37 +6,7 @@ use alloc::string::{String, ToString};
 use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
 
 use crate::Link;
-
-/// A parameter that cannot be built: which, what it was, and the rule it breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// The field's name, as in a scenario file.
-    pub field: &'static str,
-    /// Its value, with its unit.
-    pub value: String,
-    /// The rule, with its source where it has one, and what would satisfy it.
-    pub rule: String,
-}
-
-impl ParamError {
-    /// An error about `field`, whose value is `value`.
-    pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
-        let mut value = value.to_string();
-        // Written out, 1e300 has 301 digits.
-        if let (true, Ok(x)) = (value.len() > 20, value.parse::<f64>()) {
-            value = format!("{x:e}");
-        }
-        ParamError { field, value, rule: rule.into() }
-    }
-}
-
-impl core::fmt::Display for ParamError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.rule)
-    }
-}
-
-impl core::error::Error for ParamError {}
+pub use crate::error::{ParamError, require};
 
 /// ECN-capable packets that an algorithm marks, in a queue that marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,16 +43,6 @@ pub(crate) trait MarksAlike {
     fn marks(&self) -> Marks {
         Marks::Alike
     }
-}
-
-/// Refuses `field` unless `ok`; the rule is a sentence such as "must exceed min_th (20 packets)".
-pub fn require(
-    ok: bool,
-    field: &'static str,
-    value: impl ToString,
-    rule: impl Into<String>,
-) -> Result<(), ParamError> {
-    if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
 }
 
 /// Documentation of one parameter, which [`params!`](crate::params!) makes from its declaration.

@@ -31,7 +31,16 @@
 //! `V = max(R, 25 ms)` and the virtual window `W V/R` in place of R and W.
 
 use crate::error::{TheoryError, positive, require};
-use crate::network::Signal;
+
+/// Form in which a signal reaches the senders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// The packet is marked and goes on (ECN).
+    #[default]
+    Mark,
+    /// The packet is dropped, and does not enter the queue.
+    Drop,
+}
 
 /// Reno's window: `W' = increase/R - W W_R p_R/(decrease R_R)`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,18 +1,8 @@
 //! The network of the models: flows, a link, and the answer of the flows to a signal.
 
-use crate::congestion::{Congestion, Tcp, rising_root};
+use crate::congestion::{Congestion, Signal, Tcp, rising_root};
 use crate::error::{TheoryError, positive, require};
 use crate::text::figure;
-
-/// Form in which a signal reaches the senders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signal {
-    /// The packet is marked and goes on (ECN).
-    #[default]
-    Mark,
-    /// The packet is dropped, and does not enter the queue.
-    Drop,
-}
 
 /// Flows that share a propagation delay.
 #[derive(Clone, Copy, Debug, PartialEq)]

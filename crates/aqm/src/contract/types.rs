@@ -4,7 +4,7 @@ use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
 
 use crate::Rng;
 #[cfg(feature = "catalog")]
-use crate::params::{ParamError, require};
+use crate::error::{ParamError, require};
 
 /// All that an algorithm may know when it decides.
 pub struct Ctx<'a> {

@@ -1,10 +1,10 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
-use crate::congestion::{Congestion, Heard, Sender, Tcp};
+use crate::congestion::{Congestion, Heard, Sender, Signal, Tcp};
 use crate::error::TheoryError;
-use crate::models::{Law, Seen};
-use crate::network::{FluidNetwork, LEFT, Scalables, Signal};
+use crate::models::{FluidLaw, FluidView};
+use crate::network::{FluidNetwork, LEFT, Scalables};
 use crate::num::Real;
 use crate::num::dde::{Past, System};
 
@@ -227,7 +227,7 @@ pub(super) struct Plant<'n, M, V, const D: usize, const ONE: bool> {
     pub(super) net: &'n Net<V, D>,
 }
 
-impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE> {
+impl<M: FluidLaw<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE> {
     #[inline(always)]
     pub(super) fn classes(&self) -> usize {
         if ONE { 1 } else { self.net.classes }
@@ -241,14 +241,14 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
 
     /// The algorithm's view of a state.
     #[inline(always)]
-    pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> Seen<V> {
+    pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> FluidView<V> {
         let leg = &self.net.legs[leg];
         let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
         self.seen_with(leg, y, queue, self.net.arrivals(leg, queue, y))
     }
 
     #[inline(always)]
-    fn seen_with(&self, leg: &Leg<V, D>, y: &[V; D], queue: V, arrivals: V) -> Seen<V> {
+    fn seen_with(&self, leg: &Leg<V, D>, y: &[V; D], queue: V, arrivals: V) -> FluidView<V> {
         let (zero, capacity) = (V::of(0.0), leg.capacity);
         let admitted = if self.net.drops {
             let p = self.law.probability(queue, capacity, self.state(y));
@@ -265,7 +265,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
         let net = if ONE { excess } else { excess * self.net.speed(leg, queue, y) };
         let low = V::select(zero.lt(queue), net, net.max(zero));
         let growth = V::select(queue.lt(self.net.full), low, net.min(zero));
-        Seen { queue, growth, arrivals, admitted, capacity }
+        FluidView { queue, growth, arrivals, admitted, capacity }
     }
 
     /// The signal at a time of the past, and the round-trip time of a class then.
@@ -288,7 +288,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
     }
 }
 
-impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant<'_, M, V, D, ONE> {
+impl<M: FluidLaw<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant<'_, M, V, D, ONE> {
     fn delays(&self) -> usize {
         self.net.classes
     }

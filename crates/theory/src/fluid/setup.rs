@@ -1,7 +1,7 @@
 //! The subject of a run: a network, an algorithm, the start, and how accurately.
 
 use crate::error::{TheoryError, positive, require};
-use crate::models::{AnyModel, Law, Model, Seen, with_model};
+use crate::models::{AnyModel, FluidLaw, FluidView, Model, with_model};
 use crate::network::FluidNetwork;
 use crate::num::dde::Tolerance;
 
@@ -148,7 +148,7 @@ impl Fluid {
         let (mut before, queue) = match &self.start {
             Start::Empty => {
                 let mut state = vec![0.0; self.model.variables().len()];
-                with_model!(self.model, m => Law::<f64>::start(&m, network.capacity, &mut state));
+                with_model!(self.model, m => FluidLaw::<f64>::start(&m, network.capacity, &mut state));
                 ([vec![1.0; network.classes.len()], vec![0.0], state].concat(), 0.0)
             }
             Start::Equilibrium(more) => {
@@ -221,7 +221,7 @@ impl Fluid {
             let admitted: f64 = (0..k).map(|i| rate(i) * network.admitted(i, p)).sum();
             let growth = admitted - network.capacity;
             let mut dx = vec![0.0; x.len()];
-            let seen = Seen { queue, growth, arrivals, admitted, capacity: network.capacity };
+            let seen = FluidView { queue, growth, arrivals, admitted, capacity: network.capacity };
             m.rates(&seen, x, &mut dx);
             dx.push(p);
             dx.iter().map(|d| d + 0.0 * p).collect()

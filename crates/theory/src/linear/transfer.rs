@@ -2,9 +2,10 @@
 
 use num_complex::Complex64;
 
+use crate::congestion::Signal;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, require};
-use crate::network::{OperatingPoint, Signal};
+use crate::network::OperatingPoint;
 use crate::num::{Poly, Rational};
 
 /// The part of the flows' delay that is kept.

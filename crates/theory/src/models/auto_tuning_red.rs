@@ -9,7 +9,7 @@ use quell_aqm::part::{Memory, Weight};
 use quell_aqm::red::RedParams;
 use quell_units::Duration;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, model};
 use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::{Controller, Input};
@@ -86,7 +86,7 @@ impl AutoTuningRed {
     }
 }
 
-impl<V: Real> Law<V> for AutoTuningRed<V> {
+impl<V: Real> FluidLaw<V> for AutoTuningRed<V> {
     const STATE: &'static [Variable] = &[("avg", "packets"), ("max_p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -101,7 +101,7 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
         let q_ref = V::of(0.5) * (self.min_th + self.max_th);
         dx[1] = self.pace * V::of(2.0) * (x[0] - q_ref) / (self.max_th - self.min_th) * x[1];

@@ -12,7 +12,7 @@ use crate::text::figure;
 
 /// An algorithm's view of its queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<V> {
+pub struct FluidView<V> {
     /// q: the queue in packets.
     pub queue: V,
     /// `q'` in packets per second: 0 at a full or empty queue that would leave its bounds.
@@ -30,7 +30,7 @@ pub type Variable = (&'static str, &'static str);
 
 /// An algorithm as a differential equation: its state x moves with the queue, and the probability of a
 /// signal follows from both.
-pub trait Law<V: Real>: Copy + Send + Sync {
+pub trait FluidLaw<V: Real>: Copy + Send + Sync {
     /// The state variables.
     const STATE: &'static [Variable];
 
@@ -41,7 +41,7 @@ pub trait Law<V: Real>: Copy + Send + Sync {
     fn probability(&self, queue: V, capacity: V, x: &[V]) -> V;
 
     /// `x'`, per second.
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]);
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]);
 
     /// Moves the state back into its bounds.
     #[inline(always)]
@@ -49,7 +49,7 @@ pub trait Law<V: Real>: Copy + Send + Sync {
 
     /// Makes the jumps that are due between two steps of the solver; returns whether there was one.
     #[inline(always)]
-    fn switch(&self, _seen: &Seen<V>, _x: &mut [V]) -> bool {
+    fn switch(&self, _seen: &FluidView<V>, _x: &mut [V]) -> bool {
         false
     }
 }
@@ -57,7 +57,7 @@ pub trait Law<V: Real>: Copy + Send + Sync {
 /// Several models of one kind, side by side.
 pub trait Pack<const L: usize>: Sized {
     /// The model with [`Wide`] for numbers.
-    type Packed: Law<Wide<L>>;
+    type Packed: FluidLaw<Wide<L>>;
     /// Puts one model into each lane.
     fn pack(points: &[Self; L]) -> Self::Packed;
 }
@@ -98,7 +98,7 @@ pub struct Equilibrium {
 }
 
 /// A law that can be asked for its equilibrium and for what it is near there.
-pub trait Model: Law<f64> {
+pub trait Model: FluidLaw<f64> {
     /// The model of an algorithm on a link, if it is one of this model's; `network` is what AP-RED is told of.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The continuous form of every algorithm that has one, one file per algorithm.
 //!
-//! Two faces of one law: [`Law`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
+//! Two faces of one law: [`FluidLaw`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
 //! its equilibrium and what it is near there, a transfer function. A test holds the two together for
 //! every model.
 //!
@@ -33,7 +33,7 @@ use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::{FluidNetwork, Scalables};
 
-pub use law::{Equilibrium, Law, Model, Pack, Seen, Variable};
+pub use law::{Equilibrium, FluidLaw, FluidView, Model, Pack, Variable};
 
 /// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
 /// ([`Model::of_config`]).
@@ -148,9 +148,9 @@ mod tests {
     use quell_units::{BitRate, Bytes, QueueSize};
 
     use super::*;
-    use crate::congestion::Tcp;
+    use crate::congestion::{Signal, Tcp};
     use crate::controller::Input;
-    use crate::network::{Class, OperatingPoint, Signal};
+    use crate::network::{Class, OperatingPoint};
 
     fn link() -> Link {
         Link {
@@ -190,10 +190,10 @@ mod tests {
         all
     }
 
-    fn seen(equilibrium: &Equilibrium, queue: f64, growth: f64, p: f64) -> Seen<f64> {
+    fn seen(equilibrium: &Equilibrium, queue: f64, growth: f64, p: f64) -> FluidView<f64> {
         let point = &equilibrium.point;
         let admitted = point.arrivals * share(point, point.probability) + growth;
-        Seen { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
+        FluidView { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
     }
 
     fn share(point: &OperatingPoint, p: f64) -> f64 {
@@ -263,7 +263,7 @@ mod tests {
                 Input::Queue => seen(equilibrium, q0 + dq, growth, p),
                 Input::Rate => {
                     let arrivals = equilibrium.point.arrivals + growth;
-                    Seen {
+                    FluidView {
                         arrivals,
                         admitted: arrivals * share(&equilibrium.point, p),
                         ..seen(equilibrium, q0, 0.0, p)

@@ -15,12 +15,12 @@ use quell_aqm::part::dual_queue::Classifier;
 use quell_aqm::pi2::{Pi2Params, Scalable};
 use quell_units::Duration;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use super::pi::bounded;
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, Signal};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::{Coupling, FluidNetwork, Signal};
+use crate::network::{Coupling, FluidNetwork};
 use crate::num::Rational;
 use crate::num::Real;
 use crate::text::figure;
@@ -168,7 +168,7 @@ impl Pi2 {
     }
 }
 
-impl<V: Real> Law<V> for Pi2<V> {
+impl<V: Real> FluidLaw<V> for Pi2<V> {
     const STATE: &'static [Variable] = &[("base", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -182,7 +182,7 @@ impl<V: Real> Law<V> for Pi2<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = bounded(self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref), x[0], self.top);
     }
 

@@ -6,7 +6,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, crossing, memory, model, unknown};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, crossing, memory, model, unknown};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -209,7 +209,7 @@ impl Red {
 
     /// The share of arrivals that is signaled at the average `avg`.
     pub(super) fn signaled(&self, avg: f64) -> f64 {
-        Law::<f64>::probability(self, avg, 1.0, &[avg])
+        FluidLaw::<f64>::probability(self, avg, 1.0, &[avg])
     }
 
     /// The slope of the probability at the average `avg`, after the spacing: `L_red` of Chen 2010, eq. 4.2
@@ -250,7 +250,7 @@ impl Red {
     }
 }
 
-impl<V: Real> Law<V> for Red<V> {
+impl<V: Real> FluidLaw<V> for Red<V> {
     const STATE: &'static [Variable] = &[("avg", "packets")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -264,7 +264,7 @@ impl<V: Real> Law<V> for Red<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
     }
 }

@@ -9,7 +9,7 @@ use quell_aqm::st_red::StRedParams;
 
 use super::ared::Ared;
 use super::ared::adaptation;
-use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
 use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
@@ -159,7 +159,7 @@ pub(super) fn detected<V: Real>(s2: V, g2: V, q_ref: V, h_l: V, h_s: V) -> V {
     V::select(grown, s / large, V::select(shrunk, s / small, V::of(1.0)))
 }
 
-impl<V: Real> Law<V> for StRed<V> {
+impl<V: Real> FluidLaw<V> for StRed<V> {
     const STATE: &'static [Variable] =
         &[("avg", "packets"), ("max_p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
 
@@ -180,7 +180,7 @@ impl<V: Real> Law<V> for StRed<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let k = x[4];
         let (min_th, max_th) = (k * self.min_th, k * self.max_th);
         let q_ref = V::of(0.5) * (min_th + max_th);
@@ -200,7 +200,7 @@ impl<V: Real> Law<V> for StRed<V> {
     }
 
     #[inline(always)]
-    fn switch(&self, _: &Seen<V>, x: &mut [V]) -> bool {
+    fn switch(&self, _: &FluidView<V>, x: &mut [V]) -> bool {
         let q_ref = V::of(0.5) * x[4] * (self.min_th + self.max_th);
         rescale(x, 2, q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
     }

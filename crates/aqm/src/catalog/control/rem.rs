@@ -112,7 +112,7 @@ impl RemParams {
             price: price_of(ln_phi, self.initial_p),
             p: self.initial_p,
             ln_phi,
-            law: Law { gamma: self.gamma, alpha: self.alpha, q_ref },
+            law: RemLaw { gamma: self.gamma, alpha: self.alpha, q_ref },
             form: self.form,
             q_old: 0.0,
             arrived: 0.0,
@@ -133,7 +133,7 @@ pub struct Rem {
     price: f64,
     p: f64,
     ln_phi: f64,
-    law: Law,
+    law: RemLaw,
     form: PriceForm,
     /// The queue at the last update.
     q_old: f64,
@@ -214,7 +214,7 @@ impl Aqm for Rem {
 
 /// Parameters of the price's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct RemLaw {
     /// Step per packet of mismatch.
     pub gamma: f64,
     /// Weight of the queue's mismatch.
@@ -223,7 +223,7 @@ pub struct Law {
     pub q_ref: f64,
 }
 
-impl Law {
+impl RemLaw {
     /// Chen 2010, eq. 3.8: the next price, from the packets by which arrivals exceeded the link's
     /// capacity in the interval.
     #[inline]
@@ -251,20 +251,20 @@ pub fn price_of(ln_phi: f64, p: f64) -> f64 {
 
 /// Park et al. 2004, eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I
 /// leaves out `1/T_s`.
-pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
+pub fn continuous_gains(law: &RemLaw, phi: f64, t_s: f64) -> (f64, f64) {
     let per_packet = law.gamma * libm::log(phi);
     ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
 }
 
 equations! {
-    Law::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
-        Law { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
-    Law::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
-        Law { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
+    RemLaw::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
+        RemLaw { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
+    RemLaw::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
+        RemLaw { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
     exponential_marking(phi, price) -> p = exponential_marking(libm::log(phi), price);
     price_of(phi, p) -> price = price_of(libm::log(phi), p);
     continuous_gains(gamma, alpha, phi, t_s) -> k_p, k_i =
-        continuous_gains(&Law { gamma, alpha, q_ref: 0.0 }, phi, t_s);
+        continuous_gains(&RemLaw { gamma, alpha, q_ref: 0.0 }, phi, t_s);
 }
 
 #[cfg(test)]

@@ -83,24 +83,24 @@ impl CodelParams {
         if let Some(threshold) = self.ce_threshold {
             reachable_delay("ce_threshold", threshold, link)?;
         }
-        let law = Law::new(self.target, self.interval, self.arithmetic);
+        let law = CodelLaw::new(self.target, self.interval, self.arithmetic);
         let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
-        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: State::default(), ce_threshold })
+        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: CodelState::default(), ce_threshold })
     }
 }
 
 /// CoDel for one FIFO.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    law: Law,
+    law: CodelLaw,
     mtu: Mtu,
-    state: State,
+    state: CodelState,
     ce_threshold: Option<Duration>,
 }
 
 /// Parameters by which CoDel decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct CodelLaw {
     /// Delay that a standing queue may have.
     pub target: Duration,
     /// Time for which it must last, and the first spacing of signals.
@@ -109,10 +109,10 @@ pub struct Law {
     pub arithmetic: Arithmetic,
 }
 
-impl Law {
+impl CodelLaw {
     /// The law of these parameters, in the steps of their arithmetic.
     pub fn new(target: Duration, interval: Duration, arithmetic: Arithmetic) -> Self {
-        Law { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
+        CodelLaw { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
     }
 
     /// `t + interval / sqrt(count)`, for a lane that keeps Linux's reciprocal root of its count.
@@ -184,7 +184,7 @@ impl Mtu {
 
 /// CoDel's state of a queue.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct CodelState {
     /// Start of the time in which every departure had waited for the target or longer.
     above_since: Option<Time>,
     phase: Phase,
@@ -208,14 +208,14 @@ enum Phase {
     Dropped,
 }
 
-impl State {
+impl CodelState {
     /// Decides whether the packet that leaves the queue `now` is signaled. The packet has waited for
     /// `sojourn` and leaves `left` bytes waiting for the link. A signal drops it if `drops`, and marks it
     /// otherwise.
     #[inline]
     pub fn signals(
         &mut self,
-        law: &Law,
+        law: &CodelLaw,
         now: Time,
         sojourn: Duration,
         left: u64,
@@ -229,8 +229,8 @@ impl State {
         self.signals_standing(law, now, drops)
     }
 
-    /// [`State::signals`] of a packet that indicates a standing queue.
-    fn signals_standing(&mut self, law: &Law, now: Time, drops: bool) -> bool {
+    /// [`CodelState::signals`] of a packet that indicates a standing queue.
+    fn signals_standing(&mut self, law: &CodelLaw, now: Time, drops: bool) -> bool {
         let now = law.arithmetic.clock(now);
         // RFC 8289 section 5.6: the standing queue has lasted for an interval.
         let since = *self.above_since.get_or_insert(now);
@@ -266,7 +266,7 @@ impl State {
     }
 
     /// RFC 8289 section 5.5: the drop state begins with a drop.
-    fn enter(&mut self, law: &Law, now: Time) {
+    fn enter(&mut self, law: &CodelLaw, now: Time) {
         let recent = now.since(self.drop_next) < law.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
         self.last_count = self.count;

@@ -74,7 +74,7 @@ impl DocsisPieParams {
         require(self.max_burst <= hour, "max_burst", self.max_burst, "must be at most 1 h")?;
         require(self.reset_after <= hour, "reset_after", self.reset_after, "must be at most 1 h")?;
         require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")?;
-        let law = Law { alpha: self.alpha, beta: self.beta, target: self.target.as_secs_f64() };
+        let law = DocsisPieLaw { alpha: self.alpha, beta: self.beta, target: self.target.as_secs_f64() };
         Ok(DocsisPie {
             law,
             max_burst: self.max_burst,
@@ -97,7 +97,7 @@ impl DocsisPieParams {
 /// DOCSIS-PIE's state.
 #[derive(Clone, Debug)]
 pub struct DocsisPie {
-    law: Law,
+    law: DocsisPieLaw,
     max_burst: Duration,
     reset_after: Duration,
     /// Mean packet size in bytes.
@@ -213,7 +213,7 @@ impl Aqm for DocsisPie {
 
 /// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct DocsisPieLaw {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
@@ -222,7 +222,7 @@ pub struct Law {
     pub target: f64,
 }
 
-impl Law {
+impl DocsisPieLaw {
     /// RFC 8034 Appendix A.2: the next probability, before its bounds.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
@@ -254,8 +254,8 @@ pub fn by_size(p: f64, size: f64, mean: f64) -> f64 {
 }
 
 equations! {
-    Law::next_p(alpha, beta, target, p, delay, delay_old) -> p =
-        Law { alpha, beta, target }.next_p(p, delay, delay_old);
+    DocsisPieLaw::next_p(alpha, beta, target, p, delay, delay_old) -> p =
+        DocsisPieLaw { alpha, beta, target }.next_p(p, delay, delay_old);
     scale(p) -> scale = scale(p);
     by_size(p, size, mean) -> p = by_size(p, size, mean);
 }

@@ -204,7 +204,7 @@ impl DualPi2Params {
         Ok(DualPi2 {
             sorter,
             service: Service::new(self.scheduler, self.c_weight, self.tshift, link)?,
-            law: Law { alpha, beta, target: self.target.as_secs_f64() },
+            law: DualPi2Law { alpha, beta, target: self.target.as_secs_f64() },
             ticker,
             ramp: Ramp { min_th: self.min_th, range: self.range },
             th_len: self.th_len,
@@ -231,7 +231,7 @@ impl DualPi2Params {
 pub struct DualPi2 {
     sorter: Sorter,
     service: Service,
-    law: Law,
+    law: DualPi2Law,
     ticker: Ticker,
     ramp: Ramp,
     th_len: u32,
@@ -440,7 +440,7 @@ impl Discipline for DualPi2 {
 
 /// Parameters of the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct DualPi2Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
@@ -449,7 +449,7 @@ pub struct Law {
     pub target: f64,
 }
 
-impl Law {
+impl DualPi2Law {
     /// RFC 9332 Fig. 8, line 3: the next base probability.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         (p + self.alpha * (delay - self.target) + self.beta * (delay - delay_old)).clamp(0.0, 1.0)
@@ -525,7 +525,7 @@ impl Ramp {
 
 equations! {
     gains(interval: Duration, rtt_max: Duration) -> alpha, beta = gains(interval, rtt_max);
-    Law::next_p(alpha, beta, target, p, delay, delay_old) -> p = Law { alpha, beta, target }.next_p(p, delay, delay_old);
+    DualPi2Law::next_p(alpha, beta, target, p, delay, delay_old) -> p = DualPi2Law { alpha, beta, target }.next_p(p, delay, delay_old);
     most_classic(k) -> p_cmax = most_classic(k);
     coupled_probability(p, k) -> p_cl = coupled_probability(p, k);
     classic_probability(p) -> p_c = classic_probability(p);

@@ -84,7 +84,7 @@ impl Pi2Params {
              [RFC 9332 Appendix A]",
         )?;
         Ok(Pi2 {
-            law: Law {
+            law: Pi2Law {
                 alpha: self.alpha,
                 beta: self.beta,
                 target: self.target.as_secs_f64(),
@@ -103,7 +103,7 @@ impl Pi2Params {
 /// PI2's state.
 #[derive(Clone, Debug)]
 pub struct Pi2 {
-    law: Law,
+    law: Pi2Law,
     scalable: Scalable,
     ticker: Ticker,
     /// p'.
@@ -178,7 +178,7 @@ impl Aqm for Pi2 {
 
 /// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct Pi2Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
@@ -189,7 +189,7 @@ pub struct Law {
     pub coupling: f64,
 }
 
-impl Law {
+impl Pi2Law {
     /// RFC 9332 Appendix A, eq. 1: `p' = p' + alpha (d - target) + beta (d - d_old)`, within [0, 1].
     #[inline]
     pub fn next_base(&self, base: f64, delay: f64, delay_old: f64) -> f64 {
@@ -211,10 +211,10 @@ pub fn squared(base: f64) -> f64 {
 }
 
 equations! {
-    Law::next_base(alpha, beta, target, base, delay, delay_old) -> base =
-        Law { alpha, beta, target, coupling: 2.0 }.next_base(base, delay, delay_old);
-    Law::coupled(coupling, base) -> p =
-        Law { alpha: 1.0, beta: 1.0, target: 1.0, coupling }.coupled(base);
+    Pi2Law::next_base(alpha, beta, target, base, delay, delay_old) -> base =
+        Pi2Law { alpha, beta, target, coupling: 2.0 }.next_base(base, delay, delay_old);
+    Pi2Law::coupled(coupling, base) -> p =
+        Pi2Law { alpha: 1.0, beta: 1.0, target: 1.0, coupling }.coupled(base);
     squared(base) -> p = squared(base);
 }
 

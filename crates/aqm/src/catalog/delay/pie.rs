@@ -232,7 +232,7 @@ impl PieParams {
         fixed("decay", options.decay == Decay::Empty, options.decay.show())?;
         fixed("activate_at", options.activate_at == 0.0, options.activate_at.show())?;
         Ok(Pie {
-            law: Law {
+            law: PieLaw {
                 alpha: self.alpha,
                 beta: self.beta,
                 target: self.target.as_secs_f64(),
@@ -262,7 +262,7 @@ impl PieParams {
 /// PIE's state.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    law: Law,
+    law: PieLaw,
     mark_ecnth: f64,
     derandomize: bool,
     max_burst: Duration,
@@ -526,7 +526,7 @@ impl Aqm for Pie {
 
 /// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct PieLaw {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
@@ -539,7 +539,7 @@ pub struct Law {
     pub decay: Decay,
 }
 
-impl Law {
+impl PieLaw {
     /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
     #[inline]
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
@@ -724,17 +724,17 @@ pub fn drained_delay(queue: Bytes, time: f64, threshold: u64) -> f64 {
 }
 
 equations! {
-    Law::step(alpha, beta, target, cap: bool, p, delay, delay_old) -> step =
-        Law { alpha, beta, target, cap, decay: Decay::Empty }.step(p, delay, delay_old);
-    Law::next_p(alpha, beta, target, cap: bool, decay: Decay, p, delay, delay_old) -> p =
-        Law { alpha, beta, target, cap, decay }.next_p(p, delay, delay_old);
+    PieLaw::step(alpha, beta, target, cap: bool, p, delay, delay_old) -> step =
+        PieLaw { alpha, beta, target, cap, decay: Decay::Empty }.step(p, delay, delay_old);
+    PieLaw::next_p(alpha, beta, target, cap: bool, decay: Decay, p, delay, delay_old) -> p =
+        PieLaw { alpha, beta, target, cap, decay }.next_p(p, delay, delay_old);
     scale(p) -> scale = scale(p);
     below_half(delay, delay_old, target) -> below = below_half(delay, delay_old, target);
     bypasses(p, delay_old, target, queue: Bytes, mean_packet: Bytes) -> bypasses =
         bypasses(p, delay_old, target, queue, mean_packet);
     linux_bypasses(p, delay, target, queue: Bytes) -> bypasses = linux_bypasses(p, delay, target, queue);
-    Law::linux_next_p(alpha, beta, target, p, delay, delay_old, small: bool) -> p =
-        Law { alpha, beta, target, cap: true, decay: Decay::Empty }.linux_next_p(p, delay, delay_old, small);
+    PieLaw::linux_next_p(alpha, beta, target, p, delay, delay_old, small: bool) -> p =
+        PieLaw { alpha, beta, target, cap: true, decay: Decay::Empty }.linux_next_p(p, delay, delay_old, small);
     derandomized(p, accumulated) -> p = derandomized(p, accumulated);
     dequeue_time(mean: Option<f64>, sample, threshold: u64) -> time = dequeue_time(mean, sample, threshold);
     drained_delay(queue: Bytes, time, threshold: u64) -> delay = drained_delay(queue, time, threshold);

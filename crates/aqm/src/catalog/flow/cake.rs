@@ -31,7 +31,7 @@ use core::cmp::Reverse;
 
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::cobalt::{CobaltParams, Lane, Law, least_wait};
+use crate::cobalt::{CobaltLaw, CobaltParams, Lane, least_wait};
 use crate::params::{ParamError, require};
 use crate::part::{Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
 use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
@@ -255,7 +255,7 @@ pub struct Cake {
 struct Tin {
     threshold: BitRate,
     quantum: i32,
-    law: Law,
+    law: CobaltLaw,
     over: Duration,
     rounds: Rounds,
     table: SetTable,

@@ -99,7 +99,7 @@ impl FuzzyRedParams {
                 self.weight_low
             ),
         )?;
-        let rules = Rules {
+        let rules = FuzzyRules {
             rule: self.rule,
             error: (self.error_low, self.error_high),
             weight: (self.weight_low, self.weight_high),
@@ -122,7 +122,7 @@ impl FuzzyRedParams {
 #[derive(Clone, Debug)]
 pub struct FuzzyRed {
     red: Red,
-    rules: Rules,
+    rules: FuzzyRules,
     /// The weight of the last arrival.
     weight: f64,
     /// The scaled error of the last arrival, at most 1: nothing changes beyond.
@@ -152,7 +152,7 @@ impl Aqm for FuzzyRed {
 
 /// The three rules with their ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct FuzzyRules {
     /// Direction of the rules.
     pub rule: FuzzyRule,
     /// The errors up to which one is low and from which on it is high.
@@ -161,7 +161,7 @@ pub struct Rules {
     pub weight: (f64, f64),
 }
 
-impl Rules {
+impl FuzzyRules {
     /// Trinh and Molnár, section 5.1: the weight for a scaled error.
     #[inline]
     pub fn weight(&self, error: f64) -> f64 {
@@ -197,9 +197,9 @@ equations! {
         let [low, medium, high] = memberships(error, (error_low, error_high));
         (low, medium, high)
     };
-    Rules::weight(rule: FuzzyRule, error_low, error_high, weight_low, weight_high, error) -> w = {
+    FuzzyRules::weight(rule: FuzzyRule, error_low, error_high, weight_low, weight_high, error) -> w = {
         let (range, weight) = ((error_low, error_high), (weight_low, weight_high));
-        Rules { rule, error: range, weight }.weight(error)
+        FuzzyRules { rule, error: range, weight }.weight(error)
     };
     scaled_error(q, avg) -> error = scaled_error(q, avg);
 }
@@ -208,8 +208,8 @@ equations! {
 mod tests {
     use super::*;
 
-    fn rules(rule: FuzzyRule) -> Rules {
-        Rules { rule, error: (0.06, 0.2), weight: (0.002, 0.05) }
+    fn rules(rule: FuzzyRule) -> FuzzyRules {
+        FuzzyRules { rule, error: (0.06, 0.2), weight: (0.002, 0.05) }
     }
 
     /// A wrong average reaches a steady queue whatever it was, by either rule.

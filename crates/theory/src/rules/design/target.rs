@@ -5,9 +5,9 @@ use quell_aqm::ap_red::Conditions;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::round;
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Signal, Tcp};
 use crate::error::{TheoryError, positive, require};
-use crate::network::{Class, Coupling, FluidNetwork, Scalables, Signal};
+use crate::network::{Class, Coupling, FluidNetwork, Scalables};
 
 /// The conditions that parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
