@@ -153,9 +153,9 @@ def main() -> None:
             command = ["cargo", "test", "--quiet", "--offline", *config, "-p", "quell-aqm", *arguments]
             subprocess.run(command, cwd=copy, env=env | more, check=True)
 
-        test("--test", "docs", QUELL_UPDATE_DOCS="1")
+        test("--test", "all", "docs::", QUELL_UPDATE_DOCS="1")
         filters = ["every_", "the_list", "equations_give", "event_sequences", "unknown_parameters"]
-        test("--lib", "--test", "docs", "--test", "vectors", "--test", "conformance", "--", *filters)
+        test("--lib", "--test", "all", "--", *filters)
         assert "| [`toy`](toy.md) | Toy | load | nobody | experimental |" in (
             copy / "docs/algorithms/README.md"
         ).read_text()
