@@ -1,4 +1,4 @@
-//! What a run found.
+//! The results of a run.
 
 use std::path::PathBuf;
 
