@@ -99,8 +99,10 @@ test-rust:
 test-new-algorithm:
 	$(PYTHON) crates/aqm/tests/new_algorithm.py
 
-# What a router without an allocator and floating point links, and what a browser needs.
+# What a router and a kernel link, what a browser needs, and the command for other systems. Where a target cannot be
+# had it is skipped; with QUELL_REQUIRE_TARGETS=1 that is a failure.
 test-targets:
+	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/targets.py
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
@@ -133,10 +135,10 @@ docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-conformance --test vectors
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test header
-	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
+	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
 	$(PY) tests/python/stub.py
 	$(PY) docs/images/main.py results/main

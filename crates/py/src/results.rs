@@ -446,7 +446,8 @@ impl Results {
     ///     If the folder cannot be written, or something is in the way.
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
-        py.detach(|| self.0.write(&folder, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
+        py.detach(|| quell_lab::write_results(&self.0, &folder, overwrite))
+            .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
     /// Write the report: one HTML file that opens offline.
@@ -542,7 +543,7 @@ pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     if !folder.exists() {
         return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", folder.display())));
     }
-    let results = py.detach(|| quell_lab::Results::read(&folder));
+    let results = py.detach(|| quell_lab::read_results(&folder));
     results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Reuse, Surround};
 use quell_scenario::Study;
 use quell_sim::Engine;
 
@@ -204,9 +204,11 @@ pub fn run(
     let warn = |why: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(why.to_string());
     let options = Options {
         cache: cache.as_ref(),
-        fresh,
-        finished,
-        verify,
+        reuse: match (finished, fresh) {
+            (true, _) => Reuse::Only,
+            (_, true) => Reuse::No,
+            _ => Reuse::Verify(verify),
+        },
         series: options::series(series)?,
         warn: Some(&warn),
         threads,
