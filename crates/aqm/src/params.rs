@@ -9,39 +9,9 @@ use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::Link;
+pub use crate::error::{ParamError, require};
 
-/// A parameter that cannot be built: which, what it was, and the rule it breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// The field's name, as in a scenario file.
-    pub field: &'static str,
-    /// Its value, with its unit.
-    pub value: String,
-    /// The rule, with its source where it has one, and what would satisfy it.
-    pub rule: String,
-}
-
-impl ParamError {
-    /// An error about `field`, whose value is `value`.
-    pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
-        let mut value = value.to_string();
-        // Written out, 1e300 has 301 digits.
-        if let (true, Ok(x)) = (value.len() > 20, value.parse::<f64>()) {
-            value = format!("{x:e}");
-        }
-        ParamError { field, value, rule: rule.into() }
-    }
-}
-
-impl core::fmt::Display for ParamError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.rule)
-    }
-}
-
-impl core::error::Error for ParamError {}
-
-/// Which ECN-capable packets an algorithm marks, in a queue that marks.
+/// ECN-capable packets that an algorithm marks, in a queue that marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// None: it has no signals, or all of them are drops.
@@ -59,7 +29,7 @@ pub enum Marks {
 }
 
 impl Marks {
-    /// Whether packets of ECT(1), or of ECT(0), are marked.
+    /// Tells whether packets of ECT(1), or of ECT(0), are marked.
     pub fn any(self, ect1: bool) -> bool {
         match self {
             Marks::Nothing => false,
@@ -70,7 +40,7 @@ impl Marks {
     }
 }
 
-/// What parameters say of marks that have no method `marks` of their own.
+/// The answer about marks for parameters without a method `marks` of their own.
 pub(crate) trait MarksAlike {
     /// Most algorithms mark whatever is ECN-capable.
     fn marks(&self) -> Marks {
@@ -78,33 +48,22 @@ pub(crate) trait MarksAlike {
     }
 }
 
-/// Refuses `field` unless `ok`; the rule is a sentence such as "must exceed min_th (20 packets)".
-pub fn require(
-    ok: bool,
-    field: &'static str,
-    value: impl ToString,
-    rule: impl Into<String>,
-) -> Result<(), ParamError> {
-    if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
-}
-
-/// What a user may read about one parameter; made by [`params!`](crate::params!) from its
-/// declaration.
+/// Documentation of one parameter, which [`params!`](crate::params!) makes from its declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamDoc {
     /// The name in scenario files and papers.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
     /// Its unit ("packets or bytes", "1/packet", "s", "1" for a pure number, "name" for a choice).
     pub unit: &'static str,
     /// The default, as it would be written in a scenario file.
     pub default: String,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
 }
 
-/// How a value is written in a scenario file and in a table of defaults.
+/// A value as scenario files and tables of defaults show it.
 pub trait ParamValue {
     /// The value as text.
     fn show(&self) -> String;
@@ -131,7 +90,7 @@ impl<T: ParamValue> ParamValue for Option<T> {
 /// A queue size, or the rule that computes it from the link; written `"auto"` in scenario files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AutoSize {
-    /// By the rule that the parameter's documentation states.
+    /// The rule that the parameter's documentation states.
     Auto,
     /// This size.
     Size(QueueSize),
@@ -230,7 +189,7 @@ macro_rules! params {
         }
 
         impl $name {
-            /// What a user may read about each parameter.
+            /// Documentation of each parameter.
             pub fn docs() -> alloc::vec::Vec<$crate::params::ParamDoc> {
                 #[allow(unused_variables)]
                 let default = $name::default();

@@ -108,8 +108,8 @@ pub(crate) struct Group {
     pub tcp: Config,
     /// What a data packet brings.
     payload: u64,
-    /// See [`Config::acknowledges_calmly`] and [`Config::counts_marks`].
-    calm: bool,
+    /// See [`Config::acknowledges_by_number`] and [`Config::counts_marks`].
+    by_number: bool,
     counts: bool,
     /// Data for the first time, and data again.
     data: Pkt,
@@ -133,7 +133,7 @@ impl Group {
             synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
             ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
             payload: tcp.payload().get(),
-            calm: tcp.acknowledges_calmly(),
+            by_number: tcp.acknowledges_by_number(),
             counts: tcp.counts_marks(),
             tcp,
         }
@@ -508,8 +508,8 @@ impl TcpFlow {
             }
             if self.app_due == due {
                 self.on_application(cfg, due);
-            } else if self.sender.takes_timer_calmly(due) {
-                let new = self.sender.on_calm_timer(&cfg.tcp, due);
+            } else if self.sender.takes_timer_in_order(due) {
+                let new = self.sender.on_timer_in_order(&cfg.tcp, due);
                 self.send_new(cfg, due, new, host);
                 continue;
             } else {
@@ -595,14 +595,14 @@ impl TcpFlow {
     #[inline(always)]
     fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_plain_ack() {
-            if self.takes_calmly(cfg, now, pkt) {
-                return self.on_calm_ack(cfg, now, pkt.seq(), host);
+            if self.takes_in_order(cfg, now, pkt) {
+                return self.on_ack_in_order(cfg, now, pkt.seq(), host);
             }
         } else if pkt.is_plain_data()
-            && cfg.calm
-            && self.receiver.takes_calmly(&cfg.tcp, now, pkt.epoch(), pkt.seq())
+            && cfg.by_number
+            && self.receiver.takes_in_order(&cfg.tcp, now, pkt.epoch(), pkt.seq())
         {
-            let (new, next) = self.receiver.on_calm_packet(&cfg.tcp, now, pkt.seq());
+            let (new, next) = self.receiver.on_packet_in_order(&cfg.tcp, now, pkt.seq());
             *self.received.at(now, host) += if new { cfg.payload } else { 0 };
             if let Some(next) = next {
                 let mut ack = cfg.ack.with(self.id, pkt.epoch(), next);
@@ -617,13 +617,14 @@ impl TcpFlow {
         self.due()
     }
 
-    /// Whether [`TcpFlow::on_calm_ack`] takes this acknowledgment.
+    /// Whether [`TcpFlow::on_ack_in_order`] takes this acknowledgment.
     #[inline(always)]
-    fn takes_calmly(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
-        self.sender.takes_calmly(now, ack.seq())
+    fn takes_in_order(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
+        self.sender.takes_in_order(now, ack.seq())
             && self.app_due > now
             && ack.epoch() == self.epoch
-            && (!cfg.counts || ack.marks().is_some_and(|m| self.sender.hears_nothing(&cfg.tcp, ack.seq(), m)))
+            && (!cfg.counts
+                || ack.marks().is_some_and(|m| self.sender.hears_no_marks(&cfg.tcp, ack.seq(), m)))
     }
 
     /// Whether this acknowledgment only says that the one before has come again.
@@ -646,8 +647,8 @@ impl TcpFlow {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
-            if pkt.is_plain_ack() && self.takes_calmly(cfg, now, pkt) {
-                self.on_calm_ack(cfg, now, pkt.seq(), host);
+            if pkt.is_plain_ack() && self.takes_in_order(cfg, now, pkt) {
+                self.on_ack_in_order(cfg, now, pkt.seq(), host);
             } else {
                 self.on_ack(cfg, now, pkt, host);
             }
@@ -658,8 +659,8 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn on_calm_ack(&mut self, cfg: &Group, now: Time, ack: u32, host: &mut impl Host) -> Time {
-        let new = self.sender.on_calm_ack(&cfg.tcp, now, ack);
+    fn on_ack_in_order(&mut self, cfg: &Group, now: Time, ack: u32, host: &mut impl Host) -> Time {
+        let new = self.sender.on_ack_in_order(&cfg.tcp, now, ack);
         if let Some(rtt) = self.sender.take_rtt() {
             self.sent.round_trip(now, rtt, self.id, host);
         }
@@ -754,7 +755,7 @@ impl TcpFlow {
 
     /// Sends all that may be sent now.
     fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        if !self.sender.only_window(&cfg.tcp) {
+        if !self.sender.only_window() {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(&cfg.tcp);

@@ -43,7 +43,7 @@ pub struct Args {
     /// The length of an interval, over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     interval: quell_units::Duration,
-    /// How long a flow counts as active after its last packet.
+    /// The time that a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
     window: quell_units::Duration,
     /// The networks on one side of the link; default: the side that opens connections.

@@ -78,7 +78,7 @@ pub enum Command {
     Run(run::Args),
     /// Compare algorithms with a baseline, paired over common seeds.
     Compare(compare::Args),
-    /// Where on an axis of a scenario a metric crosses a value.
+    /// Find where on an axis of a scenario a metric crosses a value.
     Search(search::Args),
     /// Print the tables of a results folder again.
     Show(show::Args),
@@ -90,36 +90,35 @@ pub enum Command {
     Reproduce(reproduce::Args),
     /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
     Characterize(characterize::Args),
-    /// The replications that were kept: show, check, prune and export them.
+    /// Show, check, prune and export the replications that were kept.
     Cache(cache::Args),
-    /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
+    /// List the replications of a study as tasks, for a scheduler to spread over processes and machines.
     Tasks(worker::TasksArgs),
     /// Make replications of a study and put them into the cache, where `quell run` finds them.
     Worker(worker::WorkerArgs),
-    /// What control theory says about a scenario: its equilibrium, whether that is stable, and by what
+    /// Analyze a scenario by control theory: its equilibrium, whether that is stable, and by what
     /// margin.
     Analyze(analyze::Args),
-    /// Parameters for a link by the published rule, with the assumptions of that rule.
+    /// Design parameters for a link by the published rules, with the assumptions of each rule.
     Design(design::Args),
-    /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
+    /// Map where an algorithm is stable, over two of its parameters or of the network's quantities.
     Map(map::Args),
-    /// A bottleneck on this machine for real packets: a command behind it, or a scenario's traffic across it.
+    /// Put real packets through a bottleneck on this machine: those of a command behind it, or a scenario's traffic.
     Wire(wire::Args),
-    /// The algorithms on a router's packets, and the logs of that: run, check, replay.
+    /// Run a gateway, which has the algorithms on a router's packets; check, watch and replay it.
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
-    /// The algorithms: list them, describe one.
+    /// List the algorithms, or describe one.
     #[command(subcommand)]
     Aqm(aqm::Command),
-    /// The senders, by their parts (congestion control, loss recovery, slow start and others): list them, describe
-    /// one.
+    /// List the parts of senders (congestion control, loss recovery, slow start and others), or describe one.
     #[command(subcommand)]
     Tcp(tcp::Command),
-    /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
+    /// Check scenario files, show them resolved, list the dialects, print the JSON Schema.
     #[command(subcommand)]
     Scenario(scenario::Command),
-    /// Implementations in any language, held against what the algorithms decide, event by event.
+    /// Hold implementations in any language against what the algorithms decide, event by event.
     Conformance(conformance::Args),
 }
 
