@@ -1,5 +1,7 @@
 //! The figures of one replication, as rows of tables.
 
+use std::sync::Arc;
+
 use crate::columns::row;
 use crate::metric::Values;
 
@@ -116,7 +118,7 @@ row! {
         pub fast_retransmits: u64,
         /// Window reductions by ECN.
         pub ecn_responses: u64,
-        /// Mean of the round-trip times that its sender measured; none if it measured none.
+        /// Mean of the round-trip times that its sender measured; `None` if it measured none.
         pub round_trip_time_mean_s: Option<f64>,
     }
 }
@@ -157,9 +159,9 @@ row! {
     /// A point of a queueing delay's distribution function.
     pub struct DelayRow {
         /// The link.
-        pub link: String,
+        pub link: Arc<str>,
         /// "all", "data" or a class.
-        pub scope: String,
+        pub scope: Arc<str>,
         /// The share of packets that waited no longer.
         pub cumulative_probability: f64,
         /// The delay.

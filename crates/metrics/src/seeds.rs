@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
-use crate::stats::ERROR;
+use crate::stats::{ERROR, distinct};
 
 /// A metric, and how well it is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub struct Stop {
 pub struct Sequential {
     /// The question.
     pub asked: Auto,
-    /// The looks at the differences, and the error of each; none without a baseline.
+    /// The looks at the differences, and the error of each; `None` without a baseline.
     pub looks: Option<Looks>,
     /// The stop of each algorithm, by point and in the order of the scenario.
     pub stops: Vec<Stop>,
@@ -136,12 +136,7 @@ impl Auto {
 /// # Errors
 /// Names the classes.
 pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
-    let mut classes: Vec<String> = Vec::new();
-    study.points.iter().flat_map(Point::classes).for_each(|class| {
-        if !classes.contains(&class) {
-            classes.push(class);
-        }
-    });
+    let classes = distinct(study.points.iter().flat_map(Point::classes));
     let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
     let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
     let (rule, nearest) = unknown("class", wrong, &known);
