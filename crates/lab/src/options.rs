@@ -80,7 +80,7 @@ pub struct Progress {
     pub total: usize,
     /// Time since the beginning.
     pub elapsed: Duration,
-    /// Estimated time to the end; none while nothing is known.
+    /// Estimated time to the end; `None` while nothing is known.
     pub left: Option<Duration>,
 }
 
