@@ -139,7 +139,7 @@ $(VENV)/.ready: tests/python/requirements.txt
 	touch $@
 
 docs: ## Regenerate the generated parts of the documentation
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test docs
@@ -147,6 +147,7 @@ docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test header
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
+	$(PY) tests/python/stub.py
 	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
-use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
+use quell_view::picture::{self, Axis, Case, Cases, Crossing, Locus, Response, SeriesLine, Sheet, Verdicts};
 
 use crate::assess::PointVerdicts;
 use crate::failure::Failure;
@@ -154,8 +154,8 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     if lines.is_empty() {
         return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
     }
-    let lines: Vec<Line<'_>> =
-        lines.iter().map(|(label, s)| Line { label, x: &s.series.0, y: &s.series.1 }).collect();
+    let lines: Vec<SeriesLine<'_>> =
+        lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
     let sheet = Sheet::new(
         title,
         "The queue over time: of the fluid model from an empty start, and of simulated packets.",

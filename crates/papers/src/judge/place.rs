@@ -1,4 +1,4 @@
-//! Whether what an experiment asks of its runs is there to be found: known before anything is run.
+//! Checks that what an experiment asks of its runs can be found there, before anything is run.
 
 use quell_lab::View;
 use quell_view::chart::Diagram;
