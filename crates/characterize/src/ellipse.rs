@@ -2,7 +2,7 @@
 //! and the ellipse of the normal distribution that fits them best.
 
 use quell_lab::Results;
-use quell_view::picture::{Axis, Line, Sheet, series};
+use quell_view::picture::{Axis, SeriesLine, Sheet, series};
 use serde::Serialize;
 
 use crate::findings::SectionFound;
@@ -101,8 +101,8 @@ pub(crate) fn picture(title: &str, ellipses: &[Ellipse]) -> Option<String> {
         all.map(|(x, y)| (1e3 * x, 1e-6 * y)).unzip::<f64, f64, Vec<_>, Vec<_>>()
     };
     let drawn: Vec<_> = ellipses.iter().map(line).collect();
-    let lines: Vec<Line<'_>> =
-        ellipses.iter().zip(&drawn).map(|(e, (x, y))| Line { label: &e.algorithm, x, y }).collect();
+    let lines: Vec<SeriesLine<'_>> =
+        ellipses.iter().zip(&drawn).map(|(e, (x, y))| SeriesLine { label: &e.algorithm, x, y }).collect();
     let description = "For each algorithm a cross at the median of its flows' delays and goodputs, and the ellipse of one \
                        standard deviation about their mean.";
     let sheet = Sheet::new(title, description);

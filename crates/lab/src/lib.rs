@@ -36,7 +36,7 @@ mod work;
 
 pub use auto::run_auto;
 pub use axis::Axis;
-pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
+pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
 pub use fingerprint::fingerprint;
 pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{

@@ -123,7 +123,7 @@ fn differ(at: &str, a: &toml::Value, b: &toml::Value, keys: &mut Vec<String>) {
     }
 }
 
-/// With a name among the settings of each point.
+/// The same results with a name among the settings of each point.
 fn named(name: &str, results: Results) -> Results {
     let setting = || Setting { field: JOINED.to_string(), value: name.to_string() };
     let point = |p: PointInfo| PointInfo { settings: [vec![setting()], p.settings].concat(), ..p };

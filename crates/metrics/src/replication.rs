@@ -16,7 +16,7 @@ pub struct Replication {
     pub digest: u64,
     /// Events that the engine handled.
     pub events: u64,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed_s: f64,
     /// The figures.
     pub metrics: Vec<MetricRow>,
@@ -37,7 +37,7 @@ row! {
     pub struct MetricRow {
         /// The link.
         pub link: String,
-        /// Which segment, or none for the whole measured window.
+        /// The segment; `None`: the whole measured window.
         pub segment: Option<u32>,
         /// "all", "data" (all but acknowledgments), a class, or a lane of a discipline ("lane:l").
         pub scope: String,
@@ -97,9 +97,9 @@ row! {
         pub class: String,
         /// Its round-trip propagation time at its start, in seconds.
         pub base_rtt_s: f64,
-        /// When it started.
+        /// The time at which it started.
         pub start_s: f64,
-        /// When it stopped, if it did.
+        /// The time at which it stopped, if it did.
         pub stop_s: Option<f64>,
         /// New data that its receiver got, in bits per second over the part of the window in which it
         /// was active.
@@ -128,9 +128,9 @@ row! {
         pub flow: u32,
         /// Its class.
         pub class: String,
-        /// When it began.
+        /// The time at which it began.
         pub start_s: f64,
-        /// How long it took.
+        /// The time that it took.
         pub flow_completion_time_s: f64,
         /// Its size.
         pub size_packets: u32,
@@ -142,7 +142,7 @@ row! {
     pub struct InternalRow {
         /// The link.
         pub link: String,
-        /// Which segment, or none for the whole measured window.
+        /// The segment; `None`: the whole measured window.
         pub segment: Option<u32>,
         /// The paper's name.
         pub signal: String,

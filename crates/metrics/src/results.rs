@@ -16,12 +16,12 @@ use crate::stats::{ERROR, Estimate};
 /// Everything a run found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What was run: the contents of `run.json`.
+    /// The record of the run: the contents of `run.json`.
     pub run: RunInfo,
     /// The finished replications, by point, algorithm and seed in the order of the scenario.
     pub replications: Vec<Replication>,
 }
-/// What a table looks at.
+/// The place that a table is of: point, link, segment and traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Index of the point.
@@ -52,7 +52,7 @@ impl View {
 pub struct Difference {
     /// The algorithm.
     pub algorithm: String,
-    /// What differs.
+    /// The quantity that differs.
     pub metric: Quantity,
     /// Algorithm minus baseline, paired by seed.
     pub difference: Estimate,
@@ -171,12 +171,12 @@ impl Results {
         of_point.and_then(|s| s.looks.as_ref()).map_or(ERROR, |looks| looks.error_at(seeds))
     }
 
-    /// How many replications of an algorithm are finished at a point.
+    /// The number of finished replications of an algorithm at a point.
     pub fn finished(&self, point: usize, algorithm: &str) -> usize {
         self.replications_of(point, algorithm).count()
     }
 
-    /// How many replications were asked for.
+    /// The number of replications that were asked for.
     pub fn asked(&self) -> usize {
         let stops = || self.run.sequential.iter().flat_map(|s| &s.stops);
         let of_point = |(i, point): (usize, &PointInfo)| {

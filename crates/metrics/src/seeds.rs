@@ -7,27 +7,27 @@ use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
 use crate::stats::ERROR;
 
-/// What is to be known of a metric.
+/// A metric, and how well it is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aim {
-    /// Which: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    /// The quantity: a metric, perhaps of a class, a ratio, or the average of an internal signal.
     pub metric: Quantity,
     /// Half the width of an interval that is narrow enough. Without a baseline there must be one; with one it
     /// says below which a difference does not matter, and a relative one is a share of the baseline's mean.
     pub width: Option<Width>,
 }
 
-/// How many seeds a run takes.
+/// The rule by which a run decides its number of seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Auto {
-    /// What is to be known; all of it.
+    /// The aims, all of which are to be reached.
     pub aims: Vec<Aim>,
     /// Whose difference from each other algorithm is to be decided. None: each algorithm's own mean is to be
     /// known within the widths.
     pub baseline: Option<String>,
-    /// At which link; none for each point's first observed one.
+    /// The link; `None`: each point's first observed one.
     pub link: Option<String>,
-    /// For what traffic: "all", "data" or a class.
+    /// The traffic: "all", "data" or a class.
     pub scope: String,
     /// No more seeds than this, at least 2.
     pub max_seeds: usize,
@@ -52,14 +52,14 @@ pub enum Reason {
     Baseline,
 }
 
-/// Where one algorithm stopped at one point.
+/// The stop of one algorithm at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// Index of the point.
     pub point: usize,
     /// The algorithm.
     pub algorithm: String,
-    /// How many seeds it was given: 1, 2, ... up to this.
+    /// The number of seeds that it was given: 1, 2, ... up to this.
     pub seeds: usize,
     /// Why no more.
     pub reason: Reason,
@@ -67,14 +67,14 @@ pub struct Stop {
     pub open: Vec<Quantity>,
 }
 
-/// How the numbers of seeds of a result were decided.
+/// The decisions about the numbers of seeds of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sequential {
-    /// What was asked.
+    /// The question.
     pub asked: Auto,
     /// The looks at the differences, and the error of each; none without a baseline.
     pub looks: Option<Looks>,
-    /// Where each algorithm stopped, by point and in the order of the scenario.
+    /// The stop of each algorithm, by point and in the order of the scenario.
     pub stops: Vec<Stop>,
 }
 
@@ -150,7 +150,7 @@ pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
 }
 
 impl Sequential {
-    /// How the seeds were chosen, in a sentence.
+    /// The rule by which the seeds were chosen, in a sentence.
     pub fn rule(&self) -> String {
         let (most, words) = (self.asked.max_seeds, self.asked.words());
         let at = |looks: &Looks| looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ");

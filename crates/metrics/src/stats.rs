@@ -14,12 +14,12 @@ pub struct Estimate {
     /// Half the width of the 95 % interval (Student's t); none from a single
     /// replication, or where every seed gave the same path.
     pub half_width: Option<f64>,
-    /// How many replications it comes from.
+    /// The number of replications that it comes from.
     pub n: usize,
 }
 
 impl Estimate {
-    /// From one value per replication; none without any.
+    /// The estimate from one value per replication; `None`: there are none.
     pub fn of(samples: &[f64]) -> Option<Estimate> {
         Estimate::with_error(samples, ERROR)
     }
@@ -55,7 +55,7 @@ impl Estimate {
     }
 }
 
-/// What Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`.
+/// The value that Student's t with `freedom` degrees of freedom exceeds, on either side, with probability `error`.
 pub fn t_quantile(freedom: usize, error: f64) -> f64 {
     // Location 0, scale 1 and at least one degree of freedom are always valid.
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0))

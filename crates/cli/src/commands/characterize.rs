@@ -41,7 +41,7 @@ pub struct Args {
     /// Algorithms, each with the parameters that differ from its defaults (`codel,target=10ms`); or `all`.
     #[arg(value_name = "AQM", required_unless_present = "list")]
     algorithms: Vec<String>,
-    /// What they are compared with beside drop-tail, in the same form.
+    /// The algorithm that they are compared with beside drop-tail, in the same form.
     #[arg(long, value_name = "AQM", default_value = "red")]
     baseline: String,
     /// The link's rate.
@@ -50,16 +50,16 @@ pub struct Args {
     /// The round-trip time without queueing, where the scenario does not vary it.
     #[arg(long, value_name = "TIME", default_value = DEFAULT_RTT)]
     rtt: Duration,
-    /// How many seeds.
+    /// The number of seeds.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=100_000_u32))]
     seeds: u32,
     /// Only these sections of the RFC, with what is below them (`5.3,8.2`).
     #[arg(long, value_name = "SECTIONS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Say which scenarios there are, and run nothing.
+    /// List the scenarios, and run nothing.
     #[arg(long)]
     list: bool,
-    /// Where the page (characterization.html) and the results go; default: a folder under results.
+    /// The folder for the page (characterization.html) and the results; default: a folder under results.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace the folder, if it holds results.

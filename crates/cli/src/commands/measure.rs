@@ -43,7 +43,7 @@ pub struct Args {
     /// The length of an interval, over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     interval: quell_units::Duration,
-    /// How long a flow counts as active after its last packet.
+    /// The time that a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
     window: quell_units::Duration,
     /// The networks on one side of the link; default: the side that opens connections.
@@ -75,7 +75,7 @@ struct Output<'a> {
 }
 
 /// Measures a capture.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let name = args.trace.display().to_string();
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();

@@ -29,7 +29,7 @@ pub struct Args {
     /// A results folder.
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
-    /// What to draw; default: metric for a sweep, else queue.
+    /// The diagram to draw; default: metric for a sweep, else queue.
     #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
     diagram: Option<Diagram>,
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.

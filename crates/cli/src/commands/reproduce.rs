@@ -38,13 +38,13 @@ pub struct Args {
     /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// Say what there is to run, and run nothing.
+    /// List what there is to run, and run nothing.
     #[arg(long)]
     list: bool,
     /// The folder of documents, in the form of docs/papers/format.md.
     #[arg(long, value_name = "DIR", default_value = "papers")]
     papers: PathBuf,
-    /// At most so many seeds; default: as many as each experiment says, mostly 10.
+    /// The most seeds; default: as many as each experiment says, mostly 10.
     #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
     seeds: Option<u32>,
     /// One seed, and only the readings that are judged: numbers that other readings explain are open.
@@ -282,7 +282,7 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
 struct Listed<'a> {
     schema: u32,
     documents: Vec<Titled<'a>>,
-    experiments: Vec<Row<'a>>,
+    experiments: Vec<ListedExperiment<'a>>,
 }
 
 /// A document and its title.
@@ -295,7 +295,7 @@ struct Titled<'a> {
 
 /// An experiment and how much it answers.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ListedExperiment<'a> {
     experiment: &'a str,
     section: &'a str,
     title: &'a str,
@@ -316,7 +316,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
                 tables.push(&cell.table);
             }
         }
-        Row {
+        ListedExperiment {
             experiment: &e.id,
             section: &e.section,
             title: &e.title,
@@ -347,7 +347,7 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
         unit: String::new(),
         cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
     };
-    let column = |title: &str, of: &dyn Fn(&Row<'_>) -> String| Column {
+    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| Column {
         title: title.to_string(),
         unit: String::new(),
         cells: rows.iter().map(|row| plain(of(row))).collect(),

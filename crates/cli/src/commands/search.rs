@@ -49,11 +49,11 @@ pub struct Args {
     /// The traffic: all, data (all but acknowledgments) or a class.
     #[arg(long, value_name = "CLASS", default_value = "all")]
     scope: String,
-    /// How narrow the interval for the crossing is to be: a share of the crossing (5%), but on an axis of equal
+    /// The width of the interval for the crossing: a share of the crossing (5%), but on an axis of equal
     /// steps at least a thousandth of it; or a value in the axis's unit.
     #[arg(long, value_name = "WIDTH", default_value = "5%")]
     tolerance: String,
-    /// No more seeds than this for a probe; default: 50.
+    /// The most seeds for a probe; default: 50.
     #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     max_seeds: Option<u32>,
     #[command(flatten)]

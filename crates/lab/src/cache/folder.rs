@@ -9,13 +9,13 @@ use super::entry::{self, About, Hit};
 use super::key::Key;
 use crate::store::{StoreError, TEMPORARY};
 
-/// How the name of an entry's file ends.
+/// The end of the name of an entry's file.
 const SUFFIX: &str = ".entry";
 
 /// The variable that names the folder of the cache.
 pub const CACHE_VARIABLE: &str = "QUELL_CACHE";
 
-/// What the cache has of a replication.
+/// The answer of a cache that is asked for a replication.
 #[derive(Debug)]
 pub enum Lookup {
     /// It is there.
@@ -34,16 +34,16 @@ pub struct Cache {
 
 /// An entry's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CacheEntry {
     /// Its key.
     pub key: Key,
     /// Its file.
     pub path: PathBuf,
     /// The file's length.
     pub bytes: u64,
-    /// When it was last written or read.
+    /// The time at which it was last written or read.
     pub used: SystemTime,
-    /// Whether this version of Quell reads it.
+    /// True if this version of Quell reads it.
     pub current: bool,
 }
 
@@ -53,7 +53,7 @@ impl Cache {
         Cache { dir: dir.into() }
     }
 
-    /// Where the cache is unless somebody says otherwise: what `QUELL_CACHE` names, or `quell` in the user's
+    /// The folder of the cache unless somebody says otherwise: what `QUELL_CACHE` names, or `quell` in the user's
     /// folder for caches (`XDG_CACHE_HOME`, or `.cache` at home); none without a home.
     pub fn default_dir() -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -72,12 +72,12 @@ impl Cache {
         self.dir.join(&name[..2]).join(format!("{}{SUFFIX}", &name[2..]))
     }
 
-    /// Whether a file for `key` is there, sound or not.
+    /// True if a file for `key` is there, sound or not.
     pub fn has(&self, key: &Key) -> bool {
         self.path(key).exists()
     }
 
-    /// What it has under `key`; notes that it was used.
+    /// The replication under `key`; notes that it was used.
     pub fn get(&self, key: &Key) -> Lookup {
         let found = self.read(key);
         if matches!(found, Lookup::Hit(_)) {
@@ -126,7 +126,7 @@ impl Cache {
     ///
     /// # Errors
     /// If it is damaged, or cannot be written.
-    pub fn copy(&self, entry: &Entry) -> Result<bool, StoreError> {
+    pub fn copy(&self, entry: &CacheEntry) -> Result<bool, StoreError> {
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
         let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         let found = entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
@@ -157,7 +157,7 @@ impl Cache {
     ///
     /// # Errors
     /// If a folder cannot be read; a cache that does not exist has no entries.
-    pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+    pub fn entries(&self) -> Result<Vec<CacheEntry>, StoreError> {
         let wrong = |path: &Path, e: io::Error| StoreError {
             path: path.to_path_buf(),
             why: format!("cannot be read: {e}"),
@@ -174,7 +174,7 @@ impl Cache {
                 // Somebody else may prune at the same time.
                 let (Some(key), Ok(meta)) = (key, file.metadata()) else { continue };
                 let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                all.push(Entry { key, path: file.path(), bytes: meta.len(), used, current });
+                all.push(CacheEntry { key, path: file.path(), bytes: meta.len(), used, current });
             }
         }
         Ok(all)
@@ -213,11 +213,11 @@ impl Cache {
         Ok(named.map(|folder| folder.path()).filter(|path| path.is_dir()).collect())
     }
 
-    /// What the entry says of itself: its beginning is read, which may be sound where the rest is not.
+    /// The description of an entry: its beginning is read, which may be sound where the rest is not.
     ///
     /// # Errors
     /// If it is damaged.
-    pub fn about(entry: &Entry) -> Result<About, StoreError> {
+    pub fn about(entry: &CacheEntry) -> Result<About, StoreError> {
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
         let mut file = File::open(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         let head = entry::head(&mut file, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
@@ -228,7 +228,7 @@ impl Cache {
     ///
     /// # Errors
     /// If it is damaged; says how.
-    pub fn check(entry: &Entry) -> Result<(), StoreError> {
+    pub fn check(entry: &CacheEntry) -> Result<(), StoreError> {
         let wrong = |why: String| StoreError { path: entry.path.clone(), why };
         let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
         entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}"))).map(drop)

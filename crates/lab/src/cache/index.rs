@@ -24,7 +24,7 @@ pub(super) const FOLDER: &str = "index";
 const PARTS: usize = 32;
 /// The column that names an entry.
 const KEY: &str = "key";
-/// How many entries are read before their rows are written.
+/// The number of entries that are read before their rows are written.
 const BATCH: usize = 2000;
 
 /// A replication and what the index says of it beside its metrics.

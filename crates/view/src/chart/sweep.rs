@@ -9,13 +9,13 @@ use quell_units::{BitRate, Duration, QueueSize};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parameter<'a> {
     pub field: &'a str,
-    /// Of the numbers; empty for pure ones.
+    /// The unit of the numbers; empty for pure ones.
     pub unit: &'static str,
     /// Its value at each point as written; empty where a point does not set it.
     pub labels: Vec<&'a str>,
     /// The same as numbers, not a number where a point does not set it; none if they are not all of one kind.
     pub numbers: Option<Vec<f64>>,
-    /// Whether the numbers follow each other in equal ratios rather than in equal steps.
+    /// True if the numbers follow each other in equal ratios rather than in equal steps.
     pub geometric: bool,
     /// The parameters, by number, that advance with this one: each of its values has one of theirs.
     pub linked: Vec<usize>,
@@ -44,7 +44,7 @@ pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
     all
 }
 
-/// Whether where two of `of` are equal, so are those of `labels`.
+/// True if those of `labels` are equal where two of `of` are.
 fn is_function(labels: &[&str], of: &[&str]) -> bool {
     let mut known = HashMap::new();
     of.iter().zip(labels).all(|(x, y)| known.insert(x, y).is_none_or(|before| before == y))
@@ -73,7 +73,7 @@ impl Parameter<'_> {
         points
     }
 
-    /// Whether another parameter of `parameters` advances with this one.
+    /// True if another parameter of `parameters` advances with this one.
     pub fn leads(&self, parameters: &[Parameter<'_>], other: &Parameter<'_>) -> bool {
         self.linked.iter().any(|i| parameters[*i].field == other.field)
     }

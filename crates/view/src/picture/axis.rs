@@ -1,13 +1,13 @@
 //! Axes: from values to pixels, and where the ticks are.
 
-/// What an axis shows.
+/// An axis: its title, scale and range.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis<'a> {
     /// The quantity with its unit, such as `queue (packets)`.
     pub label: &'a str,
     /// Equal steps are equal ratios; values that are not positive are then not shown.
     pub log: bool,
-    /// From where to where; by default what the values need.
+    /// The range; by default what the values need.
     pub range: Option<(f64, f64)>,
 }
 
@@ -44,10 +44,10 @@ pub(crate) struct Tick {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub log: bool,
-    /// In the measure of the axis: the value, or its decimal logarithm.
+    /// A value in the measure of the axis: itself, or its decimal logarithm.
     low: f64,
     high: f64,
-    /// Where the ends are.
+    /// The ends.
     pub from: f64,
     pub to: f64,
 }
@@ -120,7 +120,7 @@ impl Scale {
         (self.value(self.low), self.value(self.high))
     }
 
-    /// From end to end in the measure of the axis: the value, or its decimal logarithm.
+    /// The range from end to end in the measure of the axis: values, or their decimal logarithms.
     pub fn span(&self) -> f64 {
         self.high - self.low
     }

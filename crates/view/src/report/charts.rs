@@ -39,7 +39,7 @@ struct PointCharts<'a> {
     classes: &'a [String],
     /// The measured window's cuts in seconds: beginning, ends of segments.
     cuts: Vec<f64>,
-    /// What changes on the way.
+    /// The changes on the way.
     events: Vec<Event>,
     /// The seeds whose series are there; as text, since a script's numbers hold 53 bits.
     seeds: Vec<String>,
@@ -54,7 +54,7 @@ struct PointCharts<'a> {
     flows: Vec<Flows<'a>>,
 }
 
-/// What happens at a link over time.
+/// The series of a link over time.
 #[derive(Serialize)]
 struct OverTime<'a> {
     time_s: Vec<Num>,
@@ -73,7 +73,7 @@ struct Run<'a> {
     /// Packets per second, by `rate_time_s`; none where there is none at any time.
     drops_pps: Option<Vec<Num>>,
     marks_pps: Option<Vec<Num>>,
-    /// Of each class that has traffic, and before them of all if they are several.
+    /// The throughput of each class that has traffic, and before them of all if they are several.
     throughput: Vec<Throughput<'a>>,
     internals: Vec<Signal<'a>>,
 }
@@ -94,9 +94,9 @@ struct Signal<'a> {
 /// Distributions over time of the queue at a link.
 #[derive(Serialize)]
 struct Queues {
-    /// Where the shares of time with no more are, in packets.
+    /// The queues in packets at the shares of time with no more.
     cdf_packets: Vec<Num>,
-    /// Where the shares of time per packet are.
+    /// The queues at the shares of time per packet.
     pdf_packets: Vec<Num>,
     curves: Vec<QueueCurve>,
 }
@@ -200,7 +200,7 @@ struct Axis<'a> {
     labels: Vec<&'a str>,
     /// The same as numbers, null where a point does not set it; none if they are not all of one kind.
     numbers: Option<Vec<f64>>,
-    /// Whether its axis is logarithmic.
+    /// True if its axis is logarithmic.
     log: bool,
     /// The axes, by number, that advance with it.
     linked: Vec<usize>,
@@ -210,7 +210,7 @@ struct Axis<'a> {
 struct SweptMetric {
     title: &'static str,
     unit: &'static str,
-    /// By point and algorithm.
+    /// The values by point and algorithm.
     values: Vec<Vec<Option<Interval>>>,
 }
 
@@ -220,7 +220,7 @@ type Interval = (Num, Option<Num>);
 /// The replications of a point and their place among the algorithms.
 struct Group<'a> {
     point: &'a PointInfo,
-    /// By algorithm of the page.
+    /// The values by algorithm of the page.
     replications: Vec<Vec<&'a Replication>>,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Charts<'a> {
         Charts { algorithms, points, sweep }
     }
 
-    /// How many points have their series on the page.
+    /// The number of points that have their series on the page.
     pub fn points_over_time(&self) -> usize {
         self.points.iter().filter(|p| p.over_time.is_some()).count()
     }
@@ -274,7 +274,7 @@ fn group<'a>(results: &'a Results, algorithms: &[&str]) -> Vec<Group<'a>> {
     groups
 }
 
-/// How the budget is spent.
+/// The division of the budget.
 struct Room {
     /// Values per series.
     values: usize,

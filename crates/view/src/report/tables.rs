@@ -7,7 +7,7 @@ use crate::figures::{self, Figure, Scale};
 
 /// A table, ready to be written.
 pub(super) struct Table {
-    /// What it shows.
+    /// Its title.
     pub caption: String,
     /// The headings of the columns that say what a row is.
     pub keys: Vec<&'static str>,
@@ -22,14 +22,14 @@ pub(super) struct Table {
 pub(super) struct Column {
     pub title: String,
     pub unit: String,
-    /// What it means, shown when pointed at.
+    /// Its meaning, shown when pointed at.
     pub doc: String,
 }
 
 pub(super) struct Row {
     pub keys: Vec<String>,
     pub cells: Vec<Option<Cell>>,
-    /// What the row means, in an explained table.
+    /// The meaning of the row, in an explained table.
     pub doc: Option<&'static str>,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct Cell {
     /// The unrounded value, for sorting.
     pub value: f64,
     pub figure: Figure,
-    /// How many replications, where that is fewer than were asked for.
+    /// The number of replications, where that is fewer than were asked for.
     pub fewer: Option<usize>,
     /// Its CSS class: `number`, and `best` or `significant` where that applies.
     pub class: &'static str,
 }
 
-/// Which algorithms' figures, where.
+/// The algorithms and the place whose figures it has.
 struct Line<'a> {
     keys: Vec<String>,
     view: View,
@@ -284,7 +284,7 @@ fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> O
     })
 }
 
-/// With a minus that is as wide as a plus.
+/// A number with a minus that is as wide as a plus.
 fn typeset(figure: Figure) -> Figure {
     Figure { mean: figure.mean.replace('-', "\u{2212}"), ..figure }
 }

@@ -22,7 +22,7 @@ impl Serialize for Num {
     }
 }
 
-/// As numbers of a chart, each times `factor`.
+/// The numbers of a chart, each times `factor`.
 pub(super) fn nums(values: &[f64], factor: f64) -> Vec<Num> {
     values.iter().map(|x| Num(x * factor)).collect()
 }
@@ -36,7 +36,7 @@ pub(super) struct Thinning {
 }
 
 impl Thinning {
-    /// From series of `samples` to at most about `target` values.
+    /// The thinning from series of `samples` to at most about `target` values.
     pub fn new(samples: usize, target: usize) -> Self {
         Thinning { bucket: if samples <= target { 1 } else { (2 * samples).div_ceil(target.max(2)) } }
     }
@@ -64,7 +64,7 @@ impl Thinning {
 pub(super) struct Steps(usize);
 
 impl Steps {
-    /// From `samples` steps to at most `most`.
+    /// The thinning from `samples` steps to at most `most`.
     pub fn new(samples: usize, most: usize) -> Self {
         Steps(samples.div_ceil(most.max(1)).max(1))
     }

@@ -10,7 +10,7 @@ use crate::figures;
 
 macro_rules! diagrams {
     ($( $variant:ident, $name:literal, $doc:literal; )+) => {
-        /// What a chart shows.
+        /// The subject of a chart.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Diagram { $( #[doc = $doc] $variant, )+ }
 
@@ -23,7 +23,7 @@ macro_rules! diagrams {
                 match self { $( Diagram::$variant => $name, )+ }
             }
 
-            /// What it is, in a phrase.
+            /// Its meaning, in a phrase.
             pub fn doc(self) -> &'static str {
                 match self { $( Diagram::$variant => $doc, )+ }
             }
@@ -50,20 +50,20 @@ impl Diagram {
     }
 }
 
-/// Of what a chart is.
+/// The choice of what a chart is of.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
-    /// Which point; of a [`Diagram::Metric`], the one whose other parameters are kept.
+    /// The point; of a [`Diagram::Metric`], the one whose other parameters are kept.
     pub point: usize,
-    /// Which link; none for the first.
+    /// The link; `None`: the first.
     pub link: Option<&'a str>,
-    /// Which replication, over time; none for the first.
+    /// The seed of the replication, over time; `None`: the first.
     pub seed: Option<u64>,
-    /// Which algorithms; none for all.
+    /// The algorithms; `None`: all.
     pub algorithms: Option<&'a [String]>,
-    /// Which traffic: "all", a class or, but for throughput, "data".
+    /// The traffic: "all", a class or, but for throughput, "data".
     pub scope: &'a str,
-    /// Which figure; none for the utilization.
+    /// The figure; `None`: the utilization.
     pub metric: Option<&'a Quantity>,
     /// The field along the axis; none for the first that varies, numbers before names.
     pub over: Option<&'a str>,
@@ -96,7 +96,7 @@ impl Chart {
             let points = results.run.points.len();
             return Err(format!("point {}: the results have {points}", choice.point + 1));
         };
-        let found = Found { results, choice, point };
+        let found = ChartSource { results, choice, point };
         let chart = match diagram {
             Diagram::Queue => {
                 found.over_time("queue", |s| Some((&s.queue_mean_packets, 1.0)), "queue (packets)")
@@ -124,14 +124,14 @@ impl Chart {
     }
 }
 
-/// Where a chart is looked for.
-struct Found<'a> {
+/// The source of a chart: results at a point and a link.
+struct ChartSource<'a> {
     results: &'a Results,
     choice: &'a Choice<'a>,
     point: &'a PointInfo,
 }
 
-impl<'a> Found<'a> {
+impl<'a> ChartSource<'a> {
     fn link(&self) -> &'a str {
         self.choice.link.or(self.point.links.first().map(String::as_str)).unwrap_or("")
     }
