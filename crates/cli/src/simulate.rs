@@ -1,4 +1,4 @@
-//! From a scenario file and the command line to results.
+//! The way from a scenario file and the command line to results.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -45,7 +45,7 @@ pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failu
     Ok(Study::join(names.into_iter().zip(paths).map(part).collect::<Result<_, Failure>>()?))
 }
 
-/// How the run is to choose the seeds itself; none if it is not to. With a baseline, differences from it
+/// The rule by which the run chooses the seeds itself. `None`: it does not. With a baseline, differences from it
 /// decide.
 pub fn auto(
     args: &SimulationArgs,
@@ -254,7 +254,7 @@ pub fn run(
     Ok(results)
 }
 
-/// Of which replications the time series are kept.
+/// The replications whose time series are kept.
 pub fn series(choice: SeriesChoice) -> Series {
     match choice {
         SeriesChoice::Drawn => Series::Drawn,
@@ -272,12 +272,12 @@ pub fn reuse(args: &CacheUse) -> Reuse {
     }
 }
 
-/// There is no cache where one is needed.
+/// The failure for a missing cache where one is needed.
 pub fn no_cache() -> Failure {
     Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
 }
 
-/// The cache that the command line names, or the user's; none without either.
+/// The cache that the command line names, or the user's. `None`: neither is there.
 pub fn cache(dir: &CacheDir) -> Option<Cache> {
     dir.cache.clone().or_else(Cache::default_dir).map(Cache::at)
 }
@@ -333,6 +333,7 @@ impl Watch {
     }
 
     /// Runs number `i` of `n` studies that take about as long as each other.
+    #[cfg(feature = "theory")]
     pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
         Ok(self.attend((i, n), line, |options| quell_lab::run(study, options))?)
     }
@@ -376,12 +377,12 @@ impl Watch {
         work(&options)
     }
 
-    /// What an interruption sets.
+    /// The flag that an interruption sets.
     pub fn stop(&self) -> &'static AtomicBool {
         self.stop
     }
 
-    /// Whether there was one.
+    /// True if there was an interruption.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -14,6 +14,7 @@ pub mod outcome;
 mod packet;
 mod record;
 mod route;
+pub mod source;
 pub mod topology;
 mod wire;
 
