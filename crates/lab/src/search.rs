@@ -291,7 +291,7 @@ pub struct Searched {
     pub crossing: Crossing,
 }
 
-/// Why a search found nothing out.
+/// The reason for which a search found nothing out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.

@@ -21,7 +21,7 @@ const RUN: &str = "run.json";
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 

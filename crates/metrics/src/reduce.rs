@@ -163,7 +163,7 @@ fn has_traffic(class: &ClassStats) -> bool {
         || !class.rtt_ns.is_empty()
 }
 
-/// What is known of the classes `seen`; found out once.
+/// The figures of the classes `seen`; found out once.
 fn once<'k, T>(known: &'k mut Vec<(Vec<usize>, T)>, seen: &[usize], find_out: impl FnOnce() -> T) -> &'k T {
     let at = known.iter().position(|(classes, _)| classes == seen).unwrap_or_else(|| {
         known.push((seen.to_vec(), find_out()));

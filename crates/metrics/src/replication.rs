@@ -71,7 +71,7 @@ pub struct LinkSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked during the step.
     pub marked_packets: Vec<u64>,
-    /// Per class seen at the link: bits sent during the step over its length.
+    /// The bits sent during the step over its length, per class seen at the link.
     pub throughput_bps: Vec<(String, Vec<f64>)>,
     /// The algorithm's internal signals.
     pub internals: Vec<InternalSeries>,

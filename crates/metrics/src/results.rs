@@ -120,7 +120,7 @@ impl Results {
         distinct(rows.filter(|row| row.link == link).map(|row| row.signal.as_str()))
     }
 
-    /// Why a quantity has no value anywhere: it names a class or a signal that is not there.
+    /// The reason for which a quantity has no value anywhere: it names a class or a signal that is not there.
     pub fn lacks(&self, of: &Quantity) -> Option<String> {
         let lack = |kind: &str, wrong: &str, mut names: Vec<&str>| {
             names.sort_unstable();

@@ -22,7 +22,7 @@ pub struct Aim {
 pub struct Auto {
     /// The aims, all of which are to be reached.
     pub aims: Vec<Aim>,
-    /// Whose difference from each other algorithm is to be decided. None: each algorithm's own mean is to be
+    /// The algorithm whose difference from each other one is to be decided. `None`: each algorithm's own mean is to be
     /// known within the widths.
     pub baseline: Option<String>,
     /// The link; `None`: each point's first observed one.
@@ -36,7 +36,7 @@ pub struct Auto {
 /// The cap on seeds where none is given.
 pub const MAX_SEEDS: usize = 50;
 
-/// Why an algorithm got no more seeds.
+/// The reason for which an algorithm got no more seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
@@ -61,7 +61,7 @@ pub struct Stop {
     pub algorithm: String,
     /// The number of seeds that it was given: 1, 2, ... up to this.
     pub seeds: usize,
-    /// Why no more.
+    /// The reason for which it got no more.
     pub reason: Reason,
     /// The metrics of which less is known than was asked.
     pub open: Vec<Quantity>,

@@ -74,7 +74,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
-/// What is there, once each, in the order of first appearance.
+/// The distinct items, in the order of first appearance.
 pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once = Vec::new();
     for x in all {

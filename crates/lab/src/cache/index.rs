@@ -77,7 +77,7 @@ impl Cache {
         self.write_part(&table(rows))
     }
 
-    /// Takes the rows of entries that are no more out of the index.
+    /// Takes the rows of entries that were removed out of the index.
     ///
     /// # Errors
     /// If it cannot be written.

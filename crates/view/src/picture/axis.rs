@@ -169,7 +169,7 @@ impl Scale {
         Scale { low: self.low - before, high: self.high + after, ..self }
     }
 
-    /// About `count` ticks.
+    /// Some `count` ticks.
     pub fn ticks(&self, count: f64) -> Vec<Tick> {
         if !self.log {
             return linear_ticks(self.low, self.high, nice_step((self.high - self.low) / count));

@@ -11,7 +11,7 @@ use crate::figures;
 
 use super::thin::{Num, Steps, Thinning, mean, nums};
 
-/// About as many numbers as the time series of a whole page may have: about two megabytes.
+/// The numbers that the time series of a whole page may have: about two megabytes.
 const BUDGET: usize = 350_000;
 /// No chart is wide enough for more values than this.
 const MOST_VALUES: usize = 1000;
