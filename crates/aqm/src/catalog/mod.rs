@@ -316,9 +316,9 @@ pub trait Visitor {
     /// The result.
     type Output;
     /// Does it with an algorithm of one FIFO.
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
+    fn visit<A: Aqm + Send + 'static>(self, aqm: A) -> Self::Output;
     /// Does it with a discipline.
-    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
+    fn visit_discipline<D: Discipline + Send + 'static>(self, discipline: D) -> Self::Output;
 }
 
 // Where it is to be fast, each caller has all algorithms' decisions in its own code. A test has many callers, and waits

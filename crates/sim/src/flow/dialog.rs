@@ -10,7 +10,9 @@ use quell_aqm::Rng;
 use quell_units::Time;
 
 use super::video::Player;
-use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_bytes, whole_packets};
+use super::{
+    Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_bytes, whole_packets,
+};
 use crate::network::{Connection, Distribution};
 use crate::outcome::VideoSegment;
 use crate::packet::{Kind, Pkt};
