@@ -72,14 +72,7 @@ pub fn measure(
 /// Keeps results and prints their tables, and says where everything is.
 pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[PathBuf]) -> Result<(), Failure> {
     let kept = keep(Some(place), results, true, true);
-    let mut text = selection::heading(results);
-    text.push_str(&selection::tables(results, selection));
-    text.push_str(&selection::caption(results));
-    for (what, path) in [("results", &kept.folder), ("report ", &kept.report)] {
-        if let Some(path) = path {
-            text.push_str(&format!("{what}  {}\n", path.display()));
-        }
-    }
+    let mut text = selection::text(results, selection) + &kept.places();
     match logs {
         [] => {}
         [log] => text.push_str(&format!("log      {}\n", log.display())),

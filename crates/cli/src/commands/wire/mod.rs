@@ -44,7 +44,7 @@ enum Plan {
     Command(Box<WireConfig>),
 }
 
-/// The scenario that is to be run live, unless it is no wire.
+/// The scenario that is to be run live, if it can be a wire.
 fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
     let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
     let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
