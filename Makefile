@@ -142,9 +142,9 @@ docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-conformance --test vectors
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test header
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test all header::
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
 	$(PY) tests/python/stub.py

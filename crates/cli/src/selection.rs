@@ -40,12 +40,7 @@ impl Selection {
     /// Refuses a link that no point has.
     pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
         let Some(wanted) = &self.link else { return Ok(()) };
-        let mut names: Vec<&str> = Vec::new();
-        for link in links {
-            if !names.contains(&link) {
-                names.push(link);
-            }
-        }
+        let names = quell_lab::distinct(links);
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 

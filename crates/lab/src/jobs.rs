@@ -58,7 +58,7 @@ impl Job<'_> {
         self.cached.as_ref()?.get_or_init(|| cached(self.spec, self.aqm)).as_ref()
     }
 
-    /// Its key; none if it cannot be kept.
+    /// Its key; `None` if it cannot be kept.
     pub(crate) fn key(&self) -> Option<Key> {
         Key::new(&self.cached()?.identity, self.seed).ok()
     }

@@ -29,7 +29,7 @@ pub struct Task {
     pub seed: u64,
     /// True if the study wants its time series.
     pub series: bool,
-    /// About how much work it is, in packets that its links can carry.
+    /// The work that it is, roughly: packets that its links can carry.
     pub cost: f64,
 }
 

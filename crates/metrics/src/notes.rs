@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::replication::Replication;
 use crate::results::{Results, View};
 use crate::seeds::{Reason, Stop};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, distinct};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
@@ -98,12 +98,7 @@ impl Results {
         let drifting = points.map(|p| self.drifting(p));
         let note = |named: Vec<Vec<&str>>, what: &str| {
             let count = named.iter().filter(|n| !n.is_empty()).count();
-            let mut names: Vec<&str> = Vec::new();
-            named.iter().flatten().for_each(|n| {
-                if !names.contains(n) {
-                    names.push(n)
-                }
-            });
+            let names = distinct(named.iter().flatten().copied());
             let at = match named.len() {
                 0 | 1 => String::new(),
                 all => format!(" (at {count} of {all} points)"),

@@ -310,12 +310,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
         let computed =
             e.computed.iter().filter_map(|of| papers.cells.iter().find(|c| of.cell.as_ref() == Some(&c.id)));
         let cells: Vec<_> = e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed).collect();
-        let mut tables: Vec<&str> = Vec::new();
-        for cell in &cells {
-            if !tables.contains(&cell.table.as_str()) {
-                tables.push(&cell.table);
-            }
-        }
+        let tables = quell_lab::distinct(cells.iter().map(|cell| cell.table.as_str()));
         ListedExperiment {
             experiment: &e.id,
             section: &e.section,
