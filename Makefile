@@ -96,11 +96,11 @@ ALGORITHMS := crates/aqm/src/catalog/*/*.rs
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
-	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --bin quell --no-default-features --quiet -- -D warnings
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
-	cargo test --quiet --no-default-features --test small
+	cargo test --workspace --quiet --no-default-features --test small
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:

@@ -47,7 +47,8 @@ pub fn measure(
     quiet: bool,
     line: Vec<String>,
 ) -> Result<Measured, Failure> {
-    for log in log.map(|log| live.logs(log)).iter().flatten().filter(|log| log.is_file()) {
+    let logs = log.map(|log| live.logs(log)).unwrap_or_default();
+    if let Some(log) = logs.iter().find(|log| log.is_file()) {
         return Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", log.display())));
     }
     let (meter, began) = (Meter::new(quiet), Instant::now());
