@@ -7,8 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-# The command whole; with what runs scenarios alone, which is half of it to compile (ARCHITECTURE.md); and that with
-# the theory.
+# The command whole; with what runs scenarios alone, which is less to compile (ARCHITECTURE.md); and that with the theory.
 QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
