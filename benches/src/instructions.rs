@@ -8,11 +8,12 @@ use crate::Outcome;
 use crate::case::find;
 use crate::one::{Args, Cost};
 use crate::progress::Progress;
+use crate::senders::sender;
 use crate::table::replace;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The cases to count
+    /// The cases to count, or senders of the table of ratios such as `bbr1`
     #[arg(value_name = "CASE", default_values = ["a", "e"])]
     cases: Vec<String>,
     /// Keep the counts as what later ones are compared with
@@ -64,14 +65,21 @@ pub fn difference(
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
+/// The run of a case with RED, or of a sender.
+fn run_of(name: &str) -> Outcome<Args> {
+    if let Some(run) = sender(name) {
+        return Ok(run);
+    }
+    find(name)?;
+    match name {
+        "d" => Err("case d would take hours under valgrind".to_string()),
+        _ => Ok(Args::new(name, "red")),
+    }
+}
+
 pub fn check(options: &Options) -> Outcome<()> {
     needs_valgrind()?;
-    for name in &options.cases {
-        find(name)?;
-        if name == "d" {
-            return Err("case d would take hours under valgrind".to_string());
-        }
-    }
+    let runs = options.cases.iter().map(|name| run_of(name)).collect::<Outcome<Vec<_>>>()?;
     let path = file();
     let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let text = std::fs::read_to_string(&path).map_err(|e| fail(&e))?;
@@ -79,10 +87,12 @@ pub fn check(options: &Options) -> Outcome<()> {
     let counts = kept.entry(BUILD.to_string()).or_default();
     let mut worse = Vec::new();
     let mut progress = Progress::new(2 * options.cases.len());
-    for case in &options.cases {
+    for (case, run) in options.cases.iter().zip(runs) {
         let each = difference(durations(case), |seconds| {
             progress.next(&format!("case {case}, {seconds} s"));
-            counted(&Args { set: vec![format!("duration={seconds} s")], ..Args::new(case, "red") })
+            let mut run = run.clone();
+            run.set.push(format!("duration={seconds} s"));
+            counted(&run)
         })?;
         let before = counts.get(case).copied();
         let change = before.map_or("nothing kept to compare with".to_string(), |before| {
