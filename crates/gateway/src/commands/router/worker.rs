@@ -12,7 +12,8 @@ use quell_units::{Bytes, Duration, Time};
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet;
 
-use super::super::{Failure, print, say, table};
+use super::super::failure::{Failure, say};
+use super::super::text::{print, table};
 use super::channel::{Channel, Order, Report, Start};
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
@@ -141,13 +142,8 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     }
     let begun = log.and_then(|log| {
         log.map(|file| {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            let header = LogHeader {
-                version: env!("CARGO_PKG_VERSION").into(),
-                started_unix_s: now.map_or(0, |d| d.as_secs()),
-                lines: start.lines.to_vec(),
-            };
-            Recorder::new(file, &header).map_err(doing("the log cannot be written"))
+            Recorder::new(file, &LogHeader::now(start.lines.to_vec()))
+                .map_err(doing("the log cannot be written"))
         })
         .transpose()
     });
@@ -286,5 +282,5 @@ fn summary(lines: &[(LineConfig, Algorithms)], paths: &[Path], ran: f64) -> Stri
             duration(m.lateness_p99_s().unwrap_or(0.0)),
         ]);
     }
-    table(&rows)
+    table(&rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }
