@@ -16,6 +16,7 @@ mod peers;
 mod progress;
 mod ratios;
 mod scaling;
+mod senders;
 mod store;
 mod table;
 

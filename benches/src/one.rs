@@ -51,6 +51,12 @@ impl Args {
         }
     }
 
+    /// The same with some fields of the scenario set.
+    pub fn with(mut self, set: &[(&str, &str)]) -> Self {
+        self.set.extend(set.iter().map(|(field, value)| format!("{field}={value}")));
+        self
+    }
+
     /// The same on the command line of this program.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec!["one".into(), self.case.clone(), "--aqm".into(), self.aqm.clone()];
