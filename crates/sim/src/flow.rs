@@ -27,12 +27,12 @@ use timed::Timed;
 use video::Player;
 use watched::Watched;
 
-/// What a flow needs from whoever runs it.
+/// The host of a flow: whoever runs it.
 pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
-    /// What the packets on their way carry beside themselves.
+    /// The table of what the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
@@ -42,12 +42,12 @@ pub(crate) trait Host {
     fn bounds(&self) -> &[Time];
 }
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Direction {
-    /// To the receiver.
+    /// Towards the receiver.
     Forward,
-    /// To the sender.
+    /// Towards the sender.
     Back,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug)]
 struct Meter<T> {
     now: T,
-    /// When the current segment ends.
+    /// The time at which the current segment ends.
     until: Time,
     /// The segments before it; the first is the warm-up.
     done: Vec<T>,
@@ -225,7 +225,7 @@ impl Flow {
         }
     }
 
-    /// When [`Flow::advance`] must be called next; [`Time::MAX`] for never.
+    /// The time at which [`Flow::advance`] must be called next; [`Time::MAX`] for never.
     #[inline]
     pub fn due(&self) -> Time {
         match self {
@@ -293,8 +293,8 @@ impl Flow {
         }
     }
 
-    /// When the transfer began that a packet of data brings a part of, and over which of its connections; none if
-    /// it makes none, or the packet is not of the one under way.
+    /// The beginning of the transfer that a packet of data brings a part of, and which of its connections brings it;
+    /// `None` if it makes none, or the packet is not of the one under way.
     fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
         let (connection, tcp) = match self {
             Flow::Tcp(_, f) => (0, f),
@@ -314,7 +314,7 @@ impl Flow {
         }
     }
 
-    /// How many numbers before it the flow has that it is a connection of; 0 if it is none.
+    /// The number of flows by which the one that it is a connection of comes before it; 0 if it is none.
     pub fn first_connection(&self) -> u32 {
         match self {
             Flow::Connection(before) => *before,
@@ -359,12 +359,12 @@ impl Flow {
 
 pub(crate) struct TcpFlow {
     id: u32,
-    /// Which connection of the flow is open.
+    /// The number of the flow's open connection.
     epoch: u8,
     sender: Sender,
     receiver: Receiver,
     app: Application,
-    /// When the application acts next: begins, stops, or has thought enough.
+    /// The time at which the application acts next: begins, stops, or has thought enough.
     app_due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,
@@ -383,25 +383,25 @@ enum Application {
 struct Transfers {
     size: Distribution,
     think: Distribution,
-    /// How many are still to begin; `None` for no end.
+    /// The number that are still to begin; `None`: without end.
     left: Option<u32>,
     rng: Rng,
     server: Server,
 }
 
-/// What hands over data by its own clock.
+/// A source that hands over data by its own clock.
 struct Paced {
     clock: Clock,
-    /// Since when all of it is acknowledged.
+    /// The time since which all of it is acknowledged.
     idle_since: Option<Time>,
 }
 
-/// What sends one transfer after the other.
+/// A sender of one transfer after the other.
 struct Server {
     connection: Connection,
     /// The transfer under way: its size and when it began.
     current: Option<(u32, Time)>,
-    /// When the last one was completed.
+    /// The time at which the last one was completed.
     last: Option<Time>,
 }
 
@@ -821,7 +821,7 @@ pub(crate) struct UdpFlow {
     ecn: Ecn,
     dscp: u8,
     clock: Clock,
-    /// When the next packet goes, or the source looks again.
+    /// The time at which the next packet goes, or the source looks again.
     due: Time,
     stop: Time,
     seq: u32,
@@ -862,7 +862,7 @@ pub(crate) struct TraceFlow {
     /// The number of the next packet.
     next: usize,
     start: Time,
-    /// When the next packet goes.
+    /// The time at which the next packet goes.
     due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,
@@ -897,7 +897,7 @@ struct Clock {
     rng: Rng,
     /// The end of the on period under way.
     on_until: Option<Time>,
-    /// By how many seconds the last packet was late, with jitter.
+    /// The seconds by which the last packet was late, with jitter.
     late: f64,
 }
 
@@ -921,7 +921,7 @@ impl Clock {
         if rate.bps() == 0 { Err(self.pace.rate.next_change(at)) } else { Ok(rate) }
     }
 
-    /// When the next packet goes after one of so many bytes at `at`.
+    /// The time at which the next packet goes after one of so many bytes at `at`.
     fn after(&mut self, at: Time, rate: BitRate, bytes: f64, mean_bytes: f64) -> Time {
         let gap = self.pace.gaps.draw((bytes, mean_bytes), rate, &mut self.late, &mut self.rng);
         at + seconds(gap).max(Duration::from_nanos(1))

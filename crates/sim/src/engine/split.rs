@@ -22,7 +22,7 @@ use super::part::{Beyond, Crowd, Part, Rest, Settings};
 use crate::packet::Pkt;
 use crate::{Error, IdleCores};
 
-/// Into how many parts flows are divided: enough that cores seldom wait for each other.
+/// The number of parts into which flows are divided: enough that cores seldom wait for each other.
 pub(super) const PARTS: usize = 16;
 
 /// Packets that pass a link before the parts get theirs; fewer are not worth asking other cores, which takes some
@@ -32,11 +32,11 @@ pub(super) const CHUNK: usize = 2048;
 /// Steps for which one waits for another core before it lets the system have its own.
 const SPINS: u32 = 2000;
 
-/// What a part has for the others.
+/// The results of a part for the others.
 pub(super) struct Outbox {
     /// The links, while the part is taken further on their core: nothing is kept for them then.
     net: Option<Box<Net>>,
-    /// By node.
+    /// Packets by the node at which they arrive.
     arrivals: Vec<Vec<(Key, Pkt)>>,
     round_trips: Vec<(u32, u32, Duration)>,
 }
@@ -72,7 +72,7 @@ impl Beyond for Outbox {
 
 type Own = Box<Part<Outbox>>;
 
-/// What a part is to do next.
+/// The next work of a part.
 struct Share {
     /// The part, if it is not with another core.
     part: Option<Own>,
@@ -86,7 +86,7 @@ struct Lent {
     inbox: Inbox,
 }
 
-/// Where cores meet.
+/// The place where cores meet.
 struct Desk {
     /// The inboxes of the nodes, but of the one that runs, while other cores help.
     inboxes: Vec<Mutex<Lent>>,
@@ -126,7 +126,7 @@ impl Desk {
         }
     }
 
-    /// What another core does.
+    /// The work of another core.
     fn help(&self, runs: &Thread) {
         let next = || match lock(&self.ready).pop_front() {
             None => self.over.load(Ordering::Acquire).then_some(None),
@@ -219,7 +219,7 @@ pub(super) fn run(
     })
 }
 
-/// Why [`Split::net`] is there: a part that runs on its core gives it back.
+/// The reason why [`Split::net`] is there: a part that runs on its core gives it back.
 const AT_HAND: &str = "no part runs on this core";
 
 /// Takes a part further on this core, with the links at hand.
@@ -295,7 +295,7 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Whether other cores help, of which idle ones may have come.
+    /// Says whether other cores help, of which idle ones may have come.
     fn has_helpers(&mut self) -> bool {
         let Helpers { desk, threads, idle } = &mut self.helpers;
         if threads.len() < self.shares.len() && idle.take() {

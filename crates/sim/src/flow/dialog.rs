@@ -24,19 +24,19 @@ pub(crate) struct Dialog {
     client: Client,
 }
 
-/// Who asks.
+/// The side that asks.
 pub(crate) enum Client {
     Habits(Habits),
     Player(Box<Player>),
 }
 
-/// What a client does with its transfers.
+/// The habits of a client with its transfers.
 pub(crate) struct Habits {
     pub size: Distribution,
     pub think: Distribution,
     /// The size of a request in bytes.
     pub request: Distribution,
-    /// How many transfers; `None` for no end.
+    /// The number of transfers; `None`: without end.
     pub count: Option<u32>,
     pub stop: Time,
     pub rng: Rng,
@@ -139,7 +139,7 @@ impl Dialog {
 /// A connection over which a client asks and a server replies.
 pub(super) struct Exchange {
     tcp: TcpFlow,
-    /// How many requests the server has answered: the number of the next one.
+    /// The requests that the server has answered: the number of the next one.
     answered: u8,
     asker: Asker,
 }
@@ -147,9 +147,9 @@ pub(super) struct Exchange {
 /// The client's side of a connection.
 struct Asker {
     connection: Connection,
-    /// What it waits for.
+    /// The event that it waits for.
     phase: Phase,
-    /// When it asks, or asks again.
+    /// The time at which it asks, or asks again.
     due: Time,
     /// The timer of a request that is not answered.
     timer: RttEstimator,
@@ -163,11 +163,11 @@ struct Asker {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// For its own next request.
+    /// It waits for its own next request.
     Thinking,
-    /// For the first packet of the reply.
+    /// It waits for the first packet of the reply.
     Asking,
-    /// For the rest of the reply.
+    /// It waits for the rest of the reply.
     Reading,
 }
 
@@ -196,12 +196,12 @@ impl Exchange {
         self.tcp.due().min(self.asker.due)
     }
 
-    /// When a timer at the receiver's end is due.
+    /// The time at which a timer at the receiver's end is due.
     pub fn client_due(&self) -> Time {
         self.tcp.receiver.deadline().min(self.asker.due)
     }
 
-    /// When a timer at the sender's end is due.
+    /// The time at which a timer at the sender's end is due.
     pub fn server_due(&self) -> Time {
         self.tcp.app_due.min(self.tcp.sender.deadline())
     }
@@ -226,7 +226,7 @@ impl Exchange {
         self.tcp
     }
 
-    /// Whether what is due at `due` at the receiver's end is a request for another reply.
+    /// Says whether what is due at `due` at the receiver's end is a request for another reply.
     pub fn asks_first(&self, due: Time) -> bool {
         due != self.tcp.receiver.deadline() && self.asker.phase == Phase::Thinking
     }
@@ -248,7 +248,7 @@ impl Exchange {
         self.asker.due = due;
     }
 
-    /// What is due at the receiver's end and is no request for another reply: an acknowledgment, or the last
+    /// Does what is due at the receiver's end and is not a request for another reply: an acknowledgment, or the last
     /// request again.
     pub fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
         if due == self.tcp.receiver.deadline() {
