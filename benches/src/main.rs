@@ -1,4 +1,4 @@
-//! What a simulated packet costs, in Quell and in other simulators. The method and the figures are
+//! The cost of a simulated packet, in Quell and in other simulators. The method and the figures are
 //! in `docs/performance.md`.
 
 mod case;
