@@ -362,7 +362,7 @@ pub fn check<'py>(
     }
     let list = PyList::empty(py);
     for point in &study.points {
-        list.append(crate::results::resolved(py, &point.scenario.to_toml())?)?;
+        list.append(crate::results::resolved(py, &point.to_toml())?)?;
     }
     Ok(list)
 }

@@ -1,7 +1,6 @@
 //! Errors of scenario files: one message with file, line, field, value and rule.
 
 use std::fmt;
-use std::sync::Arc;
 
 use quell_names::{suggest, unknown};
 use quell_tcp::catalog::Parameter;
@@ -175,49 +174,11 @@ fn wanted(fault: &Fault) -> Option<String> {
     Some(text.to_string())
 }
 
-/// A text, what it is called, and what holds the files that it names.
+/// A text, and what it is called.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub name: String,
     pub text: Option<String>,
-    pub files: Files,
-}
-
-/// What reads a file by its name as a scenario has it.
-type ReadFile = dyn Fn(&str) -> Result<FoundFile, String> + Send + Sync;
-
-/// A file that a scenario names.
-#[derive(Clone, Debug)]
-pub struct FoundFile {
-    /// What it is called from where the program runs: a scenario that is written out has this name.
-    pub name: String,
-    /// What it holds.
-    pub bytes: Vec<u8>,
-}
-
-/// The files that a scenario may name; by default there are none.
-#[derive(Clone, Default)]
-pub struct Files(Option<Arc<ReadFile>>);
-
-impl Files {
-    /// Files that `read` reads, by their names as the scenario has them; its error is a rule: "cannot be read:
-    /// no such file".
-    pub fn new(read: impl Fn(&str) -> Result<FoundFile, String> + Send + Sync + 'static) -> Files {
-        Files(Some(Arc::new(read)))
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Result<FoundFile, String> {
-        match &self.0 {
-            Some(read) => read(name),
-            None => Err("cannot be read: this scenario has no place among files".to_string()),
-        }
-    }
-}
-
-impl fmt::Debug for Files {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Files" } else { "no Files" })
-    }
 }
 
 impl Source {

@@ -13,13 +13,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::dialect::Dialect;
-use crate::plan::{self, own_algorithm};
-use crate::tree::{Path, steps};
+use crate::tree::{Fault, Node, Path, steps};
 use crate::values::{
-    Access, Count, Delay, Dist, Line, OneOr, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line,
-    title,
+    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
 };
-use crate::write;
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,147 +81,13 @@ pub struct Scenario {
     pub flows: Vec<FlowGroup>,
 }
 
-impl Scenario {
-    /// The scenario as a file with every default filled in: the parameters of each algorithm of the catalog,
-    /// those of TCP, rates of access links, buffers and the rest. Keys whose default is not a value, and
-    /// values that depend on the link ("auto"), are explained in comments. Read again it gives the same runs.
-    pub fn to_toml(&self) -> String {
-        // What was read from TOML can be written as TOML.
-        write::write(&plan::resolved(self)).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
-    }
-
-    /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
-    /// direction, or those that UDP and traces offer if these are more; of traces alone, theirs.
-    pub fn estimated_packets(&self) -> f64 {
-        let tcp = self.flows.iter().find(|g| g.kind.is_tcp()).map(|g| g.tcp.wire_bytes());
-        // Scenarios without TCP: the default size of its packets.
-        let size = self.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
-        let rate = |r: BitRate| r.bps() as f64;
-        let mean = |link: LinkFields<'_>| plan::rate_over_time(link.rate, link.changes).mean(self.duration);
-        let bits_per_second = if let Some(d) = &self.dumbbell {
-            mean(d.link())
-        } else if let Some(p) = &self.parking_lot {
-            f64::from(p.bottlenecks) * mean(p.link())
-        } else {
-            let links = self.graph.iter().flat_map(|g| &g.links);
-            links.filter(|l| l.buffer.is_some()).map(|l| mean(l.link())).sum()
-        };
-        let seconds = self.duration.as_secs_f64();
-        // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
-        let offered = |g: &FlowGroup| {
-            let size = match &g.packet {
-                Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
-                _ => size,
-            };
-            g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
-        };
-        let udp: f64 = self.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
-        let recorded = |g: &FlowGroup| g.arrivals.as_ref().map_or(0, |a| a.trace.arrivals().len()) as f64;
-        let recorded: f64 = self.flows.iter().map(recorded).sum();
-        if self.flows.iter().all(|g| g.kind == Kind::Trace) {
-            return recorded;
-        }
-        (udp + recorded).max(bits_per_second * seconds / size)
-    }
-
-    /// The link between routers that its changes make faster than all access links together, which are the bottleneck
-    /// then: the field that names it, its highest rate, and what they carry.
-    pub fn lifted_above_access(&self) -> Option<(String, BitRate, BitRate)> {
-        let default = plan::access_rate(self);
-        let mut access = 0_u64;
-        for group in &self.flows {
-            let Access::Rate(rate) = group.access_rate.unwrap_or(default) else { return None };
-            // Sessions are as many as come.
-            let count = if group.kind == Kind::Sessions { return None } else { group.count.unwrap_or(1) };
-            access = access.saturating_add(rate.bps().saturating_mul(u64::from(count)));
-        }
-        let access = BitRate::from_bps(access);
-        let graph = self.graph.iter().flat_map(|g| &g.links);
-        let graph = graph.enumerate().map(|(i, l)| (format!("graph.links[{i}].changes"), l.link()));
-        let dumbbell = self.dumbbell.iter().map(|d| ("dumbbell.changes".to_string(), d.link()));
-        let row = self.parking_lot.iter().map(|p| ("parking_lot.changes".to_string(), p.link()));
-        dumbbell.chain(row).chain(graph).find_map(|(field, link)| {
-            let most = plan::rate_over_time(link.rate, link.changes).values().max()?;
-            (link.rate <= access && most > access).then_some((field, most, access))
-        })
-    }
-
-    /// The JSON Schema of scenario files.
-    pub fn json_schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Scenario).to_value();
-        allow_expressions(&mut schema);
-        let swept = serde_json::json!({
-            "type": ["array", "string", "object"],
-            "items": true,
-            "pattern": "^[^:]+\\.\\.[^:]+:\\s*(log|lin|step)\\s*:[^:]+$",
-        });
-        let sweeps = serde_json::json!({
-            "sweep": {
-                "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with equal factors, A..B:lin:N with equal steps, A..B:step:S); every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
-                "type": "object",
-                "properties": {
-                    "linked": {
-                        "description": "Fields that advance together: lists or ranges with the same number of values.",
-                        "type": "array",
-                        "items": { "type": "object", "additionalProperties": swept.clone() },
-                    },
-                },
-                "additionalProperties": swept,
-            },
-            "cases": {
-                "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
-                "type": "array",
-                "items": { "type": "object" },
-            },
-        });
-        if let (Some(properties), serde_json::Value::Object(sweeps)) =
-            (schema.get_mut("properties").and_then(|p| p.as_object_mut()), sweeps)
-        {
-            properties.extend(sweeps);
-        }
-        if let Some(definitions) = schema.get_mut("$defs").and_then(|d| d.as_object_mut()) {
-            definitions.insert(
-                "Expression".to_string(),
-                serde_json::json!({
-                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
-                    "type": "string",
-                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]|^\\s*[0-9.]+\\s*bdp\\s*$|^\\s*(mild|medium|heavy)\\s*$",
-                }),
-            );
-        }
-        schema
-    }
-}
-
-/// Numbers and quantities may be computed.
-fn allow_expressions(schema: &mut serde_json::Value) {
-    use serde_json::{Value, json};
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(allow_expressions),
-        Value::Object(object) => {
-            object.values_mut().for_each(allow_expressions);
-            let is = |kind: &Value, names: &[&str]| {
-                let listed = |k: &Value| k.as_str().is_some_and(|k| names.contains(&k));
-                listed(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(listed))
-            };
-            let Some(kind) = object.get("type") else { return };
-            let quantity = is(kind, &["string"]) && object.contains_key("pattern");
-            if !(quantity || is(kind, &["integer", "number"])) {
-                return;
-            }
-            // What a field is said to be stays with the field.
-            let about = ["title", "description", "default"];
-            let (about, form): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
-                std::mem::take(object).into_iter().partition(|(key, _)| about.contains(&key.as_str()));
-            *object = about;
-            object.insert("anyOf".to_string(), json!([form, { "$ref": "#/$defs/Expression" }]));
-        }
-        _ => {}
-    }
-}
-
 fn one_seed() -> Seeds {
     Seeds::Count(1)
+}
+
+/// Reads a table that may be absent, but not "none".
+fn some_tcp<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<TcpParams>, D::Error> {
+    TcpParams::deserialize(deserializer).map(Some)
 }
 
 /// What all links between routers have, wherever they are written.
@@ -238,116 +101,71 @@ pub(crate) struct LinkFields<'a> {
     pub(crate) changes: &'a Changes,
 }
 
-/// Declares a table that describes links: what it has first, the documentation of what all of them have, the
-/// form of its buffer, and what follows the loss.
-macro_rules! link_table {
-    (
-        $(#[$about:meta])*
-        pub struct $name:ident {
-            first { $($first:tt)* }
-            rate $(#[$rate:meta])*
-            delay $(#[$delay:meta])*
-            buffer { $($buffer:tt)* }
-            loss $(#[$loss:meta])*
-            then { $($then:tt)* }
-            reverse $(#[$reverse:meta])*
-            changes $(#[$changes:meta])*
-        }
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            $($first)*
-            $(#[$rate])*
-            #[schemars(with = "Text<BitRate>")]
-            pub rate: BitRate,
-            $(#[$delay])*
-            /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
-            pub delay: Delay,
-            $($buffer)*
-            /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
-            #[serde(default)]
-            pub ecn: bool,
-            $(#[$loss])*
-            #[serde(default)]
-            pub loss: f64,
-            $($then)*
-            $(#[$reverse])*
-            #[serde(default, skip_serializing_if = "Reverse::is_default")]
-            pub reverse: Reverse,
-            $(#[$changes])*
-            #[serde(default, skip_serializing_if = "Changes::is_empty")]
-            pub changes: Changes,
-        }
-
-        impl $name {
-            /// What it has in common with the links of every topology.
-            pub(crate) fn link(&self) -> LinkFields<'_> {
-                LinkFields {
-                    rate: self.rate,
-                    delay: self.delay,
-                    buffer: self.buffer.into(),
-                    ecn: self.ecn,
-                    loss: self.loss,
-                    reverse: &self.reverse,
-                    changes: &self.changes,
-                }
-            }
-        }
-    };
+/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
+/// own; receivers sit on the far router.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// The bottleneck's rate.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// The bottleneck's one-way propagation delay.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait, without the packet in transmission.
+    #[schemars(with = "Text<QueueSize>")]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
 }
 
-link_table! {
-    /// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
-    /// own; receivers sit on the far router.
-    pub struct Dumbbell {
-        first {}
-        rate /// The bottleneck's rate.
-        delay /// The bottleneck's one-way propagation delay.
-        buffer {
-            /// How much may wait, without the packet in transmission.
-            #[schemars(with = "Text<QueueSize>")]
-            pub buffer: QueueSize,
-        }
-        loss /// The probability that the wire loses a packet; default 0.
-        then {
-            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-            /// at most what sends the smallest packet in 1 ns.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub access_rate: Option<Access>,
-        }
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of rate and delay: a list, or a table with a list or a file.
-    }
-}
-
-link_table! {
-    /// Routers `r0` to `rk` in a row and k equal links between them.
-    pub struct ParkingLot {
-        first {
-            /// How many links are in a row.
-            pub bottlenecks: u32,
-        }
-        rate /// The rate of each link.
-        delay /// The one-way propagation delay of each link.
-        buffer {
-            /// How much may wait at each link, without the packet in transmission.
-            #[schemars(with = "Text<QueueSize>")]
-            pub buffer: QueueSize,
-        }
-        loss /// The probability that a wire loses a packet; default 0.
-        then {
-            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-            /// at most what sends the smallest packet in 1 ns.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub access_rate: Option<Access>,
-        }
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of every link's rate and delay: a list, or a table with a list or a file.
-    }
+/// Routers `r0` to `rk` in a row and k equal links between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// How many links are in a row.
+    pub bottlenecks: u32,
+    /// The rate of each link.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// The one-way propagation delay of each link.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait at each link, without the packet in transmission.
+    #[schemars(with = "Text<QueueSize>")]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that a wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_rate: Option<Access>,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of every link's rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
 }
 
 /// Named nodes and links between them; packets take the way of least propagation delay.
@@ -363,34 +181,62 @@ pub struct Graph {
     pub links: Vec<GraphLink>,
 }
 
-link_table! {
-    /// A link of a graph, in both directions.
-    pub struct GraphLink {
-        first {
-            /// The node it leads from.
-            #[serde(deserialize_with = "line")]
-            pub from: String,
-            /// The node it leads to.
-            #[serde(deserialize_with = "line")]
-            pub to: String,
-        }
-        rate /// Its rate.
-        delay /// Its one-way propagation delay.
-        buffer {
-            /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[schemars(with = "Option<Text<QueueSize>>")]
-            pub buffer: Option<QueueSize>,
-            /// Its algorithm, if it is not one of those that are compared.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub aqm: Option<AqmChoice>,
-        }
-        loss /// The probability that the wire loses a packet; default 0.
-        then {}
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of rate and delay: a list, or a table with a list or a file.
-    }
+/// A link of a graph, in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The node it leads from.
+    #[serde(deserialize_with = "line")]
+    pub from: String,
+    /// The node it leads to.
+    #[serde(deserialize_with = "line")]
+    pub to: String,
+    /// Its rate.
+    #[schemars(with = "Text<BitRate>")]
+    pub rate: BitRate,
+    /// Its one-way propagation delay.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Text<QueueSize>>")]
+    pub buffer: Option<QueueSize>,
+    /// Its algorithm, if it is not one of those that are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmChoice>,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
 }
+
+/// Gives tables that describe links what all of them have in common.
+macro_rules! links {
+    ($($table:ty),*) => {$(
+        impl $table {
+            pub(crate) fn link(&self) -> LinkFields<'_> {
+                LinkFields {
+                    rate: self.rate,
+                    delay: self.delay,
+                    buffer: self.buffer.into(),
+                    ecn: self.ecn,
+                    loss: self.loss,
+                    reverse: &self.reverse,
+                    changes: &self.changes,
+                }
+            }
+        }
+    )*};
+}
+links!(Dumbbell, ParkingLot, GraphLink);
 
 /// What the reverse direction of a link has of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -575,9 +421,6 @@ pub struct Course {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Text<Duration>>")]
     pub repeat: Option<Duration>,
-    /// What the file holds.
-    #[serde(skip)]
-    pub(crate) trace: Option<std::sync::Arc<plan::Trace>>,
 }
 
 /// A change of a link. Packets already sent keep their delay.
@@ -669,31 +512,31 @@ pub struct AqmChoice {
 }
 
 impl Scenario {
-    /// The changes of all links, and where they are written.
-    pub(crate) fn changes_mut(&mut self) -> Vec<(Path, &mut Changes)> {
-        fn of<'a>(at: Path, changes: &'a mut Changes, back: &'a mut Reverse) -> Vec<(Path, &'a mut Changes)> {
-            let own = back.changes.as_mut().map(|own| (at.then("reverse").then("changes"), own));
-            std::iter::once((at.then("changes"), changes)).chain(own).collect()
+    /// Reads what a tree says. Groups that speak TCP have its parameters, written or not.
+    pub(crate) fn read(tree: &Node) -> Result<Scenario, Fault> {
+        let mut scenario = tree.read::<Scenario>()?;
+        for group in scenario.flows.iter_mut().filter(|group| group.kind.is_tcp()) {
+            group.tcp.get_or_insert_default();
         }
-        let mut all = Vec::new();
-        if let Some(d) = &mut self.dumbbell {
-            all.extend(of(steps!["dumbbell"], &mut d.changes, &mut d.reverse));
-        }
-        if let Some(p) = &mut self.parking_lot {
-            all.extend(of(steps!["parking_lot"], &mut p.changes, &mut p.reverse));
-        }
-        for (i, l) in self.graph.iter_mut().flat_map(|g| &mut g.links).enumerate() {
-            all.extend(of(steps!["graph", "links", i], &mut l.changes, &mut l.reverse));
-        }
-        all
+        Ok(scenario)
     }
 
-    /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
-    pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
-        match own_algorithm(self, link)? {
-            Some(own) => Some(own),
-            None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
-        }
+    /// The links between routers, and where each is written.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (Path, LinkFields<'_>)> {
+        let dumbbell = self.dumbbell.iter().map(|d| (steps!["dumbbell"], d.link()));
+        let row = self.parking_lot.iter().map(|p| (steps!["parking_lot"], p.link()));
+        let graph = self.graph.iter().flat_map(|g| g.links.iter().enumerate());
+        dumbbell.chain(row).chain(graph.map(|(i, l)| (steps!["graph", "links", i], l.link())))
+    }
+
+    /// The changes of all links, in both directions.
+    pub(crate) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Changes> {
+        let dumbbell = self.dumbbell.iter_mut().map(|d| (&mut d.changes, &mut d.reverse));
+        let row = self.parking_lot.iter_mut().map(|p| (&mut p.changes, &mut p.reverse));
+        let graph = self.graph.iter_mut().flat_map(|g| &mut g.links);
+        let graph = graph.map(|l| (&mut l.changes, &mut l.reverse));
+        let all = dumbbell.chain(row).chain(graph);
+        all.flat_map(|(there, back)| [Some(there), back.changes.as_mut()]).flatten()
     }
 }
 
@@ -883,9 +726,9 @@ pub struct FlowGroup {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp" and "trace").
-    #[serde(default, skip_serializing_if = "Tcp::is_absent")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tcp")]
     #[schemars(schema_with = "tcp_schema")]
-    pub tcp: Tcp,
+    pub tcp: Option<TcpParams>,
     /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
@@ -968,9 +811,6 @@ pub struct FlowGroup {
     /// The SHA-256 of the file ("trace"), in hexadecimal; a file that has another one is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What the file holds.
-    #[serde(skip)]
-    pub(crate) arrivals: Option<std::sync::Arc<plan::Arrivals>>,
     /// Whether the one-way delays of its packets of data are measured from end to end, and how long its transfers take to
     /// start up. It costs time and memory for each packet; without it there are no such figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -995,54 +835,9 @@ impl FlowGroup {
         self.class.as_deref().unwrap_or(&self.name)
     }
 
-    /// The DSCP of its packets.
-    pub(crate) fn code_point(&self) -> u8 {
-        self.dscp.unwrap_or(self.precedence.unwrap_or(0) << 3)
-    }
-
-    /// Whether groups of a kind, as it is written, may have a key.
-    pub(crate) fn applies(key: &str, kind: &str) -> bool {
-        plan::applies(key, kind)
-    }
-
-    /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.
-    pub(crate) fn complete(&mut self) {
-        self.tcp.present |= self.kind.is_tcp();
-    }
-}
-
-/// TCP's parameters, and whether a group has them at all.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tcp {
-    /// The parameters; the defaults if there are none.
-    pub params: TcpParams,
-    present: bool,
-}
-
-impl Tcp {
-    /// Whether nothing says that the group has them.
-    pub fn is_absent(&self) -> bool {
-        !self.present
-    }
-}
-
-impl std::ops::Deref for Tcp {
-    type Target = TcpParams;
-
-    fn deref(&self) -> &TcpParams {
-        &self.params
-    }
-}
-
-impl Serialize for Tcp {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.params.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Tcp {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        TcpParams::deserialize(deserializer).map(|params| Tcp { params, present: true })
+    /// The size on the wire of its packets of data over TCP.
+    pub(crate) fn wire_bytes(&self) -> Bytes {
+        self.tcp.as_ref().map_or_else(|| TcpParams::default().wire_bytes(), TcpParams::wire_bytes)
     }
 }
 
@@ -1068,7 +863,20 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether its flows are connections of TCP.
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Bulk => "bulk",
+            Kind::Transfers => "transfers",
+            Kind::Sessions => "sessions",
+            Kind::Pages => "pages",
+            Kind::Video => "video",
+            Kind::Udp => "udp",
+            Kind::Trace => "trace",
+        }
+    }
+
+    /// True if its flows are connections of TCP.
     pub fn is_tcp(self) -> bool {
         !matches!(self, Kind::Udp | Kind::Trace)
     }

@@ -2,8 +2,8 @@
 
 use quell_units::text::cut;
 
-use crate::expression::{Amount, Unit};
-use crate::sweep::MAX_POINTS;
+use crate::limits::POINTS;
+use crate::number::{Amount, Unit};
 use crate::tree::Value;
 
 /// What a range looks like, for messages.
@@ -114,8 +114,8 @@ pub(crate) fn share_unit(values: &[Value]) -> Option<Vec<Value>> {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let n = text.parse::<usize>().ok().filter(|n| (2..=MAX_POINTS).contains(n));
-    n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {MAX_POINTS}", cut(text)))
+    let n = text.parse::<usize>().ok().filter(|n| (2..=POINTS).contains(n));
+    n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {POINTS}", cut(text)))
 }
 
 /// What lies between the ends in equal steps.
@@ -129,8 +129,8 @@ fn steps(a: Amount, b: Amount, step: Amount) -> Result<Vec<f64>, String> {
     let span = b.value - a.value;
     let n = (span.abs() / step.value).round();
     let signed = step.value.copysign(span);
-    if n + 1.0 > MAX_POINTS as f64 {
-        return Err(format!("has more than {MAX_POINTS} values: use longer steps"));
+    if n + 1.0 > POINTS as f64 {
+        return Err(format!("has more than {POINTS} values: use longer steps"));
     }
     // Decimal fractions are not exact.
     if n < 1.0 || (span.abs() - n * step.value).abs() > 1e-9 * span.abs() {

@@ -2,12 +2,18 @@
 
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
+use crate::limits;
 use crate::range;
-use crate::study::Setting;
 use crate::tree::{Entry, Node, Path, Value, steps};
 
-/// More points than anyone waits for.
-pub(crate) const MAX_POINTS: usize = 10_000;
+/// One setting of a sweep: a field and its value, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Setting {
+    /// The field, such as `dumbbell.rate`.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+}
 
 /// What distinguishes each point, and its tree.
 pub(crate) type Expanded = Vec<(Vec<Setting>, Node)>;
@@ -252,7 +258,7 @@ pub(crate) fn expand(
     }
     // Counted before anything is built: the lists are short, their product need not be.
     let total = axes.iter().fold(trees.len(), |n, axis| n.saturating_mul(axis.len()));
-    if total > MAX_POINTS {
+    if total > limits::POINTS {
         return Err(too_many(total, steps!["sweep"]));
     }
     for axis in axes {
@@ -278,12 +284,13 @@ fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
 }
 
 fn too_many(total: usize, at: Path) -> Problem {
-    Problem::new(at, format!("makes {total} scenarios; at most {MAX_POINTS} are allowed")).with_value("")
+    Problem::new(at, format!("makes {total} scenarios; at most {} are allowed", limits::POINTS))
+        .with_value("")
 }
 
 fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
     let total = trees.len().saturating_mul(alternatives.len());
-    if total > MAX_POINTS {
+    if total > limits::POINTS {
         let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
         return Err(too_many(total, at));
     }

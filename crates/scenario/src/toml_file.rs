@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::error::{Problem, ScenarioError, Source};
 use crate::tree::{Node, Path, Step, Value};
 
 /// A file in TOML that is no scenario: what it holds, and where.
@@ -18,7 +18,7 @@ impl TomlFile {
     /// # Errors
     /// If it is not TOML, or a number in it is not finite.
     pub fn parse(text: &str, name: &str) -> Result<TomlFile, ScenarioError> {
-        let source = Source { name: name.to_string(), text: Some(text.to_string()), files: Files::default() };
+        let source = Source { name: name.to_string(), text: Some(text.to_string()) };
         let tree = Node::parse(text).map_err(|(span, message)| {
             source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}"))
         })?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use quell_aqm::params::Marks;
 use quell_scenario::dialect::{self, Dialect, Row};
-use quell_scenario::format::{AqmChoice, FlowGroup, Kind, Scenario};
+use quell_scenario::format::{AqmChoice, Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
+use quell_tcp::TcpParams;
 use quell_tcp::catalog::Idle;
 use serde::Serialize;
 
@@ -138,7 +139,7 @@ pub fn say_notes(study: &Study, most: usize) {
             marks_note(s, false),
             share_note(s, true),
             share_note(s, false),
-            access_note(s),
+            access_note(p),
             wire_note(s),
         ]
     };
@@ -180,7 +181,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     let capable: Vec<&str> = s
         .flows
         .iter()
-        .filter(|g| if g.kind.is_tcp() { g.tcp.ecn } else { g.ecn == Some(true) })
+        .filter(|g| g.tcp.as_ref().map_or(g.ecn == Some(true), |tcp| tcp.ecn))
         .map(|g| g.name.as_str())
         .collect();
     (!marks && !capable.is_empty()).then(|| {
@@ -190,9 +191,9 @@ fn ecn_note(s: &Scenario) -> Option<String> {
 }
 
 /// The TCP groups whose congestion control is such.
-fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String> {
+fn groups_with(s: &Scenario, such: impl Fn(&TcpParams) -> bool) -> Option<String> {
     let names: Vec<&str> =
-        s.flows.iter().filter(|g| g.kind.is_tcp() && such(g)).map(|g| g.name.as_str()).collect();
+        s.flows.iter().filter(|g| g.tcp.as_ref().is_some_and(&such)).map(|g| g.name.as_str()).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
@@ -200,7 +201,7 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
 fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     let none: Vec<&str> =
         s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
         format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
@@ -218,8 +219,8 @@ fn wire_note(s: &Scenario) -> Option<String> {
 }
 
 /// A link that becomes faster than what leads to it.
-fn access_note(s: &Scenario) -> Option<String> {
-    let (field, most, access) = s.lifted_above_access()?;
+fn access_note(p: &Point) -> Option<String> {
+    let (field, most, access) = p.lifted_above_access()?;
     Some(format!(
         "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
          access_rate a higher rate"
@@ -228,10 +229,10 @@ fn access_note(s: &Scenario) -> Option<String> {
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
 fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable() && !g.tcp.congestion.is_model();
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
+    let classic = |tcp: &TcpParams| !tcp.congestion.is_scalable() && !tcp.congestion.is_model();
     let others = groups_with(s, classic)?;
-    let all_capable = s.flows.iter().all(|g| !g.kind.is_tcp() || !classic(g) || g.tcp.ecn);
+    let all_capable = s.flows.iter().filter_map(|g| g.tcp.as_ref()).all(|tcp| !classic(tcp) || tcp.ecn);
     let alike = |marks: Marks| match marks {
         Marks::Alike => true,
         Marks::Capable => all_capable,
@@ -276,7 +277,7 @@ pub fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), F
     for line in Hole::lines(&study.holes, MOST_HOLES).iter().filter(|_| number.is_none()) {
         text.push_str(&format!("# Not valid: {}\n", one_line(line)));
     }
-    text.push_str(&point.scenario.to_toml());
+    text.push_str(&point.to_toml());
     terminal::print(&text)
 }
 
@@ -361,7 +362,7 @@ fn summary(study: &Study) -> Summary {
     // Every study has a point; sweeps seldom change what the line says, so the first one stands for all.
     let first = &study.points[0].scenario;
     let runs = |s: &Scenario| s.aqm.len() * s.seeds.list().len();
-    let total = |of: &dyn Fn(&Scenario) -> f64| study.points.iter().map(|p| of(&p.scenario)).sum::<f64>();
+    let total = |of: &dyn Fn(&Point) -> f64| study.points.iter().map(of).sum::<f64>();
     Summary {
         title: study.title().to_string(),
         points: study.points.len(),
@@ -369,7 +370,7 @@ fn summary(study: &Study) -> Summary {
         algorithms: first.aqm.iter().map(|a| a.label().to_string()).collect(),
         seeds: first.seeds.list().len(),
         runs: study.points.iter().map(|p| runs(&p.scenario)).sum(),
-        simulated_s: round(total(&|s| runs(s) as f64 * s.duration.as_secs_f64())),
+        simulated_s: round(total(&|p| runs(&p.scenario) as f64 * p.scenario.duration.as_secs_f64())),
         flow_groups: first
             .flows
             .iter()
@@ -380,7 +381,7 @@ fn summary(study: &Study) -> Summary {
             })
             .collect(),
         network: network(first),
-        estimated_packets: total(&|s| runs(s) as f64 * s.estimated_packets()),
+        estimated_packets: total(&|p| runs(&p.scenario) as f64 * p.estimated_packets()),
     }
 }
 

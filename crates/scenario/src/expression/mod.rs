@@ -1,10 +1,7 @@
 //! Values that are computed from other fields: `"0.2 * dumbbell.buffer"`.
 
-mod amount;
 mod parse;
 mod path;
-
-pub(crate) use amount::{Amount, Unit};
 
 use quell_aqm::catalog;
 use quell_units::text::cut;
@@ -13,7 +10,9 @@ use serde::de::Error;
 use crate::dialect;
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
-use crate::format::{FlowGroup, Scenario};
+use crate::files::{Contents, Loaded};
+use crate::format::Scenario;
+use crate::number::Amount;
 use crate::plan;
 use crate::tree::{Fault, Node, Path, Step, Value};
 use parse::{Expression, read};
@@ -187,10 +186,10 @@ impl Work<'_> {
 
     /// The value of a field that number `i` names.
     fn field(&mut self, i: usize, name: &str) -> Result<Amount, Stop> {
-        match name {
-            path::BDP => return self.bdp(i),
-            path::CAPACITY => return self.capacity(i),
-            _ => {}
+        if [path::BDP, path::CAPACITY].contains(&name) {
+            let (tree, at) = (self.tree, self.found[i].path.clone());
+            let mut link = path::Link { tree, at: &at, field: &mut |name| self.field(i, name) };
+            return if name == path::BDP { link.bdp() } else { link.capacity() };
         }
         let signs = if name.contains(['+', '-']) { "; + and - need spaces around them" } else { "" };
         let path = resolve(self.tree, name).map_err(|p| {
@@ -283,9 +282,9 @@ const STAND_INS: &[&str] = &["1", "1 s", "1 Mbit/s", "1 packet", "1 kB"];
 fn resolved(tree: &Node) -> Result<Node, Fault> {
     let mut tree = tree.clone();
     dialect::speak(&mut tree);
-    let mut scenario = tree.read::<Scenario>()?;
-    scenario.flows.iter_mut().for_each(FlowGroup::complete);
-    let table = toml::Table::try_from(plan::resolved(&scenario)).map_err(Fault::custom)?;
+    let scenario = Scenario::read(&tree)?;
+    let loaded = Loaded { scenario: &scenario, contents: &Contents::default() };
+    let table = toml::Table::try_from(plan::resolved(loaded)).map_err(Fault::custom)?;
     Ok(Node::from_toml(&toml::Value::Table(table)))
 }
 

@@ -11,7 +11,7 @@
 
 use quell_units::text::cut;
 
-use super::amount::{Amount, Unit};
+use crate::number::{Amount, Unit};
 use crate::range;
 
 /// Longer ones are not written by hand.
