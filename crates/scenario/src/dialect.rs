@@ -7,13 +7,15 @@
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_aqm::params::ParamDoc;
 use quell_tcp::TcpParams;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tree::{Entry, Node, Path, Step, Value};
 
 /// A named set of defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub enum Dialect {
     /// Quell's own defaults.
     #[default]

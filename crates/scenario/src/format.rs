@@ -1,27 +1,28 @@
 //! The scenario format: what a file may say. [`Study`](crate::Study) reads files and checks them.
 
-use std::borrow::Cow;
-
 use quell_aqm::catalog::{self, CATALOG};
-use quell_aqm::params::ParamDoc;
 use quell_names::nearest;
 use quell_sim::network::{Connection, Gaps};
 use quell_tcp::TcpParams;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+use crate::described::{self, Text};
 use crate::dialect::Dialect;
 use crate::tree::{Fault, Node, Path, steps};
 use crate::values::{
-    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line, title,
+    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, When, line, lines, some_line, title,
 };
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "Quell scenario")]
+#[cfg_attr(test, schemars(title = "Quell scenario"))]
 pub struct Scenario {
     /// The version of this format: 1.
     pub schema: u32,
@@ -37,11 +38,11 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub duration: Duration,
     /// Figures count from here on; default 0 s.
     #[serde(default)]
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub warmup: Duration,
     /// Cuts the measured window into segments with figures of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,11 +50,11 @@ pub struct Scenario {
     /// The window in which the queue is taken for steady, as in ["30 s", "50 s"]: response times are taken
     /// against its mean and deviation. Without it each segment is measured against its own second half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<[Text<Duration>; 2]>")]
+    #[cfg_attr(test, schemars(with = "Option<[Text<Duration>; 2]>"))]
     pub steady_state: Option<[Duration; 2]>,
     /// The step of the time series; default a five-hundredth of the duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub series_step: Option<Duration>,
     /// The seeds of the replications: how many, or which; default 1.
     #[serde(default = "one_seed")]
@@ -61,7 +62,7 @@ pub struct Scenario {
     /// The packet size by which algorithms convert packets to bytes and back; default the size on
     /// the wire of the first flow group's packets, of a trace their mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Bytes>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
     pub mean_packet: Option<Bytes>,
     /// A single bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +75,7 @@ pub struct Scenario {
     pub graph: Option<Graph>,
     /// The algorithms to run side by side; "all": each of the catalog with its defaults.
     #[serde(default, deserialize_with = "algorithms")]
-    #[schemars(schema_with = "algorithms_schema")]
+    #[cfg_attr(test, schemars(schema_with = "described::algorithms"))]
     pub aqm: Vec<AqmChoice>,
     /// The traffic.
     #[serde(default)]
@@ -103,17 +104,18 @@ pub(crate) struct LinkFields<'a> {
 
 /// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
 /// own; receivers sit on the far router.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
     /// The bottleneck's rate.
-    #[schemars(with = "Text<BitRate>")]
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// The bottleneck's one-way propagation delay.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
     /// How much may wait, without the packet in transmission.
-    #[schemars(with = "Text<QueueSize>")]
+    #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
     pub buffer: QueueSize,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
@@ -135,19 +137,20 @@ pub struct Dumbbell {
 }
 
 /// Routers `r0` to `rk` in a row and k equal links between them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
     /// How many links are in a row.
     pub bottlenecks: u32,
     /// The rate of each link.
-    #[schemars(with = "Text<BitRate>")]
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// The one-way propagation delay of each link.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
     /// How much may wait at each link, without the packet in transmission.
-    #[schemars(with = "Text<QueueSize>")]
+    #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
     pub buffer: QueueSize,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
@@ -169,7 +172,8 @@ pub struct ParkingLot {
 }
 
 /// Named nodes and links between them; packets take the way of least propagation delay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
@@ -182,7 +186,8 @@ pub struct Graph {
 }
 
 /// A link of a graph, in both directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
     /// The node it leads from.
@@ -192,14 +197,14 @@ pub struct GraphLink {
     #[serde(deserialize_with = "line")]
     pub to: String,
     /// Its rate.
-    #[schemars(with = "Text<BitRate>")]
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
     /// Its one-way propagation delay.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
     /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<QueueSize>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its algorithm, if it is not one of those that are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,7 +244,8 @@ macro_rules! links {
 links!(Dumbbell, ParkingLot, GraphLink);
 
 /// What the reverse direction of a link has of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
     /// Its algorithm, or "same" for that of the forward direction; default drop-tail.
@@ -247,17 +253,17 @@ pub struct Reverse {
     pub aqm: Option<BackAqm>,
     /// Its buffer; default the forward one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<QueueSize>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its rate; default the forward one. With a rate of its own it takes no part in the forward changes of
     /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// Its one-way propagation delay; default the forward one. With a delay of its own it takes no part in the
     /// forward changes of delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,19 +325,6 @@ impl<'de> Deserialize<'de> for BackAqm {
     }
 }
 
-impl JsonSchema for BackAqm {
-    fn schema_name() -> Cow<'static, str> {
-        "BackAqm".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [generator.subschema_for::<AqmChoice>(), { "const": SAME }],
-            "description": "An algorithm and its parameters, or \"same\".",
-        })
-    }
-}
-
 impl Reverse {
     fn is_default(&self) -> bool {
         *self == Reverse::default()
@@ -340,9 +333,10 @@ impl Reverse {
 
 /// How a link changes, in both directions unless the reverse one has changes of its own: a list of changes, a
 /// table with a list or a file, or the name of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
-#[schemars(transform = or_name)]
+#[cfg_attr(test, schemars(transform = described::or_name))]
 pub enum Changes {
     /// Changes at given times.
     List(Vec<Change>),
@@ -359,13 +353,6 @@ impl Default for Changes {
 impl Changes {
     fn is_empty(&self) -> bool {
         matches!(self, Changes::List(list) if list.is_empty())
-    }
-}
-
-/// Changes may also be the name of a file.
-fn or_name(schema: &mut Schema) {
-    if let Some(list) = schema.get_mut("anyOf").and_then(|list| list.as_array_mut()) {
-        list.push(serde_json::json!({ "type": "string", "description": "The name of a file." }));
     }
 }
 
@@ -398,7 +385,8 @@ impl<'de> Deserialize<'de> for Changes {
 }
 
 /// Changes from a list or a file, which may repeat.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Course {
     /// The changes, unless a file has them.
@@ -414,48 +402,31 @@ pub struct Course {
     /// Over which time the packets of a mahimahi trace are counted to make a rate, in whole milliseconds;
     /// default 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub bin: Option<Duration>,
     /// After this long the list or the file begins again; all its times are earlier. A mahimahi trace begins
     /// again at its end without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub repeat: Option<Duration>,
 }
 
 /// A change of a link. Packets already sent keep their delay.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = or_pair)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(deny_unknown_fields, transform = described::or_pair))]
 pub struct Change {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The rate from then on; at 0 bit/s packets wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// The one-way propagation delay from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
-}
-
-/// A change may also be the list of its time, rate and delay.
-fn or_pair(schema: &mut Schema) {
-    let table = schema.clone();
-    *schema = json_schema!({
-        "anyOf": [
-            table,
-            {
-                "description": "The time, the rate from then on, and the delay if it changes: with units, or \
-                                numbers of seconds and bit/s.",
-                "type": "array",
-                "items": { "type": ["string", "number"] },
-                "minItems": 2,
-                "maxItems": 3,
-            },
-        ],
-    });
 }
 
 impl<'de> Deserialize<'de> for Change {
@@ -623,64 +594,9 @@ fn algorithms<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<A
     deserializer.deserialize_any(Read)
 }
 
-fn algorithms_schema(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [generator.subschema_for::<Vec<AqmChoice>>(), { "const": "all" }],
-        "description": "The algorithms to run side by side; \"all\": each of the catalog with its defaults.",
-        "default": [],
-    })
-}
-
-impl JsonSchema for AqmChoice {
-    fn schema_name() -> Cow<'static, str> {
-        "Aqm".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let alternatives: Vec<_> = CATALOG.iter().map(algorithm_schema).collect();
-        json_schema!({
-            "description": "An algorithm and its parameters.",
-            "type": "object",
-            "required": ["algorithm"],
-            "oneOf": alternatives,
-        })
-    }
-}
-
-fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
-    let mut properties = serde_json::Map::new();
-    properties.insert("algorithm".into(), serde_json::json!({ "const": entry.name }));
-    properties.insert(
-        "label".into(),
-        serde_json::json!({ "type": "string", "description": "Its label in results; default: its name." }),
-    );
-    properties.extend((entry.params)().iter().map(parameter_schema));
-    serde_json::json!({
-        "title": entry.title,
-        "description": format!("{} ({})", entry.title, entry.source),
-        "properties": properties,
-        "additionalProperties": false,
-    })
-}
-
-fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
-    let default = if doc.default == "none" { "\"none\"" } else { doc.default.as_str() };
-    let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
-    (doc.name.to_string(), serde_json::json!({ "description": description }))
-}
-
-fn tcp_schema(_: &mut SchemaGenerator) -> Schema {
-    let properties: serde_json::Map<_, _> = TcpParams::docs().iter().map(parameter_schema).collect();
-    json_schema!({
-        "description": "TCP's parameters.",
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": false,
-    })
-}
-
 /// A group of flows that are alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
     /// Its name: letters, digits, `-` and `_`.
@@ -727,7 +643,7 @@ pub struct FlowGroup {
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp" and "trace").
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tcp")]
-    #[schemars(schema_with = "tcp_schema")]
+    #[cfg_attr(test, schemars(schema_with = "described::tcp"))]
     pub tcp: Option<TcpParams>,
     /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -759,20 +675,20 @@ pub struct FlowGroup {
     pub connections: Option<u32>,
     /// The rates in which there are chunks of the video ("video"), rising.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<Text<BitRate>>>")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<Text<BitRate>>>"))]
     pub rates: Option<Vec<BitRate>>,
     /// How long a chunk of the video plays ("video"); default 4 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub chunk: Option<Duration>,
     /// How much of the video the player keeps ("video"); default 30 s. It asks for the next chunk when there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub playback_buffer: Option<Duration>,
     /// How much of the video there must be before playback begins, and goes on after it stood still ("video");
     /// default `chunk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub start_up: Option<Duration>,
     /// Over how many of the last chunks the player averages throughput ("video"); default 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -786,7 +702,7 @@ pub struct FlowGroup {
     /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
     /// ("bulk"; default: as fast as TCP takes it). What TCP cannot send yet waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// New rates at given times ("udp", "bulk" with a rate).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -842,7 +758,8 @@ impl FlowGroup {
 }
 
 /// What the flows of a group send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// TCP, data without end (FTP), or what a source hands over at a `rate`.
@@ -883,7 +800,8 @@ impl Kind {
 }
 
 /// Which way a group's data goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the first router to the last.
@@ -896,7 +814,8 @@ pub enum Direction {
 }
 
 /// Mirrors [`Connection`] for files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionKind {
     /// A fresh connection per transfer (HTTP/1.0).
@@ -915,7 +834,8 @@ impl From<ConnectionKind> for Connection {
 }
 
 /// Mirrors [`Gaps`] for files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
     /// A constant bit rate.
@@ -937,30 +857,33 @@ impl From<GapKind> for Gaps {
 }
 
 /// New round-trip times at a given time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RttChange {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The round-trip propagation times from then on.
     pub rtt: Rtt,
 }
 
 /// A new sending rate at a given time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateChange {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The rate from then on.
-    #[schemars(with = "Text<BitRate>")]
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
 }
 
 /// Periods in which a source sends and is silent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// Length of the periods in which it sends.

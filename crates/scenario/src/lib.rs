@@ -26,6 +26,8 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+#[cfg(test)]
+mod described;
 pub mod dialect;
 mod error;
 mod expression;

@@ -1,78 +1,81 @@
-//! The JSON Schema of scenario files, which is made from the types.
+//! The JSON Schema of scenario files, as it is published.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use crate::format::Scenario;
+
+const SCHEMA: &str = include_str!("../../../scenarios/schema.json");
 
 impl Scenario {
     /// The JSON Schema of scenario files.
     pub fn json_schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Scenario).to_value();
-        allow_expressions(&mut schema);
-        let swept = serde_json::json!({
-            "type": ["array", "string", "object"],
-            "items": true,
-            "pattern": "^[^:]+\\.\\.[^:]+:\\s*(log|lin|step)\\s*:[^:]+$",
-        });
-        let sweeps = serde_json::json!({
-            "sweep": {
-                "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with equal factors, A..B:lin:N with equal steps, A..B:step:S); every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
-                "type": "object",
-                "properties": {
-                    "linked": {
-                        "description": "Fields that advance together: lists or ranges with the same number of values.",
-                        "type": "array",
-                        "items": { "type": "object", "additionalProperties": swept.clone() },
-                    },
-                },
-                "additionalProperties": swept,
-            },
-            "cases": {
-                "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
-                "type": "array",
-                "items": { "type": "object" },
-            },
-        });
-        if let (Some(properties), serde_json::Value::Object(sweeps)) =
-            (schema.get_mut("properties").and_then(|p| p.as_object_mut()), sweeps)
-        {
-            properties.extend(sweeps);
-        }
-        if let Some(definitions) = schema.get_mut("$defs").and_then(|d| d.as_object_mut()) {
-            definitions.insert(
-                "Expression".to_string(),
-                serde_json::json!({
-                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
-                    "type": "string",
-                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]|^\\s*[0-9.]+\\s*bdp\\s*$|^\\s*(mild|medium|heavy)\\s*$",
-                }),
-            );
-        }
-        schema
+        // A test holds that it is what the types make.
+        serde_json::from_str(SCHEMA).unwrap_or_default()
     }
 }
 
-/// Numbers and quantities may be computed.
-fn allow_expressions(schema: &mut serde_json::Value) {
-    use serde_json::{Value, json};
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(allow_expressions),
-        Value::Object(object) => {
-            object.values_mut().for_each(allow_expressions);
-            let is = |kind: &Value, names: &[&str]| {
-                let listed = |k: &Value| k.as_str().is_some_and(|k| names.contains(&k));
-                listed(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(listed))
-            };
-            let Some(kind) = object.get("type") else { return };
-            let quantity = is(kind, &["string"]) && object.contains_key("pattern");
-            if !(quantity || is(kind, &["integer", "number"])) {
-                return;
-            }
-            // What a field is said to be stays with the field.
-            let about = ["title", "description", "default"];
-            let (about, form): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
-                std::mem::take(object).into_iter().partition(|(key, _)| about.contains(&key.as_str()));
-            *object = about;
-            object.insert("anyOf".to_string(), json!([form, { "$ref": "#/$defs/Expression" }]));
-        }
-        _ => {}
+/// A key that a table may have.
+pub(crate) struct Key {
+    pub name: &'static str,
+    /// Its description as it stands in the schema.
+    quoted: &'static str,
+    default: bool,
+}
+
+impl Key {
+    /// What it means, in one line.
+    pub fn description(&self) -> String {
+        let text: String = serde_json::from_str(self.quoted).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
+
+    /// True if it may be left out with the meaning that its description gives.
+    pub fn has_default(&self) -> bool {
+        self.default || ["default", "Default"].iter().any(|word| self.quoted.contains(word))
+    }
+}
+
+/// The keys of a table: "" for the scenario itself, one of the schema's definitions, "tcp", or an algorithm.
+pub(crate) fn keys(table: &str) -> &'static [Key] {
+    static TABLES: LazyLock<HashMap<&str, Vec<Key>>> = LazyLock::new(tables);
+    TABLES.get(table).map_or(&[], Vec::as_slice)
+}
+
+/// The keys of all tables, read line by line: to parse the whole schema takes longer than a short run. Each level of
+/// its file is indented by two spaces.
+fn tables() -> HashMap<&'static str, Vec<Key>> {
+    let mut tables: HashMap<&str, Vec<Key>> = HashMap::new();
+    // The names that lead to a line, and the algorithm that is described there.
+    let (mut way, mut algorithm) = ([""; 9], "");
+    for line in SCHEMA.lines() {
+        let text = line.trim_start_matches(' ');
+        let depth = (line.len() - text.len()) / 2;
+        let Some((name, value)) = text.strip_prefix('"').and_then(|text| text.split_once('"')) else {
+            continue;
+        };
+        let (Some(value), true) = (value.strip_prefix(": "), depth < way.len()) else { continue };
+        let value = value.trim_end_matches(',');
+        way[depth] = name;
+        way[depth + 1..].fill("");
+        if name == "const" && way[6] == "algorithm" {
+            algorithm = value.trim_matches('"');
+        }
+        let (table, above) = match way {
+            [_, "properties", ..] => ("", 1),
+            [_, "$defs", "FlowGroup", "properties", "tcp", "properties", ..] => ("tcp", 5),
+            [_, "$defs", "Aqm", "oneOf", _, "properties", ..] => (algorithm, 5),
+            [_, "$defs", table, "properties", ..] => (table, 3),
+            _ => continue,
+        };
+        let keys = tables.entry(table).or_default();
+        match (depth - above, name, keys.last_mut()) {
+            (1, ..) if way[6] != "algorithm" => keys.push(Key { name, quoted: "\"\"", default: false }),
+            (2, "const", _) => keys.push(Key { name: "algorithm", quoted: "\"\"", default: false }),
+            (2, "description", Some(key)) => key.quoted = value,
+            (2, "default", Some(key)) => key.default = true,
+            _ => {}
+        }
+    }
+    tables
 }
