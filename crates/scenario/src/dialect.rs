@@ -682,7 +682,7 @@ fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
     own.remove("algorithm");
     own.remove("label");
     let config = AqmConfig::deserialize_named(algorithm, own.reader())?.ok()?;
-    toml::Table::try_from(config).ok()
+    Node::of(&config).ok().map(|all| all.to_table())
 }
 
 /// Whether a table `tcp` has CUBIC, which is the default of the one dialect that asks.

@@ -42,6 +42,7 @@ mod range;
 mod schema;
 mod study;
 mod sweep;
+mod to_tree;
 mod toml_file;
 mod tree;
 pub mod values;

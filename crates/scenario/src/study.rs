@@ -20,7 +20,7 @@ use crate::format::{Changes, Scenario};
 use crate::plan::{self, FlowFact, Group, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, Setting, expand, plain};
-use crate::tree::{Fault, Node, Path, Step, steps};
+use crate::tree::{Fault, Node, Path, Step, Value, steps};
 use crate::values::Seeds;
 use crate::write;
 
@@ -46,14 +46,13 @@ pub struct Identity {
 }
 
 /// Collects the texts of every key called `key`, however deep.
-fn named(value: &toml::Value, key: &str, into: &mut Vec<String>) {
-    match value {
-        toml::Value::Table(table) => table.iter().for_each(|(k, v)| match v {
-            toml::Value::String(text) if k == key => into.push(text.clone()),
-            v => named(v, key, into),
-        }),
-        toml::Value::Array(list) => list.iter().for_each(|v| named(v, key, into)),
-        _ => {}
+fn named(node: &Node, key: &str, into: &mut Vec<String>) {
+    node.items().iter().for_each(|item| named(item, key, into));
+    for e in node.entries() {
+        match &e.node.value {
+            Value::String(text) if e.key == key => into.push(text.clone()),
+            _ => named(&e.node, key, into),
+        }
     }
 }
 
@@ -159,10 +158,10 @@ impl Point {
             }
         }
         scenario.flows.iter_mut().for_each(|group| group.file = None);
-        let value = toml::Value::try_from(&scenario).ok()?;
+        let tree = Node::of(&scenario).ok()?;
         let mut algorithms = Vec::new();
-        named(&value, "algorithm", &mut algorithms);
-        let text = toml::to_string(&scenario).ok()?;
+        named(&tree, "algorithm", &mut algorithms);
+        let text = toml::to_string(&tree).ok()?;
         algorithms.sort();
         algorithms.dedup();
         let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));
@@ -172,17 +171,17 @@ impl Point {
     /// The keys of `tcp` tables that the file sets and nothing reads, with the name of their group.
     pub fn idle(&self) -> Vec<(&str, Idle)> {
         let dialect = self.scenario.dialect.unwrap_or_default();
-        let defaults = toml::Table::try_from(TcpParams::default()).unwrap_or_default();
+        let Ok(defaults) = Node::of(&TcpParams::default()) else { return Vec::new() };
         let mut all = Vec::new();
         for (i, group) in self.scenario.flows.iter().enumerate() {
             let at = steps!["flows", i, "tcp"];
             let (Some(table), Some(tcp)) = (self.tree.at(&at), &group.tcp) else { continue };
-            let values = toml::Table::try_from(tcp).unwrap_or_default();
+            let Ok(values) = Node::of(tcp) else { continue };
             let keys = table.entries().iter().map(|e| e.key.as_str());
             // A table with every key was written out, and most of it says nothing.
-            let whole = defaults.keys().all(|key| table.get(key).is_some());
+            let whole = defaults.entries().iter().all(|e| table.get(&e.key).is_some());
             let set: Vec<&str> = keys
-                .filter(|key| !whole || values.get(*key) != defaults.get(*key))
+                .filter(|key| !whole || values.get(key) != defaults.get(key))
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
             all.extend(idle(tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));

@@ -132,6 +132,38 @@ impl Node {
         Node { value, span: None }
     }
 
+    /// The value as `toml` has it.
+    pub fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::String(s) => s.as_str().into(),
+            Value::Integer(n) => (*n).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Bool(b) => (*b).into(),
+            Value::Array(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
+            Value::Table(_) => toml::Value::Table(self.to_table()),
+        }
+    }
+
+    /// A table as `toml` has it.
+    pub fn to_table(&self) -> toml::Table {
+        self.entries().iter().map(|e| (e.key.clone(), e.node.to_toml())).collect()
+    }
+
+    /// Puts the tables that are sections of a file behind the other entries, as a file has them.
+    pub fn sections_last(&mut self) {
+        let is_table = |node: &Node| matches!(node.value, Value::Table(_));
+        let is_section =
+            |node: &Node| is_table(node) || !node.items().is_empty() && node.items().iter().all(is_table);
+        match &mut self.value {
+            Value::Table(entries) => {
+                entries.sort_by_key(|e| is_section(&e.node));
+                entries.iter_mut().filter(|e| is_section(&e.node)).for_each(|e| e.node.sections_last());
+            }
+            Value::Array(items) => items.iter_mut().for_each(Node::sections_last),
+            _ => {}
+        }
+    }
+
     pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
@@ -368,6 +400,12 @@ impl Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+impl serde::ser::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Fault::new(message.to_string())
+    }
+}
 
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {

@@ -4,12 +4,12 @@
 use crate::dialect::{self, Dialect};
 use crate::format::{FlowGroup, Scenario};
 use crate::schema::{Key, keys};
-use crate::tree::{Entry, Node, Path, Value};
+use crate::tree::{Entry, Fault, Node, Path, Value};
 
 /// The text of a scenario whose defaults are filled in.
-pub(crate) fn write(resolved: &Scenario) -> Result<String, String> {
-    let text = toml::to_string(resolved).map_err(|e| e.to_string())?;
-    let tree = Node::parse(&text).map_err(|(_, e)| e)?;
+pub(crate) fn write(resolved: &Scenario) -> Result<String, Fault> {
+    let mut tree = Node::of(resolved)?;
+    tree.sections_last();
     let mut out = String::new();
     section(resolved.dialect.unwrap_or_default(), &tree, keys(""), &Path::default(), &mut out);
     Ok(out)

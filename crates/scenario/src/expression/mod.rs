@@ -5,7 +5,6 @@ mod path;
 
 use quell_aqm::catalog;
 use quell_units::text::cut;
-use serde::de::Error;
 
 use crate::dialect;
 use crate::error::Problem;
@@ -284,8 +283,7 @@ fn resolved(tree: &Node) -> Result<Node, Fault> {
     dialect::speak(&mut tree);
     let scenario = Scenario::read(&tree)?;
     let loaded = Loaded { scenario: &scenario, contents: &Contents::default() };
-    let table = toml::Table::try_from(plan::resolved(loaded)).map_err(Fault::custom)?;
-    Ok(Node::from_toml(&toml::Value::Table(table)))
+    Node::of(&plan::resolved(loaded))
 }
 
 /// A default may depend on what was computed from it: then there is no telling which was meant.

@@ -72,9 +72,9 @@ fn complete(choice: &mut AqmChoice) {
     choice.label = Some(choice.label().to_string());
     let given = Node::from_toml(&toml::Value::Table(choice.parameters.clone()));
     let config = AqmConfig::deserialize_named(&choice.algorithm, given.reader());
-    if let Some(Ok(mut all)) = config.and_then(Result::ok).map(toml::Table::try_from) {
+    if let Some(Ok(mut all)) = config.and_then(Result::ok).map(|config| Node::of(&config)) {
         all.remove("algorithm");
-        choice.parameters = all;
+        choice.parameters = all.to_table();
     }
 }
 
