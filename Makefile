@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
@@ -52,6 +52,14 @@ drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
 
+# The same bytes for the same sources.
+vectors: ## Write the conformance vectors, for those without Rust: results/quell-vectors.tar.gz, which releases carry
+	rm -rf results/quell-vectors
+	cargo run --release --quiet --bin quell -- conformance write results/quell-vectors
+	cp conformance/digests.txt conformance/schema.json results/quell-vectors
+	tar -C results --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - quell-vectors \
+	  | gzip -9n > results/quell-vectors.tar.gz
+
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
@@ -91,8 +99,10 @@ test-rust:
 test-new-algorithm:
 	$(PYTHON) crates/aqm/tests/new_algorithm.py
 
-# What a router without an allocator and floating point links, and what a browser needs.
+# What a router and a kernel link, what a browser needs, and the command for other systems. Where a target cannot be
+# had it is skipped; with QUELL_REQUIRE_TARGETS=1 that is a failure.
 test-targets:
+	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/targets.py
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
@@ -125,10 +135,10 @@ docs: ## Regenerate the generated parts of the documentation
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --lib
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test docs
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-conformance --test vectors
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test header
-	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
+	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
 	$(PY) docs/images/main.py results/main
 

@@ -1,9 +1,13 @@
-"""Builds for other machines than this one, where their targets are installed (`rustup target add TARGET`).
+"""Compiles for other machines than this one, where `tests/toolchains.sh` or rustup has got what that takes.
 
-What a router links (crates/aqm/examples/router) is built for this machine too, and must need nothing but memcpy
-and use no floating point. quell-scenario is what a page in a browser needs to read and check a scenario.
+What a router links (crates/aqm/examples/router) is built for this machine, for one without an operating system, for a
+kernel and for BPF; it must need nothing but memcpy and use no floating point. What a page in a browser needs is built
+for WebAssembly. The command is checked for the other systems that it runs on.
+
+With QUELL_REQUIRE_TARGETS=1 a target that is missing is a failure; otherwise it is skipped, and named.
 """
 
+import os
 import platform
 import re
 import subprocess
@@ -14,8 +18,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MANIFEST = ROOT / "crates/aqm/examples/router/Cargo.toml"
 TARGET_DIR = ROOT / "target/router"
+# A cargo that builds the standard library for any target, made by tests/toolchains.sh.
+FROM_SOURCE = ROOT / "target/toolchains/cargo"
+REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
+
 BARE_METAL = "thumbv7em-none-eabihf"
+KERNEL = "x86_64-unknown-none"
+BPF = "bpfel-unknown-none"
 BROWSER = "wasm32-unknown-unknown"
+IN_A_BROWSER = ["quell-scenario", "quell-sim", "quell-theory"]
+OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
+
 # What the Rust compiler calls to copy memory and, on small machines, to multiply and divide integers;
 # it brings both.
 OWN_RUNTIME = re.compile(r"mem(cpy|set|move)|__aeabi_(mem\w+|uldivmod|lmul|llsl|llsr)|__(multi3|udivti3|ashlti3|lshrti3)")
@@ -29,15 +42,26 @@ def run(*command: str, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-def built_for(target: str | None) -> Path:
-    """The library for `target`, or for this machine."""
-    flags = [] if target is None else ["--target", target]
-    run("cargo", "build", "--quiet", "--locked", "--release", "--manifest-path", str(MANIFEST), *flags,
-        "--target-dir", str(TARGET_DIR))
-    return TARGET_DIR / (target or "") / "release/libquell_router_example.a"
+def cargo(subcommand: str, target: str, *, std: str = "core") -> list[str] | None:
+    """The beginning of a cargo command for `target`, which needs `std`; `None` if it cannot be had here."""
+    if Path(run("rustc", "--print", "target-libdir", "--target", target).strip()).is_dir():
+        return ["cargo", subcommand, "--quiet", "--locked", "--target", target]
+    if FROM_SOURCE.exists():
+        return [str(FROM_SOURCE), subcommand, "--quiet", "--locked", "--target", target, f"-Zbuild-std={std}"]
+    if REQUIRED:
+        sys.exit(f"targets: {target} is missing, and QUELL_REQUIRE_TARGETS asks for it: run tests/toolchains.sh")
+    print(f"targets: {target} is not installed, skipped (tests/toolchains.sh gets it)")
+    return None
 
 
-def check(library: Path, disassemble: bool) -> None:
+def router(command: list[str], folder: str) -> Path:
+    """The router's library, built by `command`."""
+    run(*command, "--release", "--manifest-path", str(MANIFEST), "--target-dir", str(TARGET_DIR))
+    return TARGET_DIR / folder / "release/libquell_router_example.a"
+
+
+def check(library: Path, *, disassemble: bool) -> None:
+    """Exits unless `library` exports what a router calls, needs nothing and computes in integers."""
     with tempfile.TemporaryDirectory() as scratch:
         objects = [name for name in run("ar", "t", str(library)).split() if name.startswith("quell_router")]
         run("ar", "x", str(library), *objects, cwd=Path(scratch))
@@ -56,15 +80,16 @@ def check(library: Path, disassemble: bool) -> None:
                 sys.exit("targets: floating point:\n" + "\n".join(found[:10]))
 
 
-def installed(target: str) -> bool:
-    is_there = Path(run("rustc", "--print", "target-libdir", "--target", target).strip()).is_dir()
-    if not is_there:
-        print(f"targets: {target} is not installed, skipped")
-    return is_there
-
-
-check(built_for(None), disassemble=platform.machine() == "x86_64")
-if installed(BARE_METAL):
-    check(built_for(BARE_METAL), disassemble=False)
-if installed(BROWSER):
-    run("cargo", "build", "--quiet", "--locked", "-p", "quell-scenario", "--target", BROWSER)
+check(router(["cargo", "build", "--quiet", "--locked"], ""), disassemble=platform.machine() == "x86_64")
+if command := cargo("build", BARE_METAL):
+    check(router(command, BARE_METAL), disassemble=False)
+if command := cargo("build", KERNEL):
+    check(router(command, KERNEL), disassemble=platform.machine() == "x86_64")
+if command := cargo("build", BPF):
+    # Its objects are bitcode, which this machine's tools cannot read: that it compiles is all that is tested.
+    router(command, BPF)
+if command := cargo("build", BROWSER, std="std,panic_abort"):
+    run(*command, *(word for crate in IN_A_BROWSER for word in ("-p", crate)))
+for system in OTHER_SYSTEMS:
+    if command := cargo("check", system, std="std,panic_abort"):
+        run(*command, "-p", "quell-cli", "--bin", "quell")

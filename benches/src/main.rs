@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::table::Section;
+use table::Section;
 
 /// A result, or one line that says what is wrong and what helps.
 type Outcome<T> = Result<T, String>;

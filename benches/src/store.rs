@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use quell_lab::{Cache, Options, Task, run, tasks};
+use quell_lab::{Cache, Options, Task, run, tasks, write_results};
 use quell_scenario::{Document, Plugins, Study};
 
 use crate::Outcome;
@@ -42,7 +42,7 @@ struct Cost {
 fn timed(study: &Study, cache: Option<&Cache>, out: &Path) -> Outcome<Cost> {
     let (cpu, wall) = (cpu_time::ProcessTime::now(), Instant::now());
     let results = run(study, &Options { cache, ..Options::default() }).map_err(|e| e.to_string())?;
-    results.write(out, true).map_err(|e| e.to_string())?;
+    write_results(&results, out, true).map_err(|e| e.to_string())?;
     Ok(Cost { cpu_s: cpu.elapsed().as_secs_f64(), wall_s: wall.elapsed().as_secs_f64() })
 }
 

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use crate::findings::SectionFound;
 
-/// How the flows of an algorithm lie in the plane of delay and goodput.
+/// The distribution of an algorithm's flows in the plane of delay and goodput.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ellipse {
     /// The algorithm's label.
     pub algorithm: String,
-    /// How many flows, over all seeds.
+    /// The number of flows, over all seeds.
     pub flows: usize,
     /// The median of what queues add to a flow's mean round-trip time, in seconds.
     pub delay_median_s: f64,
@@ -25,7 +25,7 @@ pub struct Ellipse {
 }
 
 impl Ellipse {
-    /// Fits the points (delay, goodput) of flows by maximum likelihood; none of fewer than two.
+    /// Fits the points (delay, goodput) of flows by maximum likelihood. `None`: fewer than two points.
     pub fn fit(algorithm: &str, points: &[(f64, f64)]) -> Option<Ellipse> {
         let n = points.len() as f64;
         if points.len() < 2 {

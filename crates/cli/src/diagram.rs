@@ -1,4 +1,4 @@
-//! Pictures of what the theory says.
+//! Pictures of the theory's verdicts.
 
 use std::path::Path;
 
@@ -6,10 +6,22 @@ use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
 use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
 
-use crate::args::Diagram;
 use crate::assess::Found;
 use crate::failure::Failure;
 use crate::folder;
+
+/// A picture of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Diagram {
+    /// Gain and phase over frequency.
+    Bode,
+    /// The loop in the complex plane.
+    Nyquist,
+    /// The theory's verdicts against the packets'.
+    Verdicts,
+    /// The queue over time, of the fluid model and of the packets.
+    Series,
+}
 
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;
@@ -34,7 +46,7 @@ pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> R
     }
 }
 
-/// Draws what was found into a file.
+/// Draws verdicts into a file.
 pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
         Diagram::Bode => bode(title, first(found)?)?,
@@ -45,7 +57,7 @@ pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Res
     folder::write_whole(&svg, file)
 }
 
-/// What was found for a study of one point.
+/// The verdicts on a study of one point.
 fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
@@ -151,7 +163,7 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     Ok(picture::series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines))
 }
 
-/// Beyond these a margin is drawn at the edge.
+/// The range beyond which a margin is drawn at the edge.
 const MARGINS: (f64, f64) = (0.02, 50.0);
 
 fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {

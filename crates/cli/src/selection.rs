@@ -1,21 +1,19 @@
-//! What of the results is shown, and the tables of it.
+//! The selection of results that is shown, and its tables.
 
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
 use crate::align::{self, Scale, align, round};
 use crate::args::ViewArgs;
-use crate::commands::MOST_HOLES;
-use crate::failure::Failure;
-use crate::json;
+use crate::failure::{Failure, unknown_name};
+use crate::notes::MOST_HOLES;
 use crate::table::{self, Column, Tint};
-use crate::terminal;
-use crate::unknown_name;
+use crate::{json, terminal};
 
-/// What of the results is shown.
+/// The selection of results that is shown.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The figures asked for; none for the usual ones.
+    /// The figures asked for. `None`: the usual ones.
     metrics: Option<Vec<Quantity>>,
     link: Option<String>,
     classes: bool,
@@ -49,7 +47,7 @@ impl Selection {
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
-    /// What was asked for; none if the usual metrics are shown.
+    /// The metrics that were asked for. `None`: the usual ones.
     pub fn asked_metrics(&self) -> Option<&[Quantity]> {
         self.metrics.as_deref()
     }
@@ -115,7 +113,7 @@ impl Selection {
             .collect()
     }
 
-    /// Which of several tables this is: "class http, segment 2 of 3 (20 s to 30 s)"; may be empty.
+    /// The name of one of several tables: "class http, segment 2 of 3 (20 s to 30 s)"; may be empty.
     pub fn name(&self, results: &Results, view: &View) -> String {
         let scope = match view.scope.as_str() {
             "all" if self.classes => Some("all traffic".to_string()),
@@ -172,6 +170,20 @@ pub fn column(
 pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
     let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
     Column { title: "algorithm".to_string(), unit: String::new(), cells }
+}
+
+/// The heading of the tables: the title, and how much of the run is missing.
+pub fn heading(results: &Results) -> String {
+    let title = &results.run.title;
+    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
+    if results.run.partial {
+        let (finished, asked) = (results.replications.len(), results.asked());
+        text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// The tables of all that is selected, with headings where there are several.
@@ -231,7 +243,7 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     table::figures(&names(algorithms.iter().map(String::as_str)), &columns)
 }
 
-/// How many replications each row has, if that differs.
+/// The column of replications, if their number differs between rows.
 pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
     let counts: Vec<usize> = rows.iter().map(count).collect();
@@ -240,7 +252,7 @@ pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     differ.then(|| Column { title: "seeds".to_string(), unit: String::new(), cells })
 }
 
-/// What the intervals are, for below the tables.
+/// The explanation of the intervals, for below the tables.
 pub fn caption(results: &Results) -> String {
     let counts = replications(results);
     let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
@@ -257,7 +269,7 @@ pub fn caption(results: &Results) -> String {
     }
 }
 
-/// How the run chose the seeds itself, where it did.
+/// The rules by which the run chose the seeds itself, where it did.
 pub fn rules(results: &Results) -> String {
     let mut rules: Vec<String> = results.run.sequential.iter().map(|s| s.rule() + "\n").collect();
     rules.dedup();
@@ -276,7 +288,7 @@ fn replications(results: &Results) -> Vec<usize> {
     counts.filter(|n| *n > 0).collect()
 }
 
-/// What was run, for JSON.
+/// The run behind the figures, for JSON.
 pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
     let run = &results.run;
     json::Run {

@@ -13,7 +13,7 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// Blanks between columns.
 const GAP: u16 = 2;
 
-/// What a cell says beside its text.
+/// The meaning of a cell beside its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tint {
     /// Nothing.
@@ -76,7 +76,7 @@ fn figures_within(names: &Column, columns: &[Column], width: Option<usize>, colo
     tables.join("\n")
 }
 
-/// As many columns in each block as fit, at least one.
+/// Splits columns into blocks that fit, of at least one column.
 fn split<'a>(names: &Column, columns: &'a [Column], width: Option<usize>) -> Vec<&'a [Column]> {
     let Some(width) = width else { return vec![columns] };
     let mut blocks = Vec::new();
@@ -126,7 +126,7 @@ pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
     text_within(header, rows, terminal::text_width(), terminal::colors())
 }
 
-/// Whether a table has room in the terminal without breaking words.
+/// True if a table has room in the terminal without breaking words.
 pub fn fits(header: &[&str], rows: &[Vec<String>]) -> bool {
     let longest: usize = (0..header.len()).map(|i| longest_word(header[i], i, rows)).sum();
     longest + usize::from(GAP) * header.len().saturating_sub(1) <= terminal::text_width()

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+use quell_units::{BitRate, Duration, QueueSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::generate::plain;
+use serde_json::{Map, Value, json};
 
 /// The version of the form; a header says which it has.
 pub const FORM: u32 = 1;
@@ -64,6 +63,15 @@ pub enum Size {
     Packets(f64),
     /// In bytes.
     Bytes(f64),
+}
+
+impl From<QueueSize> for Size {
+    fn from(size: QueueSize) -> Size {
+        match size {
+            QueueSize::Packets(n) => Size::Packets(n),
+            QueueSize::Bytes(n) => Size::Bytes(n),
+        }
+    }
 }
 
 /// Every other line: what happens, and in files what the reference answered.
@@ -492,6 +500,28 @@ impl Header {
         }
         Ok(())
     }
+}
+
+/// A value without units.
+pub(crate) fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
+        Value::Array(all) => all.iter().map(plain).collect(),
+        Value::Object(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+fn quantity(text: &str) -> Option<Value> {
+    if let Ok(time) = text.parse::<Duration>() {
+        return Some(json!(time.as_secs_f64()));
+    }
+    if let Ok(rate) = text.parse::<BitRate>() {
+        return Some(json!(rate.bps()));
+    }
+    text.parse::<QueueSize>().ok().map(|q| json!(Size::from(q)))
 }
 
 /// Whether two values say the same. Numbers may differ by what another program's conversion of units rounds.

@@ -12,8 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, Type};
-
-use crate::columns::{Column, Texts};
+use quell_metrics::{Column, Texts};
 
 /// Rows of a group. The library holds the values of one column and group in memory.
 const GROUP: usize = 1 << 17;
@@ -70,9 +69,9 @@ fn write_column(group: &mut Group<'_, '_>, column: &Column, rows: Range<usize>) 
             write_cells::<DoubleType>(group, true, v[rows].iter().map(|x| Some(*x).filter(|x| !x.is_nan())))
         }
         Column::Text(v) => {
-            let distinct: Vec<ByteArray> = v.distinct.iter().map(|text| ByteArray::from(&**text)).collect();
+            let distinct: Vec<ByteArray> = v.distinct().map(ByteArray::from).collect();
             let text = |number: &u32| Some(distinct[*number as usize].clone());
-            write_cells::<ByteArrayType>(group, false, v.rows[rows].iter().map(text))
+            write_cells::<ByteArrayType>(group, false, v.numbers()[rows].iter().map(text))
         }
     }
 }
@@ -186,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::columns::Columns;
+    use quell_metrics::Columns;
 
     fn texts(list: impl IntoIterator<Item = String>) -> Column {
         let mut texts = Texts::default();

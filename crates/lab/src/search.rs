@@ -7,17 +7,15 @@
 
 use std::time::Instant;
 
+use quell_metrics::{ERROR, Estimate, Looks, Quantity, View, Width, check_class};
 use quell_scenario::values::Seeds;
 use quell_scenario::{Document, Point, ScenarioError, Study};
 use serde::{Deserialize, Serialize};
 
-use crate::auto::check_class;
 use crate::axis::Axis;
-use crate::quantity::Quantity;
-use crate::results::View;
-use crate::run::{Options, Progress, RunError, run};
-use crate::sequential::{Looks, Width};
-use crate::stats::{ERROR, Estimate};
+use crate::options::{Options, Progress, RunError};
+use crate::replicate::Ended;
+use crate::run::run;
 
 /// Each probe leaves at most this share of what it divides: probes are round numbers near the middle.
 const SHRINK: f64 = 0.6;
@@ -91,35 +89,45 @@ pub struct Crossing {
     pub probes: Vec<Probe>,
 }
 
-/// The samples of a probe, and whether the scenario leaves nothing to chance, so that they are certain; none if
-/// it was stopped.
-pub type Samples<E> = Result<Option<(Vec<f64>, bool)>, E>;
+/// The samples of a probe, and true if the scenario leaves nothing to chance, so that they are certain.
+pub type Samples<E> = Result<(Vec<f64>, bool), Ended<E>>;
 
 impl Bisection {
     /// Looks for the crossing. `sample` gives the metric at a value for the seeds after the first number, up to
-    /// the second; none if it was stopped.
+    /// the second.
     ///
     /// # Errors
-    /// Those of `sample`.
+    /// Those with which `sample` failed.
     pub fn search<E>(&self, mut sample: impl FnMut(f64, usize, usize) -> Samples<E>) -> Result<Crossing, E> {
-        let most = self.most_probes();
-        let looks = Looks::new(self.max_seeds, ERROR / most as f64);
         let mut found =
             Crossing { ending: Ending::Interrupted, interval: None, rises: None, probes: Vec::new() };
-        let mut probe = |at: f64, found: &mut Crossing| -> Result<Option<Option<Side>>, E> {
-            let Some(probe) = self.probe(at, &looks, &mut sample)? else { return Ok(None) };
+        match self.narrow_down(&mut found, &mut sample) {
+            Ok(ending) => found.ending = ending,
+            Err(Ended::Stopped) => {}
+            Err(Ended::Failed(error)) => return Err(error),
+        }
+        Ok(found)
+    }
+
+    /// Looks for the crossing until it is known well enough.
+    fn narrow_down<E>(
+        &self,
+        found: &mut Crossing,
+        sample: &mut impl FnMut(f64, usize, usize) -> Samples<E>,
+    ) -> Result<Ending, Ended<E>> {
+        let most = self.most_probes();
+        let looks = Looks::new(self.max_seeds, ERROR / most as f64);
+        let mut probe = |at: f64, found: &mut Crossing| -> Result<Option<Side>, Ended<E>> {
+            let probe = self.probe(at, &looks, sample)?;
             found.probes.push(probe);
-            Ok(Some(probe.side))
+            Ok(probe.side)
         };
         let (mut low, mut high) = (self.axis.from, self.axis.to);
-        let (Some(first), Some(last)) = (probe(low, &mut found)?, probe(high, &mut found)?) else {
-            return Ok(found);
-        };
-        let (Some(first), Some(last)) = (first, last) else {
-            return Ok(Crossing { ending: Ending::EndUndecided, ..found });
+        let (Some(first), Some(last)) = (probe(low, found)?, probe(high, found)?) else {
+            return Ok(Ending::EndUndecided);
         };
         if first == last {
-            return Ok(Crossing { ending: Ending::SameSide, ..found });
+            return Ok(Ending::SameSide);
         }
         (found.interval, found.rises) = (Some((low, high)), Some(last == Side::Above));
         // Between them all probes were undecided.
@@ -136,8 +144,7 @@ impl Bisection {
                     .map(|(_, at)| at),
             };
             let Some(at) = at else { break };
-            let Some(side) = probe(at, &mut found)? else { return Ok(found) };
-            match side {
+            match probe(at, found)? {
                 Some(side) if side == first => {
                     low = at;
                     // Beyond what was undecided: only what is still ahead remains so.
@@ -155,23 +162,22 @@ impl Bisection {
         }
         let narrow =
             self.is_narrow(low, high, 1.0) || (undecided.is_none() && self.middle(low, high).is_none());
-        found.ending = if narrow { Ending::Found } else { Ending::Undecided };
-        Ok(found)
+        Ok(if narrow { Ending::Found } else { Ending::Undecided })
     }
 
-    /// Measures at a value until its side is decided; none if it was stopped.
+    /// Measures at a value until its side is decided.
     fn probe<E>(
         &self,
         at: f64,
         looks: &Looks,
         sample: &mut impl FnMut(f64, usize, usize) -> Samples<E>,
-    ) -> Result<Option<Probe>, E> {
+    ) -> Result<Probe, Ended<E>> {
         let mut samples = Vec::new();
         let mut seeds = 0;
         let mut last =
             Probe { at, estimate: Estimate { mean: f64::NAN, half_width: None, n: 0 }, side: None };
         for look in looks.iter() {
-            let Some((more, fixed)) = sample(at, seeds, look.samples)? else { return Ok(None) };
+            let (more, fixed) = sample(at, seeds, look.samples)?;
             samples.extend(more);
             seeds = look.samples;
             let Some(estimate) = Estimate::with_error(&samples, look.error) else { continue };
@@ -189,7 +195,7 @@ impl Bisection {
                 break;
             }
         }
-        Ok(Some(last))
+        Ok(last)
     }
 
     /// A place on the axis on which steps are equal.
@@ -351,8 +357,8 @@ impl Search {
         let view = View { point: 0, link: Some(link.clone()), segment: None, scope: self.scope.clone() };
         let clock = Instant::now();
         let mut before = 0;
-        let sample = |at: f64, from: usize, to: usize| {
-            let mut study = self.study(scenario, at, options)?;
+        let sample = |at: f64, from: usize, to: usize| -> Samples<SearchError> {
+            let mut study = self.study(scenario, at, options).map_err(SearchError::from)?;
             for point in &mut study.points {
                 point.scenario.seeds = Seeds::List((from as u64 + 1..=to as u64).collect());
                 point.scenario.aqm.retain(|aqm| aqm.label() == algorithm);
@@ -363,15 +369,16 @@ impl Search {
                 let whole = Progress { done, finished, total, elapsed: clock.elapsed(), ..*part };
                 options.progress.iter().for_each(|progress| progress(&whole));
             };
-            let results = run(&study, &Options { progress: Some(&note), ..options.clone() })?;
+            let results = run(&study, &Options { progress: Some(&note), ..options.clone() });
+            let results = results.map_err(SearchError::from)?;
             if results.run.partial {
-                return Ok(None);
+                return Err(Ended::Stopped);
             }
             before += results.replications.len();
             let samples: Vec<f64> =
                 results.samples(&view, &algorithm, &self.metric).iter().map(|s| s.1).collect();
             if let Some(why) = results.lacks(&self.metric) {
-                return Err(SearchError::Question(format!("metric {why}")));
+                return Err(SearchError::Question(format!("metric {why}")).into());
             }
             unit = results.unit(&self.metric);
             if samples.is_empty() {
@@ -382,9 +389,10 @@ impl Search {
                     self.over.name,
                     self.text(at),
                     results.scopes(0).join(", ")
-                )));
+                ))
+                .into());
             }
-            Ok(Some((samples, results.is_fixed(0, &algorithm))))
+            Ok((samples, results.is_fixed(0, &algorithm)))
         };
         let bisection = Bisection {
             axis: self.over.clone(),

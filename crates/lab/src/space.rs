@@ -5,7 +5,8 @@ use std::path::Path;
 
 use quell_scenario::{Point, Study};
 
-use crate::run::{Job, Options, jobs};
+use crate::jobs::{Job, jobs};
+use crate::options::Options;
 
 /// Room on disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
-    Aim, Auto, Estimate, Looks, Metric, Options, Progress, Quantity, Reason, Results, Stop, View, Width, run,
-    run_auto,
+    Aim, Auto, Estimate, Looks, Metric, Options, Progress, Quantity, Reason, Results, Stop, View, Width,
+    read_results, run, run_auto, write_results,
 };
 use quell_scenario::{Plugins, Study};
 
@@ -147,8 +147,8 @@ fn points_of_a_sweep_are_decided_by_themselves_and_written() {
     }
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("r");
-    results.write(&folder, false).unwrap();
-    let read = Results::read(&folder).unwrap();
+    write_results(&results, &folder, false).unwrap();
+    let read = read_results(&folder).unwrap();
     assert_eq!(read.run.sequential, results.run.sequential);
     assert_eq!(read.asked(), results.replications.len());
     let view = View::of_point(1);

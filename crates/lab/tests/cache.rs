@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quell_lab::{
-    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, RunError, Series, Table, Task, fingerprint,
-    make, make_tasks, run, space, tasks,
+    Cache, Hit, Key, Lookup, Made, Options, Progress, Results, Reuse, RunError, Series, Table, Task,
+    fingerprint, make, make_tasks, run, space, tasks,
 };
 use quell_scenario::{Document, Plugins, Study};
 
@@ -76,7 +76,7 @@ fn what_is_kept_is_what_was_run() {
     assert_eq!(found(&second), found(&plain));
     assert_eq!(second.run.digest, plain.run.digest);
     // Who runs it again has the same, and keeps it.
-    let fresh = run(&study(&[]), &Options { fresh: true, ..with(&cache) }).unwrap();
+    let fresh = run(&study(&[]), &Options { reuse: Reuse::No, ..with(&cache) }).unwrap();
     assert_eq!((fresh.run.reused, found(&fresh)), (0, found(&plain)));
     assert_eq!(cache.entries().unwrap().len(), 6);
 }
@@ -158,7 +158,7 @@ fn a_bit_that_is_lost_is_noticed() {
 fn a_sample_is_verified_and_a_difference_is_an_error() {
     let (_dir, cache) = folder();
     let plain = run(&study(&[]), &with(&cache)).unwrap();
-    let all = Options { verify: 1.0, ..with(&cache) };
+    let all = Options { reuse: Reuse::Verify(1.0), ..with(&cache) };
     assert_eq!(found(&run(&study(&[]), &all).unwrap()), found(&plain));
     // As if the engine had changed and nobody had noticed: an entry that is sound, and not what is computed.
     let identity = study(&[]).points[0].identity(0).unwrap();

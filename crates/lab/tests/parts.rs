@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use quell_lab::{Options, Results, run, run_in_parts};
+use quell_lab::{Options, Results, Reuse, run, run_in_parts};
 use quell_scenario::{Plugins, Study};
 
 fn study() -> Study {
@@ -80,7 +80,7 @@ sweep = { "dumbbell.rate" = ["39 Mbit/s", "1 Mbit/s"] }
     let seen = Mutex::new(0.0);
     let progress = |p: &quell_lab::Progress| *seen.lock().unwrap() = p.done;
     let options =
-        Options { cache: Some(&cache), finished: true, progress: Some(&progress), ..Options::default() };
+        Options { cache: Some(&cache), reuse: Reuse::Only, progress: Some(&progress), ..Options::default() };
     run(&study, &options).unwrap();
     assert!((seen.into_inner().unwrap() - 39.0 / 40.0).abs() < 1e-9);
 }

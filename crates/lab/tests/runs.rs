@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use quell_aqm::{Aqm, Cause, Ctx, PacketMeta, Verdict};
-use quell_lab::{Metric, Options, Progress, Quantity, Results, Table, View, run};
+use quell_lab::{
+    Metric, Options, Progress, Quantity, Results, Table, View, can_write_results, read_results, run,
+    write_results,
+};
 use quell_scenario::{Plugins, Study};
 use quell_sim::Engine;
 
@@ -276,39 +279,41 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
     let r = results(&Options { command: vec!["quell".into(), "run".into()], ..Options::default() });
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("deep/run");
-    Results::can_write(&target, false).unwrap();
+    can_write_results(&target, false).unwrap();
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "asking leaves nothing behind");
-    r.write(&target, false).unwrap();
-    let again = Results::read(&target).unwrap();
+    write_results(&r, &target, false).unwrap();
+    let again = read_results(&target).unwrap();
     assert_eq!(content(&r), content(&again));
     assert_eq!(again.run.command, ["quell", "run"]);
     assert_eq!(again.run.files.len(), Table::ALL.len());
     let left: Vec<_> = std::fs::read_dir(target.parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "nothing temporary is left: {left:?}");
 
-    let e = r.write(&target, false).unwrap_err().to_string();
+    let e = write_results(&r, &target, false).unwrap_err().to_string();
     assert!(e.contains("holds results already; overwrite (--overwrite"), "{e}");
-    assert!(Results::can_write(&target, false).is_err());
-    r.write(&target, true).unwrap();
-    Results::read(&target).unwrap();
+    assert!(can_write_results(&target, false).is_err());
+    write_results(&r, &target, true).unwrap();
+    read_results(&target).unwrap();
 
     // A folder with other things in it is never touched.
     let other = dir.path().join("home");
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("thesis.txt"), "years of work").unwrap();
-    assert!(r.write(&other, true).unwrap_err().to_string().contains("something else"));
+    assert!(write_results(&r, &other, true).unwrap_err().to_string().contains("something else"));
     assert!(other.join("thesis.txt").exists());
-    assert!(r.write(&other.join("thesis.txt"), true).unwrap_err().to_string().contains("is a file"));
+    assert!(
+        write_results(&r, &other.join("thesis.txt"), true).unwrap_err().to_string().contains("is a file")
+    );
 
     // Damage.
     let file = target.join("series.parquet");
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    assert!(Results::read(&target).unwrap_err().to_string().contains("damaged"));
+    assert!(read_results(&target).unwrap_err().to_string().contains("damaged"));
     std::fs::remove_file(&file).unwrap();
-    assert!(Results::read(&target).unwrap_err().to_string().contains("cannot read series.parquet"));
+    assert!(read_results(&target).unwrap_err().to_string().contains("cannot read series.parquet"));
     std::fs::remove_file(target.join("run.json")).unwrap();
-    assert!(Results::read(&target).unwrap_err().to_string().contains("run.json"));
+    assert!(read_results(&target).unwrap_err().to_string().contains("run.json"));
 }
 
 /// `tests/stored` was written by Quell when its tables were Arrow's; the figures are what polars reads
@@ -316,7 +321,7 @@ fn results_come_back_from_disk_and_damage_is_noticed() {
 #[test]
 fn results_of_an_earlier_version_are_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
-    let r = Results::read(&folder).unwrap();
+    let r = read_results(&folder).unwrap();
     let digests: Vec<u64> = r.replications.iter().map(|r| r.digest).collect();
     let stored = [0xc8b6_1c6d_04ed_5b21, 0xce26_ec93_9c68_4a41, 0x47e1_44bc_5ace_a909, 0x64ea_f3e8_1cb6_6ad5];
     assert_eq!(digests, stored);
@@ -346,17 +351,17 @@ fn results_of_an_earlier_version_are_read() {
     near(all().flat_map(|r| &r.delays).map(|d| d.queue_delay_s).sum(), 178.445047);
 
     let dir = tempfile::tempdir().unwrap();
-    r.write(&dir.path().join("again"), false).unwrap();
-    assert_eq!(content(&Results::read(&dir.path().join("again")).unwrap()), content(&r));
+    write_results(&r, &dir.path().join("again"), false).unwrap();
+    assert_eq!(content(&read_results(&dir.path().join("again")).unwrap()), content(&r));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_target_that_cannot_be_written_is_a_clear_error() {
     let r = results(&Options::default());
-    let e = r.write(std::path::Path::new("/proc/quell/run"), false).unwrap_err().to_string();
+    let e = write_results(&r, std::path::Path::new("/proc/quell/run"), false).unwrap_err().to_string();
     assert!(e.contains("/proc/quell"), "{e}");
-    assert!(Results::can_write(std::path::Path::new("/proc/quell/run"), false).is_err());
+    assert!(can_write_results(std::path::Path::new("/proc/quell/run"), false).is_err());
 }
 
 #[test]
@@ -546,8 +551,8 @@ fn a_stop_keeps_what_is_finished() {
     let r = results(&Options { stop: Some(&stop), ..Options::default() });
     assert!(r.run.partial && r.replications.is_empty());
     let dir = tempfile::tempdir().unwrap();
-    r.write(&dir.path().join("run"), false).unwrap();
-    assert!(Results::read(&dir.path().join("run")).unwrap().run.partial);
+    write_results(&r, &dir.path().join("run"), false).unwrap();
+    assert!(read_results(&dir.path().join("run")).unwrap().run.partial);
 
     let stop = AtomicBool::new(false);
     let text = SCENARIO.replace("\"6 s\"", "\"600 s\"").replace("segments = \"2 s\"\n", "");

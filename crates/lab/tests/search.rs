@@ -3,7 +3,9 @@
 
 use std::convert::Infallible;
 
-use quell_lab::{Axis, Bisection, Crossing, Ending, Metric, Options, Search, SearchError, Side, Width};
+use quell_lab::{
+    Axis, Bisection, Crossing, Ended, Ending, Metric, Options, Search, SearchError, Side, Width,
+};
 use quell_scenario::Document;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -26,7 +28,7 @@ fn search(of: &Bisection, deviation: f64, seed: u64, metric: impl Fn(f64) -> f64
     let mut normal = move || (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
     let sample = |at: f64, from: usize, to: usize| {
         let samples = (from..to).map(|_| metric(at) + deviation * normal()).collect();
-        Ok::<_, Infallible>(Some((samples, deviation == 0.0)))
+        Ok::<_, Ended<Infallible>>((samples, deviation == 0.0))
     };
     of.search(sample).unwrap()
 }
@@ -120,7 +122,7 @@ fn stopped_it_keeps_the_interval_so_far() {
     let mut calls = 0;
     let sample = |at: f64, from: usize, to: usize| {
         calls += 1;
-        Ok::<_, Infallible>((calls <= 4).then(|| (vec![at - 0.3; to - from], true)))
+        if calls <= 4 { Ok((vec![at - 0.3; to - from], true)) } else { Err(Ended::<Infallible>::Stopped) }
     };
     let found = bisection("x=0..1", 0.0, "1%").search(sample).unwrap();
     assert_eq!((found.ending, found.probes.len()), (Ending::Interrupted, 4));
@@ -232,7 +234,7 @@ fn samples_that_are_equal_by_chance_decide_nothing() {
     let mut all = |at: f64, from: usize, to: usize| {
         // Seldom above 0, and then far: no sample of the first fifty at any place but the upper end.
         let value = if at < 1.0 { 0.0 } else { 1.0 };
-        Ok::<_, Infallible>(Some(((from..to).map(|i| value + (i % 2) as f64 * value).collect(), false)))
+        Ok::<_, Ended<Infallible>>(((from..to).map(|i| value + (i % 2) as f64 * value).collect(), false))
     };
     let found = bisection("x=0..1", 0.5, "1%").search(&mut all).unwrap();
     assert_eq!(found.ending, Ending::EndUndecided);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use quell_lab::Width;
 
-use crate::experiment::{Value, factored};
+use crate::value::{Value, factored};
 
 /// A claim as a test: parts that must all hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,14 +48,14 @@ pub enum Term {
     /// A number.
     Number(f64),
     /// A quantity.
-    Of(Box<Found>),
+    Of(Box<Measured>),
     /// A quantity of a computed figure.
-    Computed(Box<Read>),
+    Computed(Box<FigureReading>),
 }
 
 /// What is read off a computed figure: a number without chance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
+pub struct FigureReading {
     /// It is taken so many times.
     pub factor: f64,
     /// The quantity, by the name that the figure's kind gives it.
@@ -68,7 +68,7 @@ pub struct Read {
 
 /// A quantity of algorithms, and where it is looked up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct Measured {
     /// The quantity.
     pub value: Value,
     /// The labels of the algorithms; the test is of each.
@@ -91,7 +91,7 @@ impl Test {
 }
 
 impl Test {
-    fn found(&self) -> impl Iterator<Item = &Found> {
+    fn found(&self) -> impl Iterator<Item = &Measured> {
         self.parts.iter().flat_map(Part::terms).filter_map(|term| match term {
             Term::Of(found) => Some(&**found),
             Term::Number(_) | Term::Computed(_) => None,
@@ -104,7 +104,7 @@ impl Test {
     }
 
     /// What it reads off computed figures, each with the field along which it is said to rise or to fall.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = (&Read, Option<&str>)> {
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (&FigureReading, Option<&str>)> {
         let terms = self.parts.iter().flat_map(|part| part.terms().map(move |term| (part, term)));
         terms.filter_map(|(part, term)| match term {
             Term::Computed(read) => Some((&**read, part.along())),
@@ -221,11 +221,11 @@ fn term(text: &str) -> Result<Term, String> {
             None => (of, Vec::new()),
         };
         let (quantity, figure) = (quantity.to_string(), figure.trim().to_string());
-        return Ok(Term::Computed(Box::new(Read { factor, quantity, figure, at })));
+        return Ok(Term::Computed(Box::new(FigureReading { factor, quantity, figure, at })));
     }
     let value: Value = value.parse()?;
     let mut found =
-        Found { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
+        Measured { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
     let mut clause = "of";
     loop {
         let next = [" at ", " in segment ", " on ", " from "]
@@ -263,7 +263,7 @@ fn term(text: &str) -> Result<Term, String> {
 mod tests {
     use super::*;
 
-    fn found(term: &Term) -> &Found {
+    fn found(term: &Term) -> &Measured {
         match term {
             Term::Of(found) => found,
             Term::Number(_) | Term::Computed(_) => panic!("not of runs"),

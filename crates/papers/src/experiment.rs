@@ -1,19 +1,17 @@
 //! What the files under `papers/` may say: documents and their experiments.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use quell_lab::{Quantity, Width};
 use quell_scenario::TomlFile;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
-use crate::check::{self, dialect};
+use crate::cells::{Cell, Ns2, matches, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
-use crate::error::PaperError;
+use crate::value::Value;
 
 /// All documents, with what they print.
 #[derive(Clone, Debug)]
@@ -90,7 +88,7 @@ pub struct Experiment {
     pub dialect: Option<String>,
     /// What is run; the first is the one that is meant unless another is named.
     #[serde(default, rename = "run")]
-    pub runs: Vec<Run>,
+    pub runs: Vec<ScenarioRun>,
     /// What the document leaves open; the first is the one that is judged unless another is named.
     #[serde(default = "as_described", rename = "reading")]
     pub readings: Vec<Reading>,
@@ -163,7 +161,7 @@ fn as_described() -> Vec<Reading> {
 /// A scenario that is run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub struct ScenarioRun {
     /// Its name in this file.
     pub name: String,
     /// The scenario file, relative to the experiment's.
@@ -264,15 +262,15 @@ pub struct CellsOf {
     pub metric: BTreeMap<String, Value>,
     /// Where cells are looked up, for all cases.
     #[serde(default, rename = "where")]
-    pub place: Place,
+    pub place: CellPlace,
     /// Where cells are looked up, by case.
     #[serde(default)]
-    pub case: BTreeMap<String, Place>,
+    pub case: BTreeMap<String, CellPlace>,
 }
 
 impl CellsOf {
     /// Where a cell is looked up.
-    pub(crate) fn place_of(&self, cell: &Cell) -> Place {
+    pub(crate) fn place_of(&self, cell: &Cell) -> CellPlace {
         match self.case.get(cell.part(2)) {
             Some(place) => place.within(&self.place),
             None => self.place.clone(),
@@ -320,45 +318,10 @@ impl std::fmt::Display for PrintedOf {
     }
 }
 
-/// A quantity times a number: `100 * loss_rate[data]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    /// The number.
-    pub factor: f64,
-    /// The quantity.
-    pub quantity: Quantity,
-}
-
-/// `NUMBER * QUANTITY` apart; without a number it is 1.
-pub(crate) fn factored(text: &str) -> Result<(f64, &str), String> {
-    let Some((factor, quantity)) = text.split_once('*') else { return Ok((1.0, text.trim())) };
-    let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
-    let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
-    Ok((number.ok_or_else(error)?, quantity.trim()))
-}
-
-impl FromStr for Value {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (factor, quantity) = factored(text)?;
-        Ok(Value { factor, quantity: quantity.parse()? })
-    }
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.factor {
-            1.0 => write!(f, "{}", self.quantity),
-            factor => write!(f, "{factor} * {}", self.quantity),
-        }
-    }
-}
-
 /// Where a cell is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CellPlace {
     /// The run; none for the first.
     #[serde(default)]
     pub run: Option<String>,
@@ -376,12 +339,12 @@ pub struct Place {
     pub link: Option<String>,
 }
 
-impl Place {
+impl CellPlace {
     /// The place of a case within that of the table.
-    pub(crate) fn within(&self, table: &Place) -> Place {
+    pub(crate) fn within(&self, table: &CellPlace) -> CellPlace {
         let mut at = table.at.clone();
         at.extend(self.at.clone());
-        Place {
+        CellPlace {
             run: self.run.clone().or_else(|| table.run.clone()),
             at,
             segment: self.segment.or(table.segment),
@@ -532,44 +495,6 @@ macro_rules! from_text {
 from_text!(PrintedOf, Value, Test);
 
 impl Papers {
-    /// Reads a folder of documents.
-    ///
-    /// # Errors
-    /// The first file that cannot be used.
-    pub fn read(folder: &Path) -> Result<Papers, PaperError> {
-        let (papers, broken) = Papers::read_usable(folder)?;
-        broken.into_iter().next().map_or(Ok(papers), |(_, error)| Err(error))
-    }
-
-    /// Reads the documents of a folder that can be used; also gives the keys of the others, each with its first error.
-    ///
-    /// # Errors
-    /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
-    pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
-        // Other folders may stand beside the documents: pages, or what a tool keeps.
-        let has_files = |entry: &PathBuf| {
-            entry.is_dir()
-                && sorted(entry)
-                    .is_ok_and(|files| files.iter().any(|f| f.extension().is_some_and(|e| e == "toml")))
-        };
-        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(has_files).collect();
-        let key =
-            |folder: &PathBuf| folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
-        let keys: Vec<String> = folders.iter().map(key).collect();
-        let cells = read_cells(&folder.join("cells.csv"), &keys)?;
-        let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
-        let bands = read_bands(&folder.join("bands.toml"), &cells)?;
-        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
-        let mut broken = Vec::new();
-        for (key, folder) in keys.into_iter().zip(folders) {
-            match document(&folder).and_then(|read| check::document(&papers, &read).map(|()| read)) {
-                Ok(document) => papers.documents.push(document),
-                Err(error) => broken.push((key, error)),
-            }
-        }
-        Ok((papers, broken))
-    }
-
     /// How near a mean must be to a printed number of a metric.
     pub fn band(&self, metric: &str) -> Width {
         self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
@@ -580,84 +505,9 @@ impl Papers {
         let algorithm = |cell: &Cell| of.algorithm.contains_key(&cell.algorithm);
         let metric = |cell: &Cell| of.metric.contains_key(&cell.metric);
         let case = |cell: &Cell| of.case.is_empty() || of.case.contains_key(cell.part(2));
-        self.cells
-            .iter()
-            .filter(move |c| crate::cells::matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
+        self.cells.iter().filter(move |c| matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
     }
-}
 
-fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
-    let fail = |e: std::io::Error| PaperError::of(folder, format!("cannot read: {e}"));
-    let entries = std::fs::read_dir(folder).map_err(fail)?;
-    let path = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry.map_err(fail)?.path());
-    let mut paths = entries.map(path).collect::<Result<Vec<PathBuf>, PaperError>>()?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// Reads a file in TOML; also gives its tree, in which places have lines.
-fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
-    let text =
-        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
-    let toml = TomlFile::parse(&text, &file.display().to_string())?;
-    Ok((toml.read()?, toml))
-}
-
-/// Bands by metric, each of a metric that some number has; a file that is not there has none.
-fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
-    if !file.exists() {
-        return Ok(BTreeMap::new());
-    }
-    let (texts, toml): (BTreeMap<String, String>, _) = read_toml(file)?;
-    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
-    let known: Vec<&str> = known.into_iter().collect();
-    let band = |(metric, text): (String, String)| {
-        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
-        if !known.contains(&metric.as_str()) {
-            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
-            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
-            return Err(wrong(format!("{metric}: {rule}")));
-        }
-        match text.parse() {
-            Ok(band) => Ok((metric, band)),
-            Err(why) => Err(wrong(format!("{metric} = {why}"))),
-        }
-    };
-    texts.into_iter().map(band).collect()
-}
-
-fn document(folder: &Path) -> Result<Document, PaperError> {
-    let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let file = folder.join("document.toml");
-    let (about, toml): (About, _) = read_toml(&file)?;
-    let wrong =
-        |key: &str, rule: String| PaperError { line: toml.line(&[key]), ..PaperError::of(&file, rule) };
-    about.dialect.iter().try_for_each(|name| dialect(name)).map_err(|rule| wrong("dialect", rule))?;
-    let mut experiments = Vec::new();
-    for file in sorted(folder)? {
-        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if stem == "document" || file.extension().is_none_or(|e| e != "toml") {
-            continue;
-        }
-        let (read, toml): (Experiment, _) = read_toml(&file)?;
-        let id = format!("{key}-{stem}");
-        if slug(&id) != id {
-            return Err(PaperError::of(
-                &file,
-                format!("its name must be {}.toml, in lower case", slug(stem)),
-            ));
-        }
-        experiments.push(Experiment { id, file, toml: Some(toml), ..read });
-    }
-    let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
-    if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
-        return Err(wrong("order", format!("order = \"{lost}\": there is no experiment {lost}.toml")));
-    }
-    experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
-    Ok(Document { key, about, experiments })
-}
-
-impl Papers {
     /// The document of an experiment.
     pub fn document_of(&self, e: &Experiment) -> &Document {
         let key = e.file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -689,7 +539,7 @@ impl Papers {
             let computed = e.computed.iter().filter_map(|of| of.cell.as_deref());
             let cells =
                 e.cells.iter().flat_map(|of| self.cells_of(of)).map(|c| c.id.as_str()).chain(computed);
-            lower.contains('/') && cells.into_iter().any(|id| crate::cells::matches(&table, id))
+            lower.contains('/') && cells.into_iter().any(|id| matches(&table, id))
         };
         let found: Vec<&Experiment> = self.experiments().filter(answers).collect();
         if !found.is_empty() {

@@ -10,8 +10,9 @@ use quell_lab::{ERROR, Estimate, View, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
-use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading, Value};
-use crate::plan::{Found, Spot};
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading};
+use crate::results::{ExperimentResults, Spot};
+use crate::value::Value;
 
 /// What is said of a printed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -158,7 +159,7 @@ enum Nearness {
 }
 
 /// Judges an experiment.
-pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> JudgedExperiment<'a> {
+pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &ExperimentResults) -> JudgedExperiment<'a> {
     let judge = Judge { papers, e, found };
     let claims: Vec<JudgedClaim<'a>> = e.claims.iter().map(|claim| judge.claim(claim)).collect();
     let held: HashMap<&str, Holds> = claims.iter().map(|c| (c.claim.name.as_str(), c.holds)).collect();
@@ -187,7 +188,7 @@ const CHOSEN: &str = "it comes out, but the reading was chosen by it";
 struct Judge<'a, 'f> {
     papers: &'a Papers,
     e: &'a Experiment,
-    found: &'f Found,
+    found: &'f ExperimentResults,
 }
 
 impl<'a> Judge<'a, '_> {

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use quell_lab::Results;
 use quell_units::Duration;
 use quell_units::text::{duration, three_digits};
-use quell_view::chart::{Chart, Diagram, csv};
+use quell_view::chart::{Chart, Choice, Diagram, csv};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Figure};
-use crate::figures::choice;
 
 /// How the live figures of an experiment were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,6 +90,20 @@ pub fn live_files(
     let by = format!("# Written by `{}`.\n", record.command);
     files.push((e.file.with_file_name(&live.record), by + &text));
     Ok(files)
+}
+
+/// What a figure shows of its results.
+pub(crate) fn choice(figure: &Figure, point: usize) -> Choice<'_> {
+    Choice {
+        point,
+        link: figure.link.as_deref(),
+        seed: None,
+        algorithms: figure.algorithms.as_deref(),
+        scope: figure.scope.as_deref().unwrap_or("all"),
+        metric: figure.metric.as_ref(),
+        over: figure.x.as_deref(),
+        by: figure.by.as_deref(),
+    }
 }
 
 /// The figures that have a live side, and where that is on record.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use askama::Template;
 
-use crate::experiment::{Document, Experiment, Papers, Reading, Run};
+use crate::experiment::{Document, Experiment, Papers, Reading, ScenarioRun};
 use crate::figures::{Beside, Drawn};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::live::LiveRecord;
@@ -286,7 +286,7 @@ fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
 
 fn scenarios(judged: &JudgedExperiment<'_>) -> String {
     let e = judged.experiment;
-    let path = |run: &Run| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
+    let path = |run: &ScenarioRun| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
     let mut names: Vec<String> = e.runs.iter().map(|run| format!("`{}`", path(run).display())).collect();
     names.dedup();
     if names.is_empty() {

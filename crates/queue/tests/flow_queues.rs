@@ -1,11 +1,9 @@
 //! Flow queues against their descriptions, transcribed without looking at the code: decision for decision on
 //! random sequences; and the laws that they promise.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::{Pkt, Run, random_steps};
+use crate::common::{Pkt, Run, random_steps};
 use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, on_wire};
 use quell_aqm::fq_codel::{FqCodelParams, Rules};
 use quell_aqm::fq_pie::FqPieParams;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Pace, Trace, Traffic};
+use crate::network::{ACK_BYTES, App, Connection, Distribution, FlowSpec, Pace, Trace, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
+use crate::packet::{Entry, Kind, Pkt, SackTable};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 
 mod dialog;
@@ -424,6 +424,11 @@ impl Application {
 /// The size of a transfer in packets. No run is long enough for the largest number.
 fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
     libm::ceil(size.draw(rng)).clamp(1.0, f64::from(u32::MAX)) as u32
+}
+
+/// The size of a request in bytes.
+fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
+    (size.draw(rng) + 0.5).clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16
 }
 
 /// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.

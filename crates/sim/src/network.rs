@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use quell_aqm::catalog::AnyAlgorithm;
 use quell_aqm::{Ecn, FlowId, Hosts, Rng, Seed, Transport};
-use quell_units::{BitRate, Duration, QueueSize, Time};
-
 use quell_tcp::TcpParams;
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-pub use crate::packet::ACK_BYTES;
+/// The size of a pure acknowledgment and of a SYN.
+pub const ACK_BYTES: Bytes = Bytes::new(40);
 
 /// A network, its traffic and what is measured.
 pub struct Network {

@@ -7,9 +7,6 @@ use quell_units::{Bytes, Time};
 
 use crate::network::TraceArrival;
 
-/// The size of a pure acknowledgment and of a SYN.
-pub const ACK_BYTES: Bytes = Bytes::new(40);
-
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

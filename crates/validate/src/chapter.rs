@@ -3,11 +3,6 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::Comparison;
-use crate::laws::Laws;
-use crate::linux::Setting;
-use crate::windows::Trace;
-
 /// What Quell is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,27 +37,5 @@ impl Chapter {
             Chapter::Ns3 => "ns-3",
             Chapter::Laws => "the laws",
         }
-    }
-}
-
-/// The window of a flow in both.
-pub struct Windows {
-    pub setting: Setting,
-    pub linux: Trace,
-    pub quell: Trace,
-}
-
-/// What was found in a chapter.
-pub struct Found {
-    pub chapter: Chapter,
-    pub comparisons: Vec<Comparison>,
-    pub windows: Vec<Windows>,
-    pub laws: Option<Laws>,
-}
-
-impl Found {
-    /// Whether nothing in it speaks against Quell.
-    pub fn agrees(&self) -> bool {
-        self.comparisons.iter().all(Comparison::agrees) && self.laws.as_ref().is_none_or(Laws::hold)
     }
 }

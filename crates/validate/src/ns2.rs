@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use quell_lab::Metric;
 
 use crate::compare::{Band, Figure, Row, Samples};
+use crate::parameters::Parameters;
 use crate::run;
 use crate::table::{Line, lines};
 use crate::translate;
 
 const CASES: &str = include_str!("../ns2/cases.csv");
 const RUNS: &str = include_str!("../ns2/runs.csv");
-const SCRIPT: &str = include_str!("../ns2/dumbbell.tcl");
 
 /// What names a case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,53 +73,6 @@ impl Run {
     pub fn events(&self) -> &str {
         &self.columns["events"]
     }
-}
-
-/// Parameters of the script by name.
-#[derive(Clone, Debug)]
-pub struct Parameters(BTreeMap<String, String>);
-
-impl Parameters {
-    pub fn text(&self, key: &str) -> &str {
-        self.0.get(key).map_or_else(|| panic!("the script has no parameter {key}"), String::as_str)
-    }
-
-    pub fn number(&self, key: &str) -> f64 {
-        let text = self.text(key);
-        text.parse().unwrap_or_else(|_| panic!("the script's {key} is {text}, which is not a number"))
-    }
-
-    pub fn count(&self, key: &str) -> u32 {
-        self.number(key).max(0.0) as u32
-    }
-
-    pub fn is_set(&self, key: &str) -> bool {
-        self.number(key) != 0.0
-    }
-
-    /// The defaults: the list of keys and values in `array set P { ... }`.
-    fn defaults() -> Self {
-        let list = SCRIPT.split_once("array set P {\n").and_then(|(_, rest)| rest.split_once("\n}"));
-        let words = list.expect("the script sets its defaults").0.split_whitespace();
-        Parameters(pairs(words.map(|w| w.trim_matches('"'))))
-    }
-
-    fn with(&self, arguments: &str) -> Self {
-        let mut all = self.0.clone();
-        for (key, value) in pairs(arguments.split_whitespace()) {
-            let old = all.insert(key.clone(), value);
-            assert!(old.is_some(), "the script has no parameter {key}");
-        }
-        Parameters(all)
-    }
-}
-
-fn pairs<'a>(mut words: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let mut map = BTreeMap::new();
-    while let (Some(key), Some(value)) = (words.next(), words.next()) {
-        map.insert(key.to_string(), value.to_string());
-    }
-    map
 }
 
 /// Every case with its runs.
@@ -203,7 +156,12 @@ impl run::Case for Case {
 
     fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String> {
         let seeds = self.seeds(seeds);
-        seeds.into_iter().map(|(events, seeds)| translate::scenario(self, events, &seeds)).collect()
+        seeds
+            .into_iter()
+            .map(|(events, seeds)| {
+                translate::scenario(&self.name.to_string(), &self.parameters, events, &seeds)
+            })
+            .collect()
     }
 
     fn mean_packet(&self) -> f64 {
@@ -231,13 +189,5 @@ mod tests {
         let cases = cases();
         assert_eq!(cases.iter().map(|c| c.runs.len()).sum::<usize>(), lines(RUNS).len());
         assert!(cases.iter().all(|c| !c.runs.is_empty()));
-    }
-
-    #[test]
-    fn defaults_are_the_scripts() {
-        let p = Parameters::defaults();
-        assert_eq!((p.text("tcp"), p.text("events"), p.count("n")), ("Reno", "", 30));
-        assert_eq!(p.number("udpoff"), 1.0);
-        assert_eq!(p.with("n 4 cap 1e6").number("cap"), 1e6);
     }
 }

@@ -5,15 +5,14 @@ use std::fmt::Write;
 
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
-use crate::ns2::{Case, Parameters};
+use crate::parameters::Parameters;
 
 /// The scenario as a user would write it, for the starts and stops that a run drew (`events`).
 ///
 /// # Errors
 /// Names what Quell does not have.
-pub fn scenario(case: &Case, events: &str, seeds: &[u64]) -> Result<String, String> {
-    let p = &case.parameters;
-    let mut text = format!("schema = 1\ntitle = \"ns-2: {}\"\n", case.name);
+pub fn scenario(case: &str, p: &Parameters, events: &str, seeds: &[u64]) -> Result<String, String> {
+    let mut text = format!("schema = 1\ntitle = \"ns-2: {case}\"\n");
     let mut say = |line: String| text.push_str(&(line + "\n"));
     say(format!("duration = \"{}\"", seconds(p.number("dur"))));
     say(format!("warmup = \"{}\"", seconds(p.number("warm"))));

@@ -1,13 +1,37 @@
 //! `quell show`.
 
-use super::run;
-use crate::args::{Format, ShowArgs};
+use std::path::PathBuf;
+
+use crate::args::{Format, FormatArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::selection;
 use crate::{folder, json, terminal};
 
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = metrics_help())]
+pub struct Args {
+    /// The results folders; several are shown as one.
+    #[arg(value_name = "RESULTS", required = true)]
+    results: Vec<PathBuf>,
+    #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Every metric with its unit, for `--help`.
+fn metrics_help() -> String {
+    let width = quell_lab::Metric::ALL.iter().map(|m| m.name().len()).max().unwrap_or(0);
+    let lines = quell_lab::Metric::ALL.iter().map(|m| {
+        let unit = if m.unit() == "1" { String::new() } else { format!(" [{}]", m.unit()) };
+        format!("  {:width$}  {}{unit}\n", m.name(), m.title())
+    });
+    format!("Metrics:\n{}", lines.collect::<String>())
+}
+
 /// Prints the tables of a results folder.
-pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let results = folder::read_all(&args.results)?;
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
@@ -28,6 +52,6 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
         });
     }
     let tables = selection::tables(&results, &selection);
-    let (heading, holes) = (run::heading(&results), selection::holes(&results));
+    let (heading, holes) = (selection::heading(&results), selection::holes(&results));
     terminal::print(&format!("{heading}{tables}{holes}{}", selection::caption(&results)))
 }

@@ -4,7 +4,7 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_names::{suggest, unknown};
 use serde_json::{Map, Value};
 
-use super::Failure;
+use super::failure::Failure;
 
 /// The algorithm called `name` with the parameters of `set`; `option` is what the user wrote it after.
 ///

@@ -9,8 +9,9 @@ use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
 
-use super::text::{self, json, percent, table_within};
-use super::{Failure, Format, named_algorithm, print};
+use super::algorithm::named_algorithm;
+use super::failure::Failure;
+use super::text::{self, Format, json, percent, print, table_within};
 use crate::config::LineConfig;
 use crate::packet::Packet;
 use crate::record::{ARRIVAL_COLUMNS, Event, LogError, LogReader, write_arrival};

@@ -6,14 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
 
+use super::failure::Failure;
+use super::run_dir::RUN_DIR;
 use super::text::{
-    NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, terminal_width, wrap,
+    Format, NO_FIGURE, bit_rate, bytes, json, long, percent, plain, print, seconds, table, terminal_width,
+    wrap,
 };
-use super::{Failure, Format, print};
 use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
-
-/// Where gateways have their sockets and journals.
-pub const RUN_DIR: &str = "/run/quell";
 
 /// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.
 #[derive(Clone, Debug, clap::Args)]

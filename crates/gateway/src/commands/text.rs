@@ -4,10 +4,25 @@ use std::io::{self, Write};
 
 use quell_units::text::{duration, three_digits};
 
-use super::Failure;
+use super::failure::Failure;
 
-/// Writes a command's result to stdout; false if its reader wants no more, which is not an error.
-pub fn print(text: &str) -> Result<bool, Failure> {
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table to read.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
+}
+
+/// Prints to stdout; whoever has seen enough may close it.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_on(text).map(drop)
+}
+
+/// Prints to stdout; false if its reader has closed it, which is not an error.
+pub fn print_on(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),

@@ -9,15 +9,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quell_metrics::{Column, NamedColumns, Replication, Table, Texts, hex};
 use sha2::{Digest, Sha256};
 
-use super::{About, Cache, Key, Lookup};
-use crate::columns::{Column, Texts};
+use super::entry::About;
+use super::folder::{Cache, Lookup};
+use super::key::Key;
 use crate::parquet;
-use crate::results::Replication;
-use crate::run::hex;
 use crate::store::StoreError;
-use crate::table::{Found, Table};
 
 /// The folder of the parts, within that of the cache.
 pub(super) const FOLDER: &str = "index";
@@ -118,11 +117,12 @@ impl Cache {
 
     /// Makes one part of those that have the same columns.
     fn merge(&self, parts: &[PathBuf]) -> Result<(), StoreError> {
-        let mut merged: Vec<(Found, Vec<&PathBuf>)> = Vec::new();
+        let mut merged: Vec<(NamedColumns, Vec<&PathBuf>)> = Vec::new();
         for path in parts {
             let part = parquet::read(bytes(path)?).map_err(|e| wrong(path, "read", e))?;
-            let same =
-                |found: &Found| found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name));
+            let same = |found: &NamedColumns| {
+                found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name))
+            };
             match merged.iter_mut().find(|(found, _)| same(found)) {
                 Some((found, from)) => {
                     found.iter_mut().zip(&part).for_each(|((_, all), (_, more))| all.append(more));
@@ -150,7 +150,7 @@ impl Cache {
     }
 
     /// A part's name is the hash of its contents: the same rows are never there twice by that.
-    fn write_part(&self, rows: &Found) -> Result<(), StoreError> {
+    fn write_part(&self, rows: &NamedColumns) -> Result<(), StoreError> {
         let folder = self.dir().join(FOLDER);
         let encoded = parquet::write(rows.iter().map(|(name, column)| (name.as_str(), column)))
             .map_err(|e| wrong(&folder, "encoded", e))?;
@@ -196,7 +196,7 @@ fn remove(part: &Path) -> Result<(), StoreError> {
 }
 
 /// The metrics, each row with what distinguishes its replication from all others.
-fn table(all: &[Indexed<'_>]) -> Found {
+fn table(all: &[Indexed<'_>]) -> NamedColumns {
     let names = [KEY, "title", "settings", "scenario", "version", "digest", "algorithm"];
     let mut first = names.map(|_| Texts::default());
     let mut elapsed_s = Vec::new();

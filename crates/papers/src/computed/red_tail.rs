@@ -6,7 +6,7 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 
-use super::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
 
 /// A run's density of the queue: its place in packets and the share of the time per packet, by the run's name.
 pub type Simulated<'a> = dyn Fn(&str) -> Result<Vec<(f64, f64)>, String> + 'a;

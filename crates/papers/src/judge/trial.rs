@@ -7,8 +7,9 @@ use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
 use super::{Holds, Judge, JudgedClaim, figure, samples, text};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::Compute;
-use crate::experiment::{Claim, Place, Value};
-use crate::plan::{NOT_RUN, Spot};
+use crate::experiment::{CellPlace, Claim};
+use crate::results::{NOT_RUN, Spot};
+use crate::value::Value;
 
 /// Runs that do not say whether a claim holds: what that makes of it, and why.
 struct Silent {
@@ -200,7 +201,7 @@ impl<'a> Judge<'a, '_> {
         Ok(choices)
     }
 
-    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
+    fn results(&self, found: &claims::Measured, reading: Option<&str>) -> Result<&Results, String> {
         let results = self.found.results(self.e, reading, found.run.as_deref());
         results.ok_or_else(|| NOT_RUN.to_string())
     }
@@ -227,13 +228,13 @@ impl<'a> Judge<'a, '_> {
     }
 
     /// The computation of the figure that is read.
-    fn computed_figure(&self, read: &claims::Read) -> Result<&'a Compute, String> {
+    fn computed_figure(&self, read: &claims::FigureReading) -> Result<&'a Compute, String> {
         let of = self.e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
         of.map(|of| &of.compute).ok_or_else(|| format!("figure {}: is not computed", read.figure))
     }
 
     /// What is read off a computed figure at one place.
-    fn read(&self, read: &claims::Read, choice: &Choice) -> Result<Side, Silent> {
+    fn read(&self, read: &claims::FigureReading, choice: &Choice) -> Result<Side, Silent> {
         let mut at = Vec::new();
         for (field, values) in &read.at {
             let chosen = choice.at.iter().find(|(f, _)| is_choice(values) && f == field);
@@ -390,7 +391,7 @@ impl Choice {
     }
 
     /// Where a quantity is looked up at this place.
-    fn place(&self, found: &claims::Found) -> Place {
+    fn place(&self, found: &claims::Measured) -> CellPlace {
         let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
         let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
         // What the other side alone varies is not a field of another run.
@@ -403,7 +404,7 @@ impl Choice {
             None if found.segments.is_empty() => None,
             None => self.segment,
         };
-        Place {
+        CellPlace {
             run: found.run.clone(),
             at: fixed.chain(chosen).collect(),
             segment,
@@ -419,7 +420,7 @@ impl Choice {
     }
 }
 
-fn fixed_field(found: &claims::Found, field: &str) -> bool {
+fn fixed_field(found: &claims::Measured, field: &str) -> bool {
     found.at.iter().any(|(f, values)| f == field && !is_choice(values))
 }
 

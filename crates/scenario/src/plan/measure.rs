@@ -17,7 +17,8 @@ pub(crate) fn measure(scenario: &Scenario) -> Measure {
         Some(Segments::At(times)) => times.iter().map(|t| at(*t)).collect(),
         Some(Segments::Every(length)) => {
             let step = length.nanos().max(1);
-            (warmup.nanos()..end.nanos()).step_by(step as usize).skip(1).map(Time::from_nanos).collect()
+            let steps = end.nanos().saturating_sub(warmup.nanos()).div_ceil(step);
+            (1..steps).map(|n| Time::from_nanos(warmup.nanos() + n * step)).collect()
         }
     };
     Measure { warmup, end, boundaries, step: Some(series_step(scenario)) }

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use quell_units::Time;
 
+use super::drive::{Ahead, drive};
 use super::inbox::Inbox;
 use super::link::Link;
 use super::net::{NEVER, Net, Node, RELAY, reach};
@@ -24,7 +25,7 @@ use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
 use super::service::hosts_of_flows;
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
-use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, report};
+use super::{Ends, bounds, is_logged, outcome};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome};
 use crate::record::RoundTrips;
@@ -34,15 +35,6 @@ use crate::{Control, Error};
 
 /// Flows from which on prefetching pays, and parts that other cores can take further.
 const MANY_FLOWS: usize = 5000;
-
-/// Whoever takes packets between the links where flows merge.
-pub(super) trait Ahead {
-    fn net(&mut self) -> &mut Net;
-    /// The timer that is due first in a part.
-    fn wake(&mut self, part: u32);
-    /// Runs a node as far as it can go.
-    fn visit(&mut self, node: u32);
-}
 
 /// All flows, one after the other.
 impl Ahead for Part<Net> {
@@ -68,31 +60,6 @@ impl Ahead for Part<Net> {
                 self.ways.relay();
             }
             self.settle();
-        }
-    }
-}
-
-/// Takes all that happens before `end`, in its order.
-fn drive(ahead: &mut impl Ahead, end: Time, control: &Control) -> Result<(), Error> {
-    let mut checked = 0;
-    loop {
-        let net = ahead.net();
-        let (node_due, node) = net.waiting.first();
-        let (timer_due, part) = net.timers.first();
-        let now = node_due.min(timer_due);
-        if now >= end {
-            return Ok(());
-        }
-        if net.events >= checked {
-            checked = net.events + CHECK_EVERY;
-            report(control, now)?;
-        }
-        // At one instant timers come before arrivals.
-        if timer_due <= node_due {
-            net.events += 1;
-            ahead.wake(part);
-        } else {
-            ahead.visit(node);
         }
     }
 }

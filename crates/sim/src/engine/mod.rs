@@ -1,5 +1,6 @@
 //! The two engines and what they share.
 
+mod drive;
 pub(crate) mod fast;
 mod inbox;
 mod lindley;

@@ -14,7 +14,7 @@ use std::thread::{self, Result as Outcome, Scope, Thread};
 
 use quell_units::{Duration, Time};
 
-use super::fast::Ahead;
+use super::drive::Ahead;
 use super::inbox::{Inbox, Key};
 use super::moving::{Gone, Moving};
 use super::net::{Net, RELAY};

@@ -10,10 +10,10 @@ use quell_aqm::Rng;
 use quell_units::Time;
 
 use super::video::Player;
-use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_packets};
+use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_bytes, whole_packets};
 use crate::network::{Connection, Distribution};
 use crate::outcome::VideoSegment;
-use crate::packet::{ACK_BYTES, Kind, Pkt};
+use crate::packet::{Kind, Pkt};
 use quell_tcp::RttEstimator;
 
 /// The flow.
@@ -55,11 +55,6 @@ impl Habits {
         let due = now + time_to_think(&self.think, &mut self.rng);
         if due < self.stop { due } else { Time::MAX }
     }
-}
-
-/// The size of a request in bytes.
-pub(super) fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
-    (size.draw(rng) + 0.5).clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16
 }
 
 impl Dialog {

@@ -8,8 +8,8 @@
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::dialog::{Exchange, whole_bytes};
-use super::{Group, Host, TcpFlow, time_to_think, whole_packets};
+use super::dialog::Exchange;
+use super::{Group, Host, TcpFlow, time_to_think, whole_bytes, whole_packets};
 use crate::network::Pages;
 use crate::outcome::Transfer;
 use crate::packet::Pkt;

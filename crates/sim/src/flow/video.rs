@@ -6,8 +6,7 @@ use std::collections::VecDeque;
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::dialog::whole_bytes;
-use super::{Group, Meter};
+use super::{Group, Meter, whole_bytes};
 use crate::network::Video;
 use crate::outcome::VideoSegment;
 

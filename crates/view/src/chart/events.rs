@@ -1,6 +1,6 @@
 //! What a scenario changes on the way, for axes of time.
 
-use quell_lab::PointInfo;
+use quell_metrics::PointInfo;
 use quell_scenario::Scenario;
 use quell_scenario::format::{Change, Changes, FlowGroup};
 use quell_scenario::values::{OneOr, Rtt, RttSpread, When, WhenSpread};

@@ -1,9 +1,11 @@
 //! Charts from results.
 
-use quell_lab::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View};
+use quell_metrics::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View};
 
+use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
+use super::events::events;
+use super::queue;
 use super::sweep::{Parameter, parameters};
-use super::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel, events, queue};
 use crate::figures;
 
 macro_rules! diagrams {

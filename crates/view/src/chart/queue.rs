@@ -1,6 +1,6 @@
 //! How the queue is distributed over time.
 
-use quell_lab::{LinkSeries, Replication};
+use quell_metrics::{LinkSeries, Replication};
 
 /// Steps of bins and grids: of these the least that gives no more bins than wanted.
 const STEPS: [usize; 3] = [1, 2, 5];

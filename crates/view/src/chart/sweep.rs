@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_lab::PointInfo;
+use quell_metrics::PointInfo;
 use quell_units::{BitRate, Duration, QueueSize};
 
 /// A field that the points set.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Chart, Curve, Form, Panel};
+use super::curves::{Chart, Curve, Form, Panel};
 use crate::picture::axis::{Axis, Scale, Tick};
 
 /// Rows of the only panel, of a few, and of many.

@@ -1,8 +1,8 @@
 //! Gain and phase over frequency.
 
-use super::Sheet;
 use super::axis::{Axis, Scale, Tick, linear_ticks, rounded};
 use super::plot::{BELOW, Column, Form, LEFT, Panel, RIGHT, SMALL, Sign, head, mark, style, table};
+use super::sheet::Sheet;
 use super::svg::{INK, Stroke, Svg};
 
 const HEIGHT: f64 = 210.0;

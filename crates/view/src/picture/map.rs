@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
 use super::plot::{BELOW, Form, LEFT, Panel, Place, SMALL, Sign, head, legend, mark, size_of};
+use super::sheet::Sheet;
 use super::svg::{Anchor, Font, INK, Px, Stroke, Svg, fitting, text_width};
 
 /// Height over width of the panel.

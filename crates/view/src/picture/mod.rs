@@ -25,6 +25,7 @@ mod map;
 mod nyquist;
 mod plot;
 mod series;
+mod sheet;
 mod svg;
 mod verdicts;
 
@@ -34,31 +35,8 @@ pub use chart::chart;
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{Line, series};
+pub use sheet::Sheet;
 pub use verdicts::{Case, Cases, Verdicts, verdicts};
-
-/// What every picture has.
-#[derive(Clone, Copy, Debug)]
-pub struct Sheet<'a> {
-    /// The title, written above the picture; long ones are broken into lines.
-    pub title: &'a str,
-    /// A description in words, for those who cannot see the picture.
-    pub description: &'a str,
-    /// The width in pixels; heights follow from the content.
-    pub width: f64,
-}
-
-impl<'a> Sheet<'a> {
-    /// A sheet 800 pixels wide.
-    pub fn new(title: &'a str, description: &'a str) -> Sheet<'a> {
-        Sheet { title, description, width: 800.0 }
-    }
-
-    /// The width that is drawn: at least what legends and labels need.
-    fn sized(self) -> Sheet<'a> {
-        let width = if self.width.is_finite() { self.width.clamp(480.0, 4000.0) } else { 800.0 };
-        Sheet { width, ..self }
-    }
-}
 
 #[cfg(test)]
 mod tests;

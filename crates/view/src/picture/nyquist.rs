@@ -1,8 +1,8 @@
 //! Loops in the complex plane.
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
 use super::plot::{BELOW, LEFT, Panel, Place, RIGHT, Sign, head, legend, style};
+use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, INK, Stroke, Svg};
 
 /// How far to the left of zero the picture reaches, if no curve crosses the real axis farther left.

@@ -1,7 +1,7 @@
 //! What the pictures share: the sheet, a panel with its axes, curves cut at its edges, legends.
 
-use super::Sheet;
 use super::axis::{Scale, Tick};
+use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, GRID, INK, Stroke, Svg, fitting, text_width, wrap};
 
 /// A place in pixels.

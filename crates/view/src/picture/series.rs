@@ -1,8 +1,8 @@
 //! Lines over time.
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
 use super::plot::{BELOW, LEFT, Panel, RIGHT, Sign, head, legend, style};
+use super::sheet::Sheet;
 use super::svg::Svg;
 
 const HEIGHT: f64 = 300.0;

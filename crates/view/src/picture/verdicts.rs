@@ -1,8 +1,8 @@
 //! What the theory says beside what packets do.
 
-use super::Sheet;
 use super::axis::{Axis, Scale, Tick};
 use super::plot::{BELOW, Form, LEFT, Panel, RIGHT, Sign, head, legend, mark};
+use super::sheet::Sheet;
 use super::svg::{Anchor, Font, INK, Stroke, Svg, fitting};
 
 const COLUMNS: usize = 3;

@@ -1,6 +1,6 @@
 //! The data behind the report's charts.
 
-use quell_lab::{
+use quell_metrics::{
     Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile,
 };
 use serde::Serialize;

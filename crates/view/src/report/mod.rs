@@ -10,7 +10,7 @@ mod thin;
 
 use askama::Template;
 
-use quell_lab::{PointInfo, Replication, Results, RunInfo, View};
+use quell_metrics::{PointInfo, Replication, Results, RunInfo, View};
 use quell_units::text::seconds;
 
 use charts::Charts;

@@ -1,6 +1,6 @@
 //! The report's tables.
 
-use quell_lab::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
+use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};

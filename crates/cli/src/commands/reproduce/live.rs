@@ -2,22 +2,18 @@
 
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
-use crate::args::{Format, ReproduceArgs, ViewArgs};
-use crate::commands::run;
+use super::Args;
+use crate::args::{Format, ViewArgs};
 use crate::commands::wire::live::{How, Live, show};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
 use crate::{json, terminal};
 
 /// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
 /// are put on record when all of an experiment's are there.
-pub fn live(
-    papers: &Papers,
-    chosen: &[&Experiment],
-    args: &ReproduceArgs,
-    line: Vec<String>,
-) -> Result<(), Failure> {
+pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let mut sides = Vec::new();
     for e in chosen.iter().filter(|e| e.live.is_some()) {
         let study = papers.live_study(e).map_err(|error| Failure::BadInput(error.to_string()))?;
@@ -59,7 +55,7 @@ pub fn live(
         match args.format.format {
             Format::Table => show(place, results, &selection, &[])?,
             Format::Json => {
-                let kept = run::keep(Some(place), results, true, true);
+                let kept = keep(Some(place), results, true, true);
                 let path = |p: &std::path::PathBuf| p.display().to_string();
                 json::print(&json::Output {
                     schema: json::SCHEMA,
@@ -71,7 +67,7 @@ pub fn live(
                     points: selection::json_points(results, &selection),
                 })?;
                 kept.failure.map_or(Ok(()), Err)?;
-                run::interrupted(results, kept.folder.as_deref(), false)?;
+                interrupted(results, kept.folder.as_deref(), false)?;
             }
         }
         // All of it is there.
@@ -106,7 +102,7 @@ fn kernel() -> String {
     text.trim().split('-').next().unwrap_or_default().to_string()
 }
 
-/// Whether this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
+/// True if this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
 /// parentheses).
 fn real_time() -> bool {
     const FIFO_OR_ROUND_ROBIN: [&str; 2] = ["1", "2"];

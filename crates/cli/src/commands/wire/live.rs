@@ -22,10 +22,11 @@ use quell_sim::network::{self as sim, Connection, Distribution};
 use quell_tcp::{CongestionControl, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-use crate::args::{Changes, WireArgs};
-use crate::commands::run;
+use super::Args;
+use crate::args::Changes;
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
 use crate::terminal::{self, Meter};
 use crate::{interrupt, simulate};
@@ -69,7 +70,7 @@ struct Job<'a> {
 
 impl Live {
     /// Reads a scenario and refuses what no wire is.
-    pub fn read(file: &Path, args: &WireArgs) -> Result<Live, Failure> {
+    pub fn read(file: &Path, args: &Args) -> Result<Live, Failure> {
         let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
         let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
         let seeds = one.or(args.seeds.map(|n| toml::Value::Integer(i64::from(n))));
@@ -101,7 +102,7 @@ impl Live {
     }
 
     /// Runs everything and keeps the results.
-    pub fn run(self, args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
+    pub fn run(self, args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let selection = Selection::of(&args.view)?;
         simulate::check_view(&selection, &self.study)?;
         let name = args
@@ -195,8 +196,8 @@ impl Live {
 
 /// Keeps results and prints their tables, and says where everything is.
 pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[PathBuf]) -> Result<(), Failure> {
-    let kept = run::keep(Some(place), results, true, true);
-    let mut text = run::heading(results);
+    let kept = keep(Some(place), results, true, true);
+    let mut text = selection::heading(results);
     text.push_str(&selection::tables(results, selection));
     text.push_str(&selection::caption(results));
     for (what, path) in [("results", &kept.folder), ("report ", &kept.report)] {
@@ -215,7 +216,7 @@ pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[Path
     terminal::print(&text)?;
     match kept.failure {
         Some(failure) => Err(failure),
-        None => run::interrupted(results, kept.folder.as_deref(), false),
+        None => interrupted(results, kept.folder.as_deref(), false),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `quell wire`: a bottleneck on this machine, with real packets.
 
+mod args;
 pub(super) mod live;
 mod table;
 
@@ -13,7 +14,8 @@ use quell_gateway::{THERE_ALREADY, create_log};
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
-use crate::args::WireArgs;
+pub use args::Args;
+
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal;
@@ -25,7 +27,7 @@ const TICK: std::time::Duration = std::time::Duration::from_millis(10);
 const INSIDE: &str = "QUELL_WIRE_INSIDE";
 
 /// A bottleneck for a command, or for the traffic of a scenario.
-pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     // What is wrong with the input is said before anything begins.
     let plan = match &args.scenario {
         Some(file) => Plan::Scenario(live::Live::read(file, args)?),
@@ -80,7 +82,7 @@ pub(super) fn outside() -> Result<bool, Failure> {
 }
 
 /// The wire that the options describe.
-fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
+fn config(args: &Args) -> Result<WireConfig, Failure> {
     let Some(rate) = args.rate else {
         return Err(Failure::BadInput(
             "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, or quell wire \
@@ -196,7 +198,7 @@ fn log_is_free(file: &Path) -> Result<(), Failure> {
 }
 
 /// Runs a command behind the bottleneck, and says on stderr what happened there.
-fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
+fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     let lines = config.lines.clone();
     let recorder = recorder(args.log.as_deref(), &lines)?;
     let wire = Wire::new(config, recorder).map_err(|e| {

@@ -1,14 +1,13 @@
 //! What a gateway changes on its host, on disk before it does.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::super::status::RUN_DIR;
+use super::super::run_dir::{RUN_DIR, file, replace};
 use super::firewall::Rules;
 
 /// A process: its number can come again, its number and beginning cannot.
@@ -66,29 +65,6 @@ pub(super) struct Journal {
     /// Where it answers, unless it is at its socket.
     #[serde(default)]
     pub metrics: Option<std::net::SocketAddr>,
-}
-
-/// A file of a gateway's.
-pub(super) fn file(id: &str, ending: &str) -> PathBuf {
-    Path::new(RUN_DIR).join(format!("{id}.{ending}"))
-}
-
-/// Makes the folder of these files.
-pub(super) fn make_dir() -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)
-}
-
-/// Writes a file so that whoever reads it finds all of it or what was there before.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    make_dir()?;
-    // Two processes may write at once, such as two reloads.
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}.new", std::process::id()));
-    let new = PathBuf::from(new);
-    let mut to = fs::File::create(&new)?;
-    to.write_all(bytes)?;
-    to.sync_all()?;
-    fs::rename(new, path)
 }
 
 /// The network namespace of this process.

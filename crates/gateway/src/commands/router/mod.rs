@@ -20,9 +20,12 @@ use std::time::{Duration as Wait, Instant};
 use clap::Args;
 use quell_units::{BitRate, QueueSize};
 
-use super::{Failure, named_algorithm, print};
+use super::algorithm::named_algorithm;
+use super::failure::Failure;
+use super::run_dir::{file, replace};
+use super::text::print;
 use firewall::{Kind, Rules};
-use journal::{Journal, file, forget, replace};
+use journal::{Journal, forget};
 use lock::Lock;
 pub use settings::RunArgs;
 use settings::{assignment, id};

@@ -10,8 +10,8 @@ use quell_units::{BitRate, Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::super::algorithm::algorithm;
-use super::super::{Failure, named_algorithm};
+use super::super::algorithm::{algorithm, named_algorithm};
+use super::super::failure::Failure;
 use super::firewall::{Choice, Kind, Rules};
 use crate::LineConfig;
 

@@ -20,11 +20,12 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::super::algorithm::changed_algorithm;
-use super::super::{Failure, say};
+use super::super::failure::{Failure, say};
+use super::super::run_dir::file;
 use super::channel::{Channel, Order, Report, Start};
 use super::check::{Found, look, look_at_rates};
 use super::firewall::Rules;
-use super::journal::{Answer, Journal, Process, file, forget, network};
+use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
 use super::notify::Service;
 use super::settings::{RunArgs, Settings};

@@ -12,7 +12,8 @@ use quell_units::{Bytes, Duration, Time};
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet;
 
-use super::super::{Failure, print, say, table};
+use super::super::failure::{Failure, say};
+use super::super::text::{print, table};
 use super::channel::{Channel, Order, Report, Start};
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
@@ -286,5 +287,5 @@ fn summary(lines: &[(LineConfig, Algorithms)], paths: &[Path], ran: f64) -> Stri
             duration(m.lateness_p99_s().unwrap_or(0.0)),
         ]);
     }
-    table(&rows)
+    table(&rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }
