@@ -181,6 +181,81 @@ impl<'de> serde::Deserialize<'de> for AutoSize {
     }
 }
 
+/// The keys of a table of parameters, and which of them were read. One type reads those of all tables, and one the
+/// names of all choices: what serde derives for each takes the compiler many times as long.
+#[doc(hidden)]
+pub struct Keys {
+    names: &'static [&'static str],
+    read: u128,
+}
+
+impl Keys {
+    /// The keys with these names, at most 128, none of them read.
+    pub fn of(names: &'static [&'static str]) -> Keys {
+        Keys { names, read: 0 }
+    }
+}
+
+impl<'de> serde::de::DeserializeSeed<'de> for &mut Keys {
+    type Value = usize;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl serde::de::Visitor<'_> for &mut Keys {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<usize, E> {
+        let at = self.names.iter().position(|name| *name == key);
+        let at = at.ok_or_else(|| E::unknown_field(key, self.names))?;
+        if self.read >> at & 1 == 1 {
+            return Err(E::duplicate_field(self.names[at]));
+        }
+        self.read |= 1 << at;
+        Ok(at)
+    }
+}
+
+/// A choice between alternatives, which is read as the number of one.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Choice {
+    pub name: &'static str,
+    pub texts: &'static [&'static str],
+}
+
+impl<'de> serde::de::DeserializeSeed<'de> for Choice {
+    type Value = usize;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de> serde::de::Visitor<'de> for Choice {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "enum {}", self.name)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<usize, E> {
+        let at = self.texts.iter().position(|t| *t == text);
+        at.ok_or_else(|| E::unknown_variant(text, self.texts))
+    }
+
+    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<usize, A::Error> {
+        let (at, variant) = access.variant_seed(self)?;
+        serde::de::VariantAccess::unit_variant(variant).map(|()| at)
+    }
+}
+
 /// Declares a parameter struct: each field with its documentation, unit, default and the source of
 /// the default, from which the struct, `Default`, serde and [`ParamDoc`]s are made.
 #[macro_export]
@@ -192,10 +267,39 @@ macro_rules! params {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields, default)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: $ty, )*
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                const NAMES: &[&str] = &[$( stringify!($field) ),*];
+                #[allow(non_camel_case_types, dead_code)]
+                enum Field { $( $field, )* }
+                struct Read;
+                impl<'de> serde::de::Visitor<'de> for Read {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str(concat!("struct ", stringify!($name)))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        #[allow(unused_mut)]
+                        let mut read = $name::default();
+                        let mut keys = $crate::params::Keys::of(NAMES);
+                        #[allow(unused_variables, clippy::never_loop)]
+                        while let Some(key) = map.next_key_seed(&mut keys)? {
+                            $( if key == Field::$field as usize {
+                                read.$field = map.next_value()?;
+                            } )*
+                        }
+                        Ok(read)
+                    }
+                }
+                deserializer.deserialize_struct(stringify!($name), NAMES, Read)
+            }
         }
 
         impl Default for $name {

@@ -13,11 +13,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use crate::format::{AqmChoice, BackAqm, Scenario};
 use crate::values::{Access, Count, OneOr};
 
-/// What the JSON Schema says of a quantity.
+/// A quantity as the JSON Schema describes it.
 pub(crate) trait Described {
     /// Its name.
     const NAME: &'static str;
-    /// What it is.
+    /// Its description.
     const DESCRIPTION: &'static str;
     /// The units it may have, as a regular expression; none for a number.
     const UNITS: &'static str;

@@ -62,7 +62,7 @@ impl ScenarioError {
     }
 }
 
-/// What is wrong with a scenario, before its place in a file is known.
+/// A fault of a scenario, before its place in a file is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub path: Path,
@@ -92,7 +92,7 @@ impl Problem {
     }
 }
 
-/// What a message says of a key of a group's `tcp` table that stands beside it.
+/// The advice for a key of a group's `tcp` table that stands beside it.
 pub(crate) fn in_tcp(key: &str, value: &str) -> String {
     format!("belongs in the group's tcp table: write tcp = {{ {key} = {value} }}")
 }
@@ -120,7 +120,7 @@ impl From<Fault> for Problem {
     }
 }
 
-/// What a field wants, where its type alone says too little.
+/// The rule of a field whose type alone says too little.
 fn wanted(fault: &Fault) -> Option<String> {
     let path = fault.path();
     if let ([Step::Key(key)], true) = (&path.0[..], fault.missing) {
@@ -142,10 +142,7 @@ fn wanted(fault: &Fault) -> Option<String> {
         let form = if parameter.doc.unit == "packets" { ", such as 10 or \"10 packets\"" } else { "" };
         return Some(format!("must be a whole number from {}{form}", parameter.range));
     }
-    let field = path.0.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Index(_) => None,
-    })?;
+    let field = path.last_key()?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
     let text = match (field, whole) {
         ("aqm", true) if path.0.len() == 1 => {

@@ -91,7 +91,7 @@ fn some_tcp<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<
     TcpParams::deserialize(deserializer).map(Some)
 }
 
-/// What all links between routers have, wherever they are written.
+/// The keys that all links between routers have, wherever they are written.
 pub(crate) struct LinkFields<'a> {
     pub(crate) rate: BitRate,
     pub(crate) delay: Delay,
@@ -517,7 +517,7 @@ impl AqmChoice {
         AqmChoice { algorithm: name.to_string(), label: None, parameters: toml::Table::new() }
     }
 
-    /// What results call it.
+    /// Its name in results.
     pub fn label(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.algorithm)
     }

@@ -18,7 +18,7 @@ pub(crate) const STEPS: u64 = 10_000_000;
 pub(crate) const CHANGES: u64 = 1_000_000_000;
 /// Packets of a trace of arrivals, each of 24 bytes.
 pub(crate) const ARRIVALS: usize = 20_000_000;
-/// As many as the second half of a segment has at least.
+/// The samples that the second half of a segment has at least.
 pub(crate) const STEADY_SAMPLES: u64 = 20;
 /// The points of a sweep: nobody waits for more.
 pub(crate) const POINTS: usize = 10_000;

@@ -24,7 +24,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// What it means, in one line.
+    /// Its meaning in one line.
     pub fn description(&self) -> String {
         let text: String = serde_json::from_str(self.quoted).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
+//! Scenarios of a file that are known to be sound: it is read, overridden, swept and checked.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use quell_sim::network::{FlowSpec, Measure};
 use quell_tcp::TcpParams;
 use quell_tcp::catalog::{Idle, idle};
 use quell_units::text::cut;
-use quell_units::{BitRate, Duration, QueueSize, Time};
+use quell_units::{BitRate, Time};
 
 use crate::dialect;
 use crate::error::{Problem, ScenarioError, Source, in_tcp};
@@ -17,6 +17,7 @@ use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::files::{Contents, Files, Loaded, Reader};
 use crate::format::{Changes, Scenario};
+use crate::number::Amount;
 use crate::plan::{self, FlowFact, Group, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, Setting, expand, plain};
@@ -30,13 +31,13 @@ pub struct Document {
     source: Arc<Source>,
     files: Files,
     tree: Node,
-    /// What is swept beside what the file sweeps.
+    /// The sweeps beside those of the file.
     swept: Vec<Axis>,
-    /// What was set, whatever the file says or sweeps.
+    /// The fields that were set, whatever the file says or sweeps.
     set: Vec<Path>,
 }
 
-/// What a replication depends on beside its seed.
+/// Everything that a replication depends on beside its seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The scenario with every default and one algorithm, without what only names it.
@@ -59,7 +60,7 @@ fn named(node: &Node, key: &str, into: &mut Vec<String>) {
 /// One point of a study: a scenario with every sweep resolved.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What distinguishes it from the other points.
+    /// The settings that distinguish it from the other points.
     pub settings: Vec<Setting>,
     /// The scenario as it is written. Its algorithms and its seeds may be changed; all else is fixed with the point.
     pub scenario: Scenario,
@@ -82,7 +83,7 @@ fn in_line(settings: &[Setting]) -> String {
 pub struct Hole {
     /// The combination.
     pub settings: Vec<Setting>,
-    /// What is wrong with it.
+    /// The reason why it is not a scenario.
     pub reason: String,
 }
 
@@ -140,7 +141,7 @@ impl Point {
         plan::observed_links(self.loaded())
     }
 
-    /// What a replication of algorithm number `aqm` depends on beside its seed; none if an algorithm from
+    /// Everything that a replication of algorithm number `aqm` depends on beside its seed; `None` if an algorithm from
     /// outside the catalog takes part, whose code is not known.
     pub fn identity(&self, aqm: usize) -> Option<Identity> {
         let mut scenario = plan::resolved(self.loaded());
@@ -189,7 +190,7 @@ impl Point {
         all
     }
 
-    /// When it measures.
+    /// The times at which it measures.
     pub fn measure(&self) -> Measure {
         plan::measure(&self.scenario)
     }
@@ -199,7 +200,7 @@ impl Point {
         plan::classes(&self.scenario)
     }
 
-    /// Whether another point is the same network with the same algorithms, however they are written.
+    /// True if another point is the same network with the same algorithms, however they are written.
     fn is_same(&self, other: &Point) -> bool {
         let count = self.scenario.aqm.len();
         let same =
@@ -207,7 +208,7 @@ impl Point {
         self.scenario == other.scenario || (other.scenario.aqm.len() == count && (0..count).all(same))
     }
 
-    /// What is simulated for the algorithm number `aqm` of the scenario and a seed.
+    /// The network that is simulated for the algorithm number `aqm` of the scenario and a seed.
     ///
     /// # Errors
     /// If the algorithm refuses its link, or a plug-in does.
@@ -263,7 +264,7 @@ fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
     problem
 }
 
-/// Why a point is not valid, and which of its settings is none of its field, if one is.
+/// The error of a point, and the setting that is not a value of its field, if one is not.
 struct Flaw {
     error: ScenarioError,
     misread: Option<Setting>,
@@ -275,7 +276,7 @@ impl From<ScenarioError> for Flaw {
     }
 }
 
-/// What a file asks for: one scenario, or several if it sweeps.
+/// The scenarios that a file asks for: one, or several if it sweeps.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The points, at least one.
@@ -283,7 +284,7 @@ pub struct Study {
     /// The combinations of a sweep's values that are not scenarios, and why.
     pub holes: Vec<Hole>,
     source: Arc<Source>,
-    /// Where it is not that of the points.
+    /// Its title, where that is not the title of its points.
     title: Option<String>,
 }
 
@@ -330,7 +331,7 @@ impl Study {
         }
     }
 
-    /// What the file was called, for messages.
+    /// The name of the file, for messages.
     pub fn name(&self) -> &str {
         &self.source.name
     }
@@ -420,7 +421,7 @@ impl Document {
         Ok(())
     }
 
-    /// Whether `[sweep]` of the file has a field.
+    /// True if `[sweep]` of the file has a field.
     pub fn sweeps(&self, field: &str) -> bool {
         let Ok(path) = resolve(&self.tree, field) else { return false };
         let Some(table) = self.tree.get("sweep") else { return false };
@@ -566,7 +567,7 @@ impl Document {
     }
 }
 
-/// What is wrong with a point, whose tree lacks the keys of the file that made points of it.
+/// The fault of a point, whose tree lacks the keys of the file that made points of it.
 fn of_point(fault: Fault, tree: &Node) -> Problem {
     const OF_FILE: [&str; 2] = ["sweep", "cases"];
     let unknown_key = fault.unknown_key;
@@ -588,16 +589,7 @@ fn of_point(fault: Fault, tree: &Node) -> Problem {
 
 /// A value without the way in which it is written.
 fn meaning(value: &str) -> String {
-    let number = || value.parse::<f64>().ok().map(|x| x.to_string());
-    let rate = || value.parse::<BitRate>().ok().map(|x| format!("{} bit/s", x.bps()));
-    let time = || value.parse::<Duration>().ok().map(|x| format!("{} ns", x.nanos()));
-    let size = || {
-        Some(match value.parse().ok()? {
-            QueueSize::Packets(x) => format!("{x} packets"),
-            QueueSize::Bytes(x) => format!("{x} bytes"),
-        })
-    };
-    number().or_else(rate).or_else(time).or_else(size).unwrap_or_else(|| value.to_string())
+    Amount::read(value).map_or_else(|| value.to_string(), |amount| format!("{amount:?}"))
 }
 
 /// The sweep of a field that takes whole numbers alone, in such: what to write where it has a fraction.

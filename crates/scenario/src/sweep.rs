@@ -1,4 +1,4 @@
-//! From sweeps to the trees of their points.
+//! Sweeps, and the trees of their points.
 
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
@@ -15,10 +15,10 @@ pub struct Setting {
     pub value: String,
 }
 
-/// What distinguishes each point, and its tree.
+/// The settings that distinguish each point, and its tree.
 pub(crate) type Expanded = Vec<(Vec<Setting>, Node)>;
 
-/// What varies by itself: a field, or several that advance together.
+/// A field that varies by itself, or several that advance together.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis(Vec<Swept>);
 
@@ -61,7 +61,7 @@ impl Axis {
         self.0.iter().try_for_each(|s| resolve(tree, &s.field).map(drop))
     }
 
-    /// Whether the field at `path` is one of its own.
+    /// True if the field at `path` is one of its own.
     pub fn has(&self, tree: &Node, path: &Path) -> bool {
         self.0.iter().any(|s| resolve(tree, &s.field).is_ok_and(|p| p == *path))
     }
@@ -155,7 +155,7 @@ fn swept(assignment: Assignment) -> Result<Swept, Problem> {
     Ok(Swept { field, values, written })
 }
 
-/// What follows `--sweep`, as the entries of a table such as `[sweep]`: `FIELD=VALUES`, or several of them
+/// Reads what follows `--sweep` as the entries of a table such as `[sweep]`: `FIELD=VALUES`, or several of them
 /// linked, with semicolons between them. `value` reads one value.
 pub(crate) fn read(text: &str, value: impl Fn(&str) -> Node) -> Result<Node, String> {
     let node = |value| Node { value, span: None };

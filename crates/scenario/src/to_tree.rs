@@ -43,11 +43,6 @@ struct Parts {
 }
 
 impl Parts {
-    fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.items.push(Node::of(value)?);
-        Ok(())
-    }
-
     fn insert<T: Serialize + ?Sized>(&mut self, key: String, value: &T) -> Result<(), Fault> {
         if let Some(value) = value.serialize(ToTree)? {
             self.entries.push(Entry { key, key_span: None, node: Node { value, span: None } });
@@ -154,31 +149,25 @@ impl Serializer for ToTree {
     }
 }
 
-impl ser::SerializeSeq for Parts {
-    type Ok = Option<Value>;
-    type Error = Fault;
+/// Makes a list of what comes in one of serde's ways.
+macro_rules! list {
+    ($($way:ident)*) => {$(
+        impl ser::$way for Parts {
+            type Ok = Option<Value>;
+            type Error = Fault;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.push(value)
-    }
+            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                self.items.push(Node::of(value)?);
+                Ok(())
+            }
 
-    fn end(self) -> Tree {
-        Ok(Some(Value::Array(self.items)))
-    }
+            fn end(self) -> Tree {
+                Ok(Some(Value::Array(self.items)))
+            }
+        }
+    )*};
 }
-
-impl ser::SerializeTuple for Parts {
-    type Ok = Option<Value>;
-    type Error = Fault;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.push(value)
-    }
-
-    fn end(self) -> Tree {
-        Ok(Some(Value::Array(self.items)))
-    }
-}
+list!(SerializeSeq SerializeTuple);
 
 impl ser::SerializeMap for Parts {
     type Ok = Option<Value>;

@@ -280,7 +280,7 @@ impl<'de> Deserialize<'de> for Line {
     }
 }
 
-/// For fields: a [`Line`].
+/// Reads a field that is a [`Line`].
 pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Line::deserialize(deserializer).map(|line| line.0)
 }
@@ -288,7 +288,7 @@ pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The longest title: tables and reports show it whole.
 const LONGEST_TITLE: usize = 200;
 
-/// For titles: a [`Line`] that fits where titles are shown.
+/// Reads a title: a [`Line`] that fits where titles are shown.
 pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = line(deserializer)?;
     match text.chars().count() {
@@ -299,12 +299,12 @@ pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     }
 }
 
-/// For fields that may be absent: a [`Line`].
+/// Reads a field that may be absent: a [`Line`].
 pub(crate) fn some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     line(deserializer).map(Some)
 }
 
-/// For fields: text that may have several lines.
+/// Reads text that may have several lines.
 pub(crate) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let Quoted(text) = Deserialize::deserialize(deserializer)?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
@@ -326,7 +326,7 @@ pub enum DelaySpread {
 }
 
 impl Delay {
-    /// What it is on average.
+    /// Its mean over replications.
     pub fn mean(&self) -> Duration {
         match *self {
             OneOr::One(delay) => delay,

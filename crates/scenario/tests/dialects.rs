@@ -261,7 +261,7 @@ fn the_page_has_the_table() {
     (0..Dialect::ALL.len() + 4).for_each(|_| table.push_str(" --- |"));
     table.push('\n');
     for row in TABLE {
-        table.push_str(&format!("| {} | `{}` | {}", row.table, row.key, row.quell()));
+        table.push_str(&format!("| {} | `{}` | {}", row.table(), row.key, row.quell()));
         Dialect::ALL.iter().for_each(|d| table.push_str(&format!(" | {}", row.value(*d).unwrap())));
         table.push_str(&format!(" | {} |\n", row.source));
     }

@@ -243,7 +243,7 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let key = |row: &Row| {
             let defaults = all().map(|d| (d.name(), value(row, d))).collect();
-            Key { table: row.table, key: row.key, defaults, source: row.source }
+            Key { table: row.table(), key: row.key, defaults, source: row.source }
         };
         return json::print(&Dialects {
             schema: json::SCHEMA,
@@ -253,7 +253,7 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
     let row = |row: &Row| {
-        let names = [row.table, row.key].map(str::to_string);
+        let names = [row.table(), row.key].map(str::to_string);
         names.into_iter().chain(all().map(|d| value(row, d))).collect()
     };
     let rows: Vec<Vec<String>> = kept().map(row).collect();

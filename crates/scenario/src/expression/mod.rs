@@ -98,10 +98,7 @@ enum State {
 fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Problem> {
     match &node.value {
         Value::String(text) => {
-            let key = at.0.iter().rev().find_map(|step| match step {
-                Step::Key(key) => Some(key.as_str()),
-                Step::Index(_) => None,
-            });
+            let key = at.last_key();
             if key.is_some_and(|key| TEXTS.contains(&key))
                 || matches!(at.0.last(), Some(Step::Key(k)) if k == FILE)
             {
@@ -122,9 +119,8 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
         }
         Value::Table(entries) => {
             // What a plug-in makes of its parameters is its own affair.
-            let plug_in = node
-                .get("algorithm")
-                .is_some_and(|n| matches!(&n.value, Value::String(name) if catalog::find(name).is_none()));
+            let algorithm = node.get("algorithm").and_then(Node::text);
+            let plug_in = algorithm.is_some_and(|name| catalog::find(name).is_none());
             for e in entries.iter().filter(|_| !plug_in) {
                 at.0.push(Step::Key(e.key.clone()));
                 collect(&e.node, at, found)?;
@@ -136,11 +132,11 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
     Ok(())
 }
 
-/// Why an expression has no value, for now or at all.
+/// The reason why an expression has no value, for now or at all.
 enum Stop {
-    /// What is wrong with it.
+    /// The rule that it breaks.
     Rule(String),
-    /// What is wrong with one that it needs.
+    /// The fault of one that it needs.
     Problem(Problem),
     WantsDefault,
 }
@@ -159,7 +155,7 @@ struct Work<'a> {
     defaults: Option<Option<Node>>,
     /// The defaults that were used: by which expression, where, and the value.
     used: Vec<(usize, Path, Amount)>,
-    /// What is being computed, the outermost first.
+    /// The expressions that are being computed, the outermost first.
     open: Vec<usize>,
 }
 

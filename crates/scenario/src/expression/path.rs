@@ -1,4 +1,4 @@
-//! What expressions know of the path: the bandwidth-delay product, by which buffers and numbers of flows are chosen.
+//! The path in expressions: the bandwidth-delay product, by which buffers and numbers of flows are chosen.
 
 use super::parse::{Expression, Function, Operator, read};
 use crate::fields::resolve;
@@ -9,7 +9,7 @@ use crate::tree::{Node, Path, Step, Value};
 /// flows has.
 pub(super) const BDP: &str = "bdp";
 
-/// That and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
+/// The bandwidth-delay product and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
 pub(super) const CAPACITY: &str = "bdp_and_buffer";
 
 /// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1 % of packets, as a share of the packets that
@@ -41,14 +41,14 @@ pub(super) fn words(key: &str, text: &str) -> Option<Result<Expression, String>>
 /// The link that an expression speaks of, and what is known of it.
 pub(super) struct Link<'a, E> {
     pub(super) tree: &'a Node,
-    /// Where the expression stands.
+    /// The path of the expression.
     pub(super) at: &'a Path,
     /// Gives the value of a field by its name.
     pub(super) field: &'a mut dyn FnMut(&str) -> Result<Amount, E>,
 }
 
 impl<E: From<String>> Link<'_, E> {
-    /// That of a graph in which the expression stands, or the topology's only kind.
+    /// Its field: the link of a graph in which the expression stands, or the topology's only kind.
     fn name(&self) -> Result<String, E> {
         if let [Step::Key(graph), Step::Key(links), Step::Index(k), ..] = &self.at.0[..]
             && graph == "graph"
@@ -93,7 +93,7 @@ impl<E: From<String>> Link<'_, E> {
         Ok(Amount::number(bdp.value + buffer))
     }
 
-    /// What a link has forward or, if it says so, back.
+    /// The value that a link has forward or, if it says so, back.
     fn directed(&mut self, link: &str, key: &str, back: bool) -> Result<Amount, E> {
         let own = format!("{link}.reverse.{key}");
         let has = |node: &Node, name: &str| resolve(node, name).is_ok_and(|path| node.at(&path).is_some());
@@ -137,13 +137,13 @@ impl<E: From<String>> Link<'_, E> {
     }
 }
 
-/// Where the longest round-trip time of a group is written.
+/// The fields that give the longest round-trip time of a group.
 enum Rtt {
     Of(String),
     Last { first: String, step: String, count: Option<String> },
 }
 
-/// Those of all groups.
+/// The fields of all groups.
 fn rtts(flows: &Node) -> Vec<Rtt> {
     let mut all = Vec::new();
     for (k, group) in flows.items().iter().enumerate() {

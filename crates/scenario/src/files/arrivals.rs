@@ -122,7 +122,7 @@ impl Row<'_> {
         number.ok_or_else(|| self.says(column, &format!("must be a whole number from {least} to {most}")))
     }
 
-    /// What a name stands for; the first one where there is no such column.
+    /// The meaning of a name; that of the first one where there is no such column.
     fn name<T: Copy>(&self, column: usize, names: &[(&str, T)]) -> Result<T, Fault> {
         let Some(text) = self.cells[column] else { return Ok(names[0].1) };
         names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {

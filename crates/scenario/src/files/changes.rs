@@ -20,7 +20,7 @@ pub(crate) struct ChangesFile {
     pub(crate) found: String,
     /// The SHA-256 of the file, in hexadecimal.
     pub(crate) sha256: String,
-    /// How long each rate of a mahimahi trace holds.
+    /// The time for which each rate of a mahimahi trace holds.
     pub(crate) bin: Option<Duration>,
     pub(crate) rate: Arc<sim::Changes<BitRate>>,
     pub(crate) delay: Arc<sim::Changes<Duration>>,

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// What reads a file by its name as a scenario has it.
+/// A function that reads a file by its name as a scenario has it.
 type ReadFile = dyn Fn(&str) -> Result<FoundFile, String> + Send + Sync;
 
 /// A file that a scenario names.
 #[derive(Clone, Debug)]
 pub struct FoundFile {
-    /// What it is called from where the program runs: a scenario that is written out has this name.
+    /// Its name from where the program runs, which a scenario that is written out has.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What the files that scenarios name hold.
+//! The contents of the files that scenarios name.
 
 mod arrivals;
 mod changes;
@@ -22,7 +22,7 @@ use table::Fault;
 /// The contents of the files that a scenario names. Scenarios that name the same file share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
-    /// By the name, and by what the scenario says of how it is read.
+    /// The changes by the name, the bin and the period that the scenario gives.
     changes: HashMap<(String, Option<Duration>, Option<Duration>), Arc<ChangesFile>>,
     arrivals: HashMap<String, Arc<ArrivalsFile>>,
 }

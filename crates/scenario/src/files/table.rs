@@ -1,6 +1,6 @@
-//! What files of all kinds have in common: text in lines, and what is wrong with it.
+//! Files of all kinds as text in lines, and what may be wrong with it.
 
-/// What is wrong with a file: the line, if it is one, and the rule.
+/// A fault of a file: the line, if it is in one, and the rule.
 #[derive(Debug)]
 pub(super) struct Fault(pub(super) Option<usize>, pub(super) String);
 

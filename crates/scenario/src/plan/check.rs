@@ -1,4 +1,4 @@
-//! What holds for a scenario as a whole.
+//! Checks of a scenario as a whole.
 
 use quell_aqm::params::Marks;
 use quell_sim::network::LinkId;

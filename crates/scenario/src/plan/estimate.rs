@@ -1,4 +1,4 @@
-//! What a scenario amounts to, estimated before it runs.
+//! Estimates of what a scenario amounts to, before it runs.
 
 use quell_units::{BitRate, Bytes};
 

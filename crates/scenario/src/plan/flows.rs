@@ -23,11 +23,11 @@ pub struct FlowFact {
     pub class: u16,
     /// Its round-trip time without queueing.
     pub base_rtt: Duration,
-    /// When it begins.
+    /// The time at which it begins.
     pub start: Time,
-    /// When it ends, if it is made to.
+    /// The time at which it ends, if it is made to.
     pub stop: Option<Time>,
-    /// Whether it always has something to send.
+    /// True if it always has something to send.
     pub bulk: bool,
     /// The links that its data crosses.
     pub links: Vec<LinkId>,

@@ -1,4 +1,4 @@
-//! What holds for a group of flows.
+//! Groups of flows: what is written, checked, and what is meant.
 
 use quell_aqm::Rng;
 use quell_sim::network::{App, Distribution, Pages, Traffic, UdpSpec};
@@ -13,81 +13,70 @@ use crate::error::{Problem, in_tcp, require};
 use crate::files::Loaded;
 use crate::format::{FlowGroup, Kind, RttChange};
 use crate::limits;
-use crate::tree::Path;
+use crate::tree::{Node, Path};
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
-/// A field that only some kinds of groups have: its name, whether a group has it, and those kinds.
-type Owned = (&'static str, fn(&FlowGroup) -> bool, &'static [Kind]);
-
-const OWNED: &[Owned] = {
+/// Keys that only some kinds of groups have, and those kinds.
+const OWNED: &[(&[&str], &[Kind])] = {
     use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
     &[
-        ("file", |g| g.file.is_some(), &[Trace]),
-        ("sha256", |g| g.sha256.is_some(), &[Trace]),
+        (&["file", "sha256"], &[Trace]),
         // A trace begins at its first link, nobody answers, and its packets say what they are.
-        ("rtt", |g| g.rtt.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("rtt_changes", |g| !g.rtt_changes.is_empty(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("access_rate", |g| g.access_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("measure_delay", |g| g.measure_delay.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("hosts", |g| g.hosts.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("count", |g| g.count.is_some(), &[Bulk, Transfers, Pages, Video, Udp]),
-        ("tcp", |g| g.tcp.is_some(), &[Bulk, Transfers, Sessions, Pages, Video]),
-        ("size", |g| g.size.is_some(), &[Transfers, Sessions, Pages]),
-        ("think", |g| g.think.is_some(), &[Transfers, Sessions, Pages]),
-        ("transfers", |g| g.transfers.is_some(), &[Transfers, Sessions, Pages, Video]),
-        ("request", |g| g.request.is_some(), &[Transfers, Sessions, Pages, Video]),
-        ("connection", |g| g.connection.is_some(), &[Transfers, Sessions, Pages]),
-        ("objects", |g| g.objects.is_some(), &[Pages]),
-        ("connections", |g| g.connections.is_some(), &[Pages]),
-        ("rates", |g| g.rates.is_some(), &[Video]),
-        ("chunk", |g| g.chunk.is_some(), &[Video]),
-        ("playback_buffer", |g| g.playback_buffer.is_some(), &[Video]),
-        ("start_up", |g| g.start_up.is_some(), &[Video]),
-        ("averaged_chunks", |g| g.averaged_chunks.is_some(), &[Video]),
-        ("throughput_share", |g| g.throughput_share.is_some(), &[Video]),
-        ("sessions_per_second", |g| g.sessions_per_second.is_some(), &[Sessions]),
-        ("rate", |g| g.rate.is_some(), &[Bulk, Udp]),
-        ("rate_changes", |g| !g.rate_changes.is_empty(), &[Bulk, Udp]),
-        ("packet", |g| g.packet.is_some(), &[Udp]),
-        ("gaps", |g| g.gaps.is_some(), &[Bulk, Udp]),
-        ("on_off", |g| g.on_off.is_some(), &[Bulk, Udp]),
-        ("ecn", |g| g.ecn.is_some(), &[Udp]),
+        (
+            &[
+                "rtt",
+                "rtt_changes",
+                "access_rate",
+                "receiver_rate",
+                "measure_delay",
+                "precedence",
+                "dscp",
+                "hosts",
+            ],
+            &[Bulk, Transfers, Sessions, Pages, Video, Udp],
+        ),
+        (&["count"], &[Bulk, Transfers, Pages, Video, Udp]),
+        (&["tcp"], &[Bulk, Transfers, Sessions, Pages, Video]),
+        (&["size", "think"], &[Transfers, Sessions, Pages]),
+        (&["transfers", "request"], &[Transfers, Sessions, Pages, Video]),
+        (&["connection"], &[Transfers, Sessions, Pages]),
+        (&["objects", "connections"], &[Pages]),
+        (&["rates", "chunk", "playback_buffer", "start_up", "averaged_chunks", "throughput_share"], &[Video]),
+        (&["sessions_per_second"], &[Sessions]),
+        (&["rate", "rate_changes"], &[Bulk, Udp]),
+        (&["packet"], &[Udp]),
+        (&["gaps", "on_off"], &[Bulk, Udp]),
+        (&["ecn"], &[Udp]),
     ]
 };
 
 impl FlowGroup {
     /// True if groups of a kind, as it is written, may have a key.
     pub(crate) fn applies(key: &str, kind: &str) -> bool {
-        OWNED.iter().all(|(field, _, kinds)| *field != key || kinds.iter().any(|k| k.name() == kind))
+        OWNED.iter().all(|(keys, kinds)| !keys.contains(&key) || kinds.iter().any(|k| k.name() == kind))
     }
 }
 
 /// Refuses keys that belong to groups of other kinds.
 fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    for (field, present, kinds) in OWNED {
-        if present(g) && !kinds.contains(&g.kind) {
-            let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", k.name())).collect();
-            let mut rule =
-                format!("does not apply to kind \"{}\"; it belongs to {}", g.kind.name(), owners.join(", "));
-            if let ("ecn", Some(ecn), true) = (*field, g.ecn, g.kind.is_tcp()) {
-                rule.push_str(&format!("; TCP's {}", in_tcp(field, &ecn.to_string())));
-            }
-            return Err(Problem::new(at.then(*field), rule));
+    let written = Node::of(g)?;
+    let others = OWNED.iter().filter(|(_, kinds)| !kinds.contains(&g.kind));
+    let wrong = others.flat_map(|(keys, kinds)| keys.iter().map(move |key| (*key, kinds)));
+    if let Some((key, kinds)) = wrong.into_iter().find(|(key, _)| written.get(key).is_some()) {
+        let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", k.name())).collect();
+        let (kind, owners) = (g.kind.name(), owners.join(", "));
+        let mut rule = format!("does not apply to kind \"{kind}\"; it belongs to {owners}");
+        if let ("ecn", Some(ecn), true) = (key, g.ecn, g.kind.is_tcp()) {
+            rule.push_str(&format!("; TCP's {}", in_tcp(key, &ecn.to_string())));
         }
+        return Err(Problem::new(at.then(key), rule));
     }
-    for (field, present, _) in OWNED {
-        // Without a rate TCP sends what it can.
-        let of_rate = ["rate_changes", "gaps", "on_off"].contains(field) && present(g);
-        require(
-            !of_rate || g.rate.is_some(),
-            at.then(*field),
-            "needs a rate: that of the source while it is on",
-        )?;
+    // Without a rate TCP sends what it can.
+    let of_rate = ["rate_changes", "gaps", "on_off"].into_iter().find(|key| written.get(key).is_some());
+    match of_rate.filter(|_| g.rate.is_none()) {
+        Some(key) => Err(Problem::new(at.then(key), "needs a rate: that of the source while it is on")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A group of flows as it is meant: checked, and with every default in its place.
@@ -104,7 +93,7 @@ pub(crate) struct Group {
     pub access: Access,
     pub receiver: Access,
     traffic: Traffic,
-    /// How many transfers a flow makes, if chance decides.
+    /// The number of a flow's transfers, if chance decides.
     transfers: Option<Distribution>,
     pub dscp: u8,
     pub hosts: Option<u16>,
@@ -121,7 +110,7 @@ pub(crate) enum Population {
 }
 
 impl Group {
-    /// What a flow sends; `rng` is asked only if chance decides how many transfers it makes.
+    /// The traffic of a flow; `rng` is asked only if chance decides how many transfers it makes.
     pub fn traffic(&self, rng: impl FnOnce() -> Rng) -> Traffic {
         let mut traffic = self.traffic.clone();
         if let (Traffic::Tcp { app, .. }, Some(transfers)) = (&mut traffic, &self.transfers) {
@@ -143,7 +132,7 @@ impl Group {
         }
     }
 
-    /// Over how many connections each client loads its pages; 1 for other kinds.
+    /// The connections over which each client loads its pages; 1 for other kinds.
     pub fn connections(&self) -> u32 {
         match &self.traffic {
             Traffic::Tcp { app: App::Pages(pages), .. } => pages.connections,
@@ -156,7 +145,7 @@ impl Group {
         matches!(self.traffic, Traffic::Tcp { app: App::Bulk, .. })
     }
 
-    /// How many flows it has on a route, each connection being one; of sessions, how many are to be expected.
+    /// The number of its flows on a route, each connection being one; of sessions, the number to be expected.
     pub fn flows(&self) -> f64 {
         match self.population {
             Population::Fixed(n) => f64::from(n) * f64::from(self.connections()),
@@ -164,7 +153,7 @@ impl Group {
         }
     }
 
-    /// How many packets its flows on a route send in a time, whatever the links can carry; zero for TCP.
+    /// The number of packets that its flows on a route send in a time, whatever links carry; zero for TCP.
     pub fn offered(&self, seconds: f64) -> f64 {
         match &self.traffic {
             Traffic::Tcp { .. } => 0.0,

@@ -22,7 +22,7 @@ pub(super) struct LinkPlan {
     pub(super) to: String,
     pub(super) rate: Schedule<BitRate>,
     pub(super) delay: Schedule<Duration>,
-    /// How its delay is drawn; without, or where nothing is drawn, it is as above.
+    /// The draw of its delay; without one, or where nothing is drawn, the delay is as above.
     pub(super) drawn: Option<Drawn>,
     pub(super) loss: f64,
     pub(super) queue: Option<QueuePlan>,
@@ -302,7 +302,7 @@ impl Duplex<'_> {
         Way::of(changes, self.s.contents)
     }
 
-    /// What is wrong with a change, which is written at `at`.
+    /// Refuses a change that is not sound, which is written at `at`.
     fn check(&self, change: &Change, before: Option<Duration>, at: Path) -> Result<(), Problem> {
         check_change(change.at, before, self.s.duration, at.then("at"))?;
         require(
@@ -316,7 +316,7 @@ impl Duplex<'_> {
 }
 
 impl Way {
-    /// What changes do, whether they are sound or not. A file that nobody has read, in a scenario that is only looked
+    /// The effect of changes, sound or not. A file that nobody has read, in a scenario that is only looked
     /// at, changes nothing.
     fn of(changes: &Changes, contents: &Contents) -> Way {
         let (list, repeat) = match changes {

@@ -1,4 +1,4 @@
-//! From a checked scenario, an algorithm and a seed to the network that the simulator runs.
+//! The network that the simulator runs, from a checked scenario, an algorithm and a seed.
 //!
 //! Chance enters here: round-trip times, starts, stops and session arrivals are drawn from streams
 //! of their own, named after the flow group. No algorithm has a part in them, so all algorithms meet
@@ -40,15 +40,15 @@ pub use measure::ACKS;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
 
-/// What the simulator runs, and what its outcome means.
+/// The network of a replication, and what its outcome means.
 pub struct Plan {
-    /// What the simulator runs.
+    /// The network that the simulator runs.
     pub network: Network,
-    /// What its outcome means.
+    /// The facts that give its outcome a meaning.
     pub facts: Facts,
 }
 
-/// What figures are computed from, beside the outcome.
+/// The facts that figures are computed from, beside the outcome.
 pub struct Facts {
     /// The traffic classes: those of the groups in order, then [`ACKS`].
     pub classes: Vec<String>,
@@ -114,9 +114,9 @@ pub struct LinkAt {
     pub rate: BitRate,
     /// The algorithms of the catalog for this link: label and parameters.
     pub algorithms: Vec<(String, AqmConfig)>,
-    /// Whether packets that allow it are marked instead of dropped.
+    /// True if packets that allow it are marked instead of dropped.
     pub ecn: bool,
-    /// Whether its rate or its delay changes after that time.
+    /// True if its rate or its delay changes after that time.
     pub changes: bool,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn build(
 }
 
 impl AqmChoice {
-    /// Which packets it marks. Of an algorithm from outside the catalog nobody knows: all.
+    /// The packets that it marks. Of an algorithm from outside the catalog nobody knows: all.
     pub fn marks(&self) -> Marks {
         self.configure().map_or(Marks::Alike, |config| config.marks())
     }

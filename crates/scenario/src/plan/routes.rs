@@ -16,7 +16,7 @@ use crate::tree::{Path, steps};
 /// The links between routers and the routes of the groups.
 pub(super) struct Frame {
     pub(super) links: Vec<LinkPlan>,
-    /// For each group, one route per pair of ends ("cross" has several).
+    /// The routes of each group, one per pair of ends ("cross" has several).
     pub(super) routes: Vec<Vec<Route>>,
 }
 

@@ -58,7 +58,7 @@ pub(super) struct Keys<'a> {
     pub(super) at: &'a Path,
 }
 
-/// What TCP carries, and how many transfers that is, if chance decides.
+/// An application of TCP, and its number of transfers, if chance decides.
 type Drawn = (App, Option<Distribution>);
 
 impl Keys<'_> {
@@ -68,7 +68,7 @@ impl Keys<'_> {
         value.clone().ok_or_else(|| Problem::new(self.at.then(key), rule()))
     }
 
-    /// What a flow sends, and how many transfers it makes, if chance decides; `file` holds the arrivals of a trace.
+    /// The traffic of a flow, and its number of transfers, if chance decides; `file` holds the arrivals of a trace.
     pub(super) fn traffic(
         &self,
         file: Option<&ArrivalsFile>,
@@ -163,7 +163,7 @@ impl Keys<'_> {
         distribution(&self.need("think", &self.group.think)?, &self.at.then("think"), seconds)
     }
 
-    /// How many transfers a flow makes (`None`: without end), and their distribution, if chance decides.
+    /// The number of a flow's transfers (`None`: without end), or its distribution, if chance decides.
     fn count(&self) -> Result<(Option<u32>, Option<Distribution>), Problem> {
         let Some(n) = &self.group.transfers else { return Ok((None, None)) };
         let here = self.at.then("transfers");
