@@ -155,8 +155,8 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         key: "min_rto",
         values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
-        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
-                 none, two ticks in effect",
+        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 none, \
+                 two ticks in effect",
     },
     Row {
         place: Place::Tcp,
@@ -168,31 +168,29 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         key: "initial_rto",
         values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s"), Text("1 s")],
-        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an \
-                 initial round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
+        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \
+                 round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
     },
     Row {
         place: Place::Tcp,
         key: "max_rto",
         values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s"), Own],
-        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as \
-                 in 2.27 \
-                 (not found)",
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in \
+                 2.27 (not found)",
     },
     Row {
         place: Place::Tcp,
         key: "max_doublings",
         values: [Whole(6), Whole(6), Whole(16), Whole(16), Own],
         source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
-                 maxrto_ is \
-                 the bound. The release in which that changed was not found",
+                 maxrto_ is the bound. The release in which that changed was not found",
     },
     Row {
         place: Place::Tcp,
         key: "granularity",
         values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms")],
-        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: \
-                 kGranularity (RFC 9002 section 6.1.2)",
+        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: kGranularity \
+                 (RFC 9002 section 6.1.2)",
     },
     Row {
         place: Place::Tcp,
@@ -217,18 +215,17 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         key: "initial_window",
         values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10)],
-        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less \
-                 than 14720 B (RFC 9002 section 7.2)",
+        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less than \
+                 14720 B (RFC 9002 section 7.2)",
     },
     Row {
         place: Place::Tcp,
         key: "ecn_retransmissions",
         values: [Flag(true), Flag(true), Flag(true), Flag(false), Flag(true)],
         source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it \
-                 runs; \
-                 earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
-                 default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new packets \
-                 (RFC 9000 section 13.3), which are as capable as any",
+                 runs; earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, \
+                 is the default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new \
+                 packets (RFC 9000 section 13.3), which are as capable as any",
     },
     Row {
         place: Place::Tcp,
@@ -259,8 +256,8 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         key: "growth",
         values: [Own, Own, Own, Text("whole-packets"), Text("packets")],
-        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts acknowledgments. QUIC: bytes (RFC \
-                 9002 section 7.3)",
+        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts \
+                 acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
     },
     Row {
         place: Place::Tcp,
@@ -298,7 +295,8 @@ pub static TABLE: &[Row] = &[
         place: Place::Tcp,
         key: "sack_delay",
         values: [Own, Own, Own, Text("1 ms"), Own],
-        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since 2018 5 %, 33 % since 6.19)",
+        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
+                 2018 5 %, 33 % since 6.19)",
     },
     Row {
         place: Place::Capable,
@@ -335,9 +333,8 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm(RED, red_family),
         key: "mark_limit",
         values: [As("max_p"), Real(0.1), Real(0.1), Own, Own],
-        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, \
-                 which is on). \
-                 Before, an average below max_th was the condition (red.cc): p below max_p",
+        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
+                 is on). Before, an average below max_th was the condition (red.cc): p below max_p",
     },
     Row {
         place: Place::Aqm(RED, red_family),
@@ -356,25 +353,22 @@ pub static TABLE: &[Row] = &[
         place: Place::Aqm("aqm, red and feng-ared", of_ns2),
         key: "weight",
         values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own],
-        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 \
-                 s on \
-                 links of up to 33 ms",
+        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
+                 on links of up to 33 ms",
     },
     Row {
         place: Place::Aqm("aqm, rem", rem),
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
-        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier \
-                 releases are \
-                 taken to do the same",
+        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
+                 are taken to do the same",
     },
     Row {
         place: Place::Marking("aqm, rem and avq where the link marks", rem_or_avq),
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
-                 earlier \
-                 releases are taken to do the same)",
+                 earlier releases are taken to do the same)",
     },
     Row {
         place: Place::Aqm("aqm, rem", rem),
@@ -387,8 +381,7 @@ pub static TABLE: &[Row] = &[
         key: "changes",
         values: [Nothing, Nothing, Nothing, Own, Own],
         source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of \
-                 2.35); \
-                 earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
+                 2.35); earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
     },
 ];
 

@@ -187,15 +187,8 @@ impl Source {
 
     /// An error about the file as a whole, or about a place in it that is not a field.
     pub fn error_at(&self, offset: Option<usize>, rule: impl Into<String>) -> ScenarioError {
-        ScenarioError {
-            file: self.name.clone(),
-            line: self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0))),
-            field: String::new(),
-            value: None,
-            rule: rule.into(),
-            nearest: None,
-            known: None,
-        }
+        let line = self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0)));
+        ScenarioError { line, ..ScenarioError::of_file(&self.name, rule) }
     }
 
     /// Places a problem: the line of its path in `tree`, or of the nearest part that exists.

@@ -35,7 +35,6 @@ pub struct Scenario {
     /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
     /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35"; or those of
     /// hosts: "linux" or "quic".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
@@ -45,15 +44,12 @@ pub struct Scenario {
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub warmup: Duration,
     /// Cuts the measured window into segments with figures of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
     /// The window in which the queue is taken for steady, as in ["30 s", "50 s"]: response times are taken
     /// against its mean and deviation. Without it each segment is measured against its own second half.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<[Text<Duration>; 2]>"))]
     pub steady_state: Option<[Duration; 2]>,
     /// The step of the time series; default a five-hundredth of the duration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub series_step: Option<Duration>,
     /// The seeds of the replications: how many, or which; default 1.
@@ -61,17 +57,13 @@ pub struct Scenario {
     pub seeds: Seeds,
     /// The packet size by which algorithms convert packets to bytes and back; default the size on
     /// the wire of the first flow group's packets, of a trace their mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
     pub mean_packet: Option<Bytes>,
     /// A single bottleneck.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dumbbell: Option<Dumbbell>,
     /// Several bottlenecks in a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parking_lot: Option<ParkingLot>,
     /// Any network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
     /// The algorithms to run side by side; "all": each of the catalog with its defaults.
     #[serde(default, deserialize_with = "algorithms")]
@@ -126,7 +118,6 @@ pub struct Dumbbell {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
     /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
     /// at most what sends the smallest packet in 1 ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
@@ -161,7 +152,6 @@ pub struct ParkingLot {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
     /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
     /// at most what sends the smallest packet in 1 ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
@@ -179,7 +169,6 @@ pub struct Graph {
     /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
     /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
     /// at most what sends the smallest packet in 1 ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The links; the nodes are those that they name.
     pub links: Vec<GraphLink>,
@@ -203,11 +192,9 @@ pub struct GraphLink {
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
     /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its algorithm, if it is not one of those that are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<AqmChoice>,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
@@ -249,31 +236,24 @@ links!(Dumbbell, ParkingLot, GraphLink);
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
     /// Its algorithm, or "same" for that of the forward direction; default drop-tail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<BackAqm>,
     /// Its buffer; default the forward one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its rate; default the forward one. With a rate of its own it takes no part in the forward changes of
     /// rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// Its one-way propagation delay; default the forward one. With a delay of its own it takes no part in the
     /// forward changes of delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// Its loss; default as forward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
     /// Its changes; default the forward ones. With changes of its own, be it none ([]), it takes no part in the
     /// forward ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
 }
 
@@ -390,23 +370,18 @@ impl<'de> Deserialize<'de> for Changes {
 #[serde(deny_unknown_fields)]
 pub struct Course {
     /// The changes, unless a file has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<Change>>,
     /// A file of changes, relative to this one: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
     /// both, or a mahimahi trace, which has one time in milliseconds on each line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The SHA-256 of the file, in hexadecimal; a file that has another one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Over which time the packets of a mahimahi trace are counted to make a rate, in whole milliseconds;
     /// default 100 ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub bin: Option<Duration>,
     /// After this long the list or the file begins again; all its times are earlier. A mahimahi trace begins
     /// again at its end without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub repeat: Option<Duration>,
 }
@@ -420,11 +395,9 @@ pub struct Change {
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The rate from then on; at 0 bit/s packets wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// The one-way propagation delay from then on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
 }
@@ -475,7 +448,6 @@ pub struct AqmChoice {
     /// Its name in the catalog, or that of a plug-in.
     pub algorithm: String,
     /// Its label in results; default: its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Its parameters.
     #[serde(flatten)]
@@ -483,6 +455,11 @@ pub struct AqmChoice {
 }
 
 impl Scenario {
+    /// Reads a scenario that was written out, without checks; `None` if the text is not one.
+    pub fn parse(text: &str) -> Option<Scenario> {
+        Scenario::read(&Node::parse(text).ok()?).ok()
+    }
+
     /// Reads what a tree says. Groups that speak TCP have its parameters, written or not.
     pub(crate) fn read(tree: &Node) -> Result<Scenario, Fault> {
         let mut scenario = tree.read::<Scenario>()?;
@@ -610,7 +587,6 @@ pub struct FlowGroup {
     pub kind: Kind,
     /// How many flows; default 1. (Sessions: see `sessions_per_second`.) "mild", "medium" or "heavy": as many bulk flows
     /// as make this congestion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Which way its data goes: default "forward".
     #[serde(default)]
@@ -623,125 +599,95 @@ pub struct FlowGroup {
     pub to: Option<String>,
     /// Round-trip propagation time; access links make up what the routers' links do not. Default:
     /// access links without delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Rtt>,
     /// New round-trip times for all of the group's flows at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rtt_changes: Vec<RttChange>,
     /// The rate of each source's access link, or "none" for sources on the router; default the
     /// topology's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The rate of each receiver's access link; default "none": receivers sit on the router.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_rate: Option<Access>,
     /// When its flows start; default 0 s. Sessions: when they begin to arrive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<When>,
     /// When its flows stop sending new data; default never. Sessions: when they cease to arrive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp" and "trace").
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tcp")]
     #[cfg_attr(test, schemars(schema_with = "described::tcp"))]
     pub tcp: Option<TcpParams>,
     /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
     /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
     /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request. "pages":
     /// between the last packet of a page and the next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Dist<Duration>>,
     /// How many transfers each flow makes ("transfers", "sessions"), pages it loads ("pages") or chunks it plays
     /// ("video"), a number or a distribution (rounded up); default 1 for "sessions", else without end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Dist<Count>>,
     /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
     /// last one ("persistent", the default for "pages").
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionKind>,
     /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
     /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
     /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
     /// arrives. The transfer's time counts from the request. "pages", "video": default 500 B.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Dist<Bytes>>,
     /// The number of objects of a page ("pages"), a number or a distribution (rounded up).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Dist<Count>>,
     /// Over how many connections a client loads a page ("pages"); default 6. Each is a flow to queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// The rates in which there are chunks of the video ("video"), rising.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Vec<Text<BitRate>>>"))]
     pub rates: Option<Vec<BitRate>>,
     /// How long a chunk of the video plays ("video"); default 4 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub chunk: Option<Duration>,
     /// How much of the video the player keeps ("video"); default 30 s. It asks for the next chunk when there is room.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub playback_buffer: Option<Duration>,
     /// How much of the video there must be before playback begins, and goes on after it stood still ("video");
     /// default `chunk`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub start_up: Option<Duration>,
     /// Over how many of the last chunks the player averages throughput ("video"); default 4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub averaged_chunks: Option<u32>,
     /// Which share of that throughput the rate of the next chunk may take ("video"); default 0.9.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_share: Option<f64>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,
     /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
     /// ("bulk"; default: as fast as TCP takes it). What TCP cannot send yet waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// New rates at given times ("udp", "bulk" with a rate).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
     /// The size of a packet on the wire ("udp"); default 1000 B.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Dist<Bytes>>,
     /// The gaps between packets ("udp", "bulk" with a rate): "constant" (the default), "exponential" or "jittered".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<GapKind>,
     /// On and off periods ("udp", "bulk" with a rate); default always on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_off: Option<OnOff>,
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// The file of arrivals ("trace"), relative to this one: CSV with the columns `time_s` and `bytes`, and if wanted
     /// `flow`, `ecn`, `transport`, `syn` and `dscp`. They come to the first link of the way at their times, which
     /// count from `start`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The SHA-256 of the file ("trace"), in hexadecimal; a file that has another one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Whether the one-way delays of its packets of data are measured from end to end, and how long its transfers take to
     /// start up. It costs time and memory for each packet; without it there are no such figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_delay: Option<bool>,
     /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
     /// with classes read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precedence: Option<u8>,
     /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is its upper
     /// three bits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u8>,
     /// Hosts that its flows come from, by turns, and no other group's; default: a host for each flow. Only algorithms
     /// that share among hosts read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<u16>,
 }
 
