@@ -155,7 +155,10 @@ fn short_runs(line: &[&str], seeds: u32) -> Outcome<f64> {
     let ((red, _), flows) = red.ok_or("case a has no other algorithms than red")?;
     std::fs::write(dir.path().join("a.toml"), format!("{red}{}", &case[flows..])).map_err(fail)?;
     let mut words = vec![quell.display().to_string(), "run".to_string(), "a.toml".to_string()];
-    words.extend(["--quiet", "--set", "duration=1 s", "--out", "results", "--no-cache", "--no-report"].map(str::to_string));
+    words.extend(
+        ["--quiet", "--set", "duration=1 s", "--out", "results", "--no-cache", "--no-report"]
+            .map(str::to_string),
+    );
     words.extend(line.iter().map(|word| word.to_string()));
     words.extend(["--seeds".to_string(), seeds.to_string()]);
     let (instructions, _) = collected(Command::new("valgrind").current_dir(dir.path()), &words)?;

@@ -27,7 +27,7 @@ macro_rules! choice {
     };
 }
 
-/// Where nobody writes scenario files, a choice is an enum.
+/// Declares the bare enum: without scenario files a choice needs no names.
 #[cfg(not(feature = "catalog"))]
 macro_rules! choice {
     (

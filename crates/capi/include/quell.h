@@ -4,7 +4,7 @@
 // marked and dropped. Times are nanoseconds of any clock that does not go back. Nothing allocates between
 // quell_create and quell_destroy. A queue is used by one thread at a time. Errors are negative.
 //
-// Made by cbindgen from crates/capi/src/lib.rs: QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test header
+// Made by cbindgen from crates/capi/src/lib.rs: QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test all header::
 
 
 #ifndef QUELL_H

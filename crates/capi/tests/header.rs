@@ -17,7 +17,7 @@ fn the_header_is_that_of_the_sources() {
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(kept, made, "run `QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test header`");
+    assert_eq!(kept, made, "run `QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test all header::`");
 }
 
 /// The header with the heading of each section on safety taken out, and the conditions left.

@@ -1,7 +1,7 @@
 //! The findings as a page of HTML and as Markdown.
 
 use askama::Template;
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_units::text::three_digits;
 use quell_view::figures::Figure as Rounded;
 

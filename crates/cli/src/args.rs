@@ -22,29 +22,29 @@ pub enum Format {
 /// The engine that simulates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
-    /// The fast one.
+    /// The fast engine.
     #[default]
     Fast,
-    /// The plain one, against which the fast one is tested; same sample path, slower.
+    /// The plain engine, against which the fast one is tested; same sample path, slower.
     Reference,
 }
 
 /// The replications whose time series are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SeriesChoice {
-    /// Those that the report can draw.
+    /// The replications that the report can draw.
     #[default]
     Drawn,
-    /// All: they take more room than everything else.
+    /// All replications: their series take more room than everything else.
     All,
-    /// None.
+    /// No replication.
     None,
 }
 
 /// The form of the output.
 #[derive(Clone, Debug, Args)]
 pub struct FormatArgs {
-    /// How to print the result.
+    /// The form of the result.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 }
@@ -69,11 +69,11 @@ pub struct SimulationArgs {
     /// each algorithm and point as --precision or a comparison needs.
     #[arg(long, value_name = "N|LIST|auto", value_parser = seeds, conflicts_with = "seed")]
     pub seeds: Option<Seeds>,
-    /// With --seeds auto, half the width of the 95 % interval that is narrow enough: a share of the mean (1%) or
-    /// a value with the metric's unit (0.5, "2 ms"). In a comparison: below which a difference does not matter.
+    /// Half the width of the 95 % interval at which --seeds auto stops: a share of the mean (1%) or a value with the
+    /// metric's unit (0.5, "2 ms"). In a comparison, a smaller difference than this does not matter.
     #[arg(long, value_name = "METRIC=WIDTH", value_delimiter = ',', value_parser = aim)]
     pub precision: Vec<Aim>,
-    /// With --seeds auto, no more seeds than this for an algorithm; default: 50.
+    /// The most seeds that --seeds auto gives an algorithm; default: 50.
     #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     pub max_seeds: Option<u32>,
     /// One seed, to repeat a single replication.
@@ -90,7 +90,7 @@ pub struct SimulationArgs {
     /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Keep the time series of which replications: those that the report can draw (the first seeds, at most
+    /// The replications whose time series are kept: those that the report can draw (the first seeds, at most
     /// ten of each algorithm and about a hundred in all), all, or none.
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub series: SeriesChoice,

@@ -30,7 +30,7 @@ pub struct NetworkArgs {
     /// The round-trip time without queueing, such as 100ms.
     #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
     pub rtt: Option<Duration>,
-    /// How many long-lived flows.
+    /// The number of long-lived flows.
     #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
     pub flows: Option<u32>,
     /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
@@ -59,10 +59,10 @@ pub struct NetworkArgs {
 /// The part of the flows' delay that the linear model keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PlantChoice {
-    /// All of it.
+    /// The whole delay.
     #[default]
     Exact,
-    /// Only that of the signal (Hollot et al. 2001a).
+    /// Only the delay of the signal (Hollot et al. 2001a).
     Simplified,
 }
 
@@ -234,7 +234,7 @@ const SAMPLES_PER_RTT: f64 = 8.0;
 const SHORTEST_STEP: Duration = Duration::from_millis(2);
 
 /// The theory's verdicts on one point of a study.
-pub struct Found {
+pub struct PointVerdicts {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
     /// The time that the verdicts are about.
@@ -267,7 +267,7 @@ impl Checked {
 /// Asks the packets. Each point is simulated by itself, so that only its samples are held.
 pub fn check(
     study: &Study,
-    found: &mut [Found],
+    found: &mut [PointVerdicts],
     watch: &simulate::Watch,
     line: &[String],
 ) -> Result<Checked, Failure> {
@@ -364,7 +364,8 @@ fn reach(reach: &Reach) -> String {
 
 /// The table of verdicts and figures of each algorithm.
 pub fn figures(assessments: &[Assessment]) -> String {
-    table::figures(&names(assessments), &columns(assessments))
+    let names = Column::names("algorithm", assessments.iter().map(|a| &a.label));
+    table::figures(&names, &columns(assessments))
 }
 
 /// A number with three digits, or a dash.
@@ -372,21 +373,10 @@ fn cell(x: Option<f64>) -> String {
     x.map_or("–".to_string(), three_digits)
 }
 
-/// The column of names.
-fn names(assessments: &[Assessment]) -> Column {
-    Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
-    }
-}
-
 /// The columns of verdicts and figures.
 fn columns(assessments: &[Assessment]) -> Vec<Column> {
-    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: assessments.iter().map(cell_of).collect(),
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| {
+        Column::new(title, unit, assessments.iter().map(cell_of))
     };
     let equilibrium =
         |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
-use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
+use quell_view::picture::{self, Axis, Case, Cases, Crossing, Locus, Response, SeriesLine, Sheet, Verdicts};
 
-use crate::assess::Found;
+use crate::assess::PointVerdicts;
 use crate::failure::Failure;
 use crate::folder;
 
@@ -27,7 +27,7 @@ pub enum Diagram {
 const FREQUENCIES: usize = 600;
 
 /// Refuses a picture that cannot be drawn, before anything is simulated for it.
-pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> Result<(), Failure> {
+pub fn check(diagram: Diagram, found: &[PointVerdicts], checked: bool, file: &Path) -> Result<(), Failure> {
     folder::check_writable(file)?;
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
@@ -47,7 +47,7 @@ pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> R
 }
 
 /// Draws verdicts into a file.
-pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
+pub fn write(diagram: Diagram, title: &str, found: &[PointVerdicts], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
         Diagram::Bode => bode(title, first(found)?)?,
         Diagram::Nyquist => nyquist(title, first(found)?)?,
@@ -58,7 +58,7 @@ pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Res
 }
 
 /// The verdicts on a study of one point.
-fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
+fn one(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
         _ => Err(Failure::BadInput(
@@ -69,7 +69,7 @@ fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
 }
 
 /// The same, with a loop to draw.
-fn first(found: &[Found]) -> Result<&[Assessment], Failure> {
+fn first(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     let assessments = one(found)?;
     match assessments.iter().any(|a| a.control.is_some()) {
         true => Ok(assessments),
@@ -154,8 +154,8 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     if lines.is_empty() {
         return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
     }
-    let lines: Vec<Line<'_>> =
-        lines.iter().map(|(label, s)| Line { label, x: &s.series.0, y: &s.series.1 }).collect();
+    let lines: Vec<SeriesLine<'_>> =
+        lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
     let sheet = Sheet::new(
         title,
         "The queue over time: of the fluid model from an empty start, and of simulated packets.",
@@ -166,7 +166,7 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
 /// The range beyond which a margin is drawn at the edge.
 const MARGINS: (f64, f64) = (0.02, 50.0);
 
-fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
+fn verdicts(title: &str, found: &[PointVerdicts]) -> Result<String, Failure> {
     let mut panels: Vec<(&str, Vec<Case>)> = Vec::new();
     for a in found.iter().flat_map(|f| &f.assessments) {
         let (Some(margins), Some(packets)) = (&a.margins, &a.packets) else { continue };

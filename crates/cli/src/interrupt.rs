@@ -23,6 +23,7 @@ pub fn code() -> i32 {
 }
 
 /// The exit code that shells give for a program that a signal has ended.
+#[cfg(all(feature = "all", target_os = "linux"))]
 pub fn signaled(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.signal().map_or(1, |signal| SIGNALED + signal)
@@ -34,6 +35,7 @@ pub fn terminated() -> bool {
 }
 
 /// Listens, and leaves Ctrl-C to a child that has the terminal: what it means there this program cannot know.
+#[cfg(all(feature = "all", target_os = "linux"))]
 pub fn leave() -> &'static AtomicBool {
     LEFT.store(true, Ordering::Relaxed);
     listen()

@@ -9,7 +9,7 @@ use crate::folder::{self, Place};
 
 /// The place of the results after a run.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct KeptResults {
     /// The folder that they are in.
     pub folder: Option<PathBuf>,
     /// The report's file.
@@ -23,16 +23,16 @@ const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is 
 
 /// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache
 /// does not have them or `partial` ones are wanted: whoever stops a large study does not wait for its files.
-pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial: bool) -> Kept {
+pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial: bool) -> KeptResults {
     let in_cache = results.run.partial && results.run.kept && !partial;
-    let Some(place) = place.filter(|_| !in_cache) else { return Kept::default() };
+    let Some(place) = place.filter(|_| !in_cache) else { return KeptResults::default() };
     let folder = match place.save(results) {
         Ok(folder) => folder,
         Err(failure) => {
-            return Kept { failure: Some(failure.with(HOW_TO_GO_ON)), ..Kept::default() };
+            return KeptResults { failure: Some(failure.with(HOW_TO_GO_ON)), ..KeptResults::default() };
         }
     };
-    let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
+    let mut kept = KeptResults { folder: Some(folder.clone()), ..KeptResults::default() };
     if with_report {
         let file = folder.join(quell_lab::REPORT);
         match folder::write_whole(&quell_view::report::html(results), &file) {

@@ -6,14 +6,18 @@
 
 mod align;
 mod args;
+#[cfg(feature = "theory")]
 mod assess;
 mod commands;
+#[cfg(feature = "theory")]
 mod diagram;
 mod failure;
 mod folder;
 mod interrupt;
 mod json;
 mod keep;
+#[cfg(all(feature = "all", target_os = "linux"))]
+mod live;
 mod notes;
 mod selection;
 mod simulate;
@@ -70,7 +74,8 @@ const KEPT: &str = "\u{a0}";
 /// indented.
 fn keep_whole(command: clap::Command) -> clap::Command {
     let keep = |line: &str| if line.starts_with("  ") { line.replace(' ', KEPT) } else { line.to_string() };
-    let help = command.get_after_help().map(|help| help.to_string().lines().map(keep).collect::<Vec<_>>());
+    let help =
+        command.get_after_help().map(|help| help.ansi().to_string().lines().map(keep).collect::<Vec<_>>());
     let command = command.mut_subcommands(keep_whole);
     match help {
         Some(lines) => command.after_help(lines.join("\n")),

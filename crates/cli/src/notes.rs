@@ -31,13 +31,8 @@ pub fn say(study: &Study, most: usize) {
         };
         p.idle().into_iter().map(note).collect()
     };
-    let mut notes: Vec<String> = Vec::new();
-    for note in study.points.iter().flat_map(|p| of(p).into_iter().flatten().chain(idle(p))) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes.iter().for_each(|note| terminal::note(note));
+    let notes = study.points.iter().flat_map(|p| of(p).into_iter().flatten().chain(idle(p)));
+    quell_lab::distinct(notes).iter().for_each(|note| terminal::note(note));
     say_holes(study, most);
 }
 

@@ -38,12 +38,7 @@ impl Selection {
     /// Refuses a link that no point has.
     pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
         let Some(wanted) = &self.link else { return Ok(()) };
-        let mut names: Vec<&str> = Vec::new();
-        for link in links {
-            if !names.contains(&link) {
-                names.push(link);
-            }
-        }
+        let names = quell_lab::distinct(links);
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
@@ -162,14 +157,7 @@ pub fn column(
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
     let (scale, unit) = scale(largest);
     let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
-    let cells = align(&figures).into_iter().map(|text| (text, Tint::Plain)).collect();
-    Column { title: figure.title(), unit, cells }
-}
-
-/// The column of names.
-pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
-    let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
-    Column { title: "algorithm".to_string(), unit: String::new(), cells }
+    Column::new(figure.title(), unit, align(&figures).into_iter().map(|text| (text, Tint::Plain)))
 }
 
 /// The heading of the tables: the title, and how much of the run is missing.
@@ -240,7 +228,7 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
     }
-    table::figures(&names(algorithms.iter().map(String::as_str)), &columns)
+    table::figures(&Column::names("algorithm", algorithms), &columns)
 }
 
 /// The column of replications, if their number differs between rows.
@@ -248,8 +236,8 @@ pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
     let counts: Vec<usize> = rows.iter().map(count).collect();
     let differ = counts.windows(2).any(|w| w[0] != w[1]);
-    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain)).collect();
-    differ.then(|| Column { title: "seeds".to_string(), unit: String::new(), cells })
+    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain));
+    differ.then(|| Column::new("seeds", "", cells))
 }
 
 /// The explanation of the intervals, for below the tables.

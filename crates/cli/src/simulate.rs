@@ -333,6 +333,7 @@ impl Watch {
     }
 
     /// Runs number `i` of `n` studies that take about as long as each other.
+    #[cfg(feature = "theory")]
     pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
         Ok(self.attend((i, n), line, |options| quell_lab::run(study, options))?)
     }

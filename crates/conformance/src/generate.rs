@@ -22,7 +22,7 @@ use crate::vector::{
     Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Vector, Verdict, What, plain,
 };
 
-/// What happens in a vector.
+/// The course of a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
     name: &'static str,
@@ -37,7 +37,7 @@ struct Course {
     ticks: bool,
 }
 
-/// Between which hosts each flow of a course with hosts travels. One source has as many flows as two others, and one
+/// The hosts of each flow of a course with hosts. One source has as many flows as two others, and one
 /// destination more than another, so that each kind of isolation decides something else; of the last flow nobody
 /// knows.
 const HOSTS: [(u16, u16); 8] = [(1, 9), (1, 8), (1, 7), (2, 9), (2, 8), (3, 9), (4, 9), (0, 0)];
@@ -365,7 +365,7 @@ pub(crate) fn arrive<Q: Qdisc<Packet = Carried>>(
     (admission, answer)
 }
 
-/// As [`arrive`], for a departure. A packet marked at its arrival is not marked again.
+/// Asks a queue for a packet, and gives its answer. A packet marked at its arrival is not marked again.
 pub(crate) fn depart<Q: Qdisc<Packet = Carried>>(queue: &mut Q, now: Time) -> (Dequeued<Carried>, Answer) {
     let mut answer = Answer::default();
     let marked = queue.counters().marked.packets;
@@ -584,7 +584,7 @@ fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
     }
 }
 
-/// What a configuration leaves to a name that stands for several parameters, or to the link's buffer, is written out:
+/// Writes out what a configuration leaves to a name that stands for several parameters, or to the link's buffer:
 /// who reads a vector need not know the rules.
 fn spelled_out(config: AqmConfig, link: &quell_aqm::Link) -> AqmConfig {
     macro_rules! at_target {

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Place};
@@ -35,6 +36,15 @@ pub struct LogHeader {
     pub started_unix_s: u64,
     /// The lines as they were at the start.
     pub lines: Vec<LineConfig>,
+}
+
+impl LogHeader {
+    /// The header of a log that begins now.
+    pub fn now(lines: Vec<LineConfig>) -> Self {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started_unix_s = started.map_or(0, |since| since.as_secs());
+        LogHeader { version: env!("CARGO_PKG_VERSION").into(), started_unix_s, lines }
+    }
 }
 
 /// What happens at a line.

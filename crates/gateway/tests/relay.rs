@@ -1,10 +1,8 @@
 //! The loop with made-up packets and a made-up clock.
 
-mod common;
-
 use std::io::{self, Write};
 
-use common::{Counting, Shared, allocations, line, named, packet};
+use crate::common::{Shared, allocations, line, named, packet};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
@@ -13,9 +11,6 @@ use quell_gateway::{
     Rest, replay,
 };
 use quell_units::{BitRate, Duration, Time};
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Ports that give bursts of packets and keep count of what comes back.
 struct Fake {

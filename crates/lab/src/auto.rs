@@ -64,7 +64,7 @@ fn with_seeds(point: &Point, from: usize, to: usize) -> Point {
     point
 }
 
-/// What is open, with the seeds after `from`, up to `to`; and which point of the study each point is.
+/// The open points with the seeds after `from`, up to `to`; and the number of each in the study.
 fn round(study: &Study, auto: &Auto, open: &[Stop], from: usize, to: usize) -> (Study, Vec<usize>) {
     let mut numbers: Vec<usize> = open.iter().map(|stop| stop.point).collect();
     numbers.dedup();

@@ -20,17 +20,17 @@ pub(crate) struct Job<'a> {
     pub(crate) aqm: usize,
     pub(crate) seed: u64,
     pub(crate) seed_index: usize,
-    /// What it costs, beside the others: the packets that it handles, roughly.
+    /// Its cost beside the others: the packets that it handles, roughly.
     weight: f64,
-    /// Whether its time series are kept.
+    /// True if its time series are kept.
     pub(crate) series: bool,
-    /// What identifies it in a cache, once that was asked for; `None`: there is no cache.
+    /// Its identity in a cache, once that was asked for; `None`: there is no cache.
     cached: Option<Arc<OnceLock<Option<Cached>>>>,
     control: Control,
     over: AtomicBool,
 }
 
-/// What the replications of one algorithm at one point share in a cache.
+/// The identity that the replications of one algorithm at one point share in a cache.
 pub(crate) struct Cached {
     pub(crate) identity: Identity,
     pub(crate) about: About,
@@ -52,13 +52,13 @@ impl Job<'_> {
         self.spec.scenario.aqm[self.aqm].label()
     }
 
-    /// What identifies it, but for its seed; none if it cannot be kept. It is found out when it is needed: a
+    /// Its identity without the seed; `None`: it cannot be kept. It is found out when it is needed: a
     /// study may have thousands of points, and be stopped.
     pub(crate) fn cached(&self) -> Option<&Cached> {
         self.cached.as_ref()?.get_or_init(|| cached(self.spec, self.aqm)).as_ref()
     }
 
-    /// Its key; none if it cannot be kept.
+    /// Its key; `None` if it cannot be kept.
     pub(crate) fn key(&self) -> Option<Key> {
         Key::new(&self.cached()?.identity, self.seed).ok()
     }
@@ -67,7 +67,7 @@ impl Job<'_> {
         self.spec.scenario.duration.nanos()
     }
 
-    /// How much of its weight is done.
+    /// The part of its weight that is done.
     fn done(&self) -> f64 {
         if self.over.load(Ordering::Relaxed) {
             return self.weight;
@@ -114,7 +114,7 @@ fn cached(point: &Point, aqm: usize) -> Option<Cached> {
     Some(Cached { identity, about })
 }
 
-/// Told the outcome of the job of a number; a break lets no other begin.
+/// A listener to the outcome of the job of a number; a break lets no other begin.
 pub(crate) type OnOutcome<'a> = dyn Fn(usize, Result<Finished, RunError>) -> ControlFlow<()> + Sync + 'a;
 
 /// Runs jobs on all threads, each taking the next as it becomes free, and tells `done` of each that is not
@@ -155,9 +155,9 @@ pub(crate) fn execute(jobs: &[Job<'_>], options: &Options<'_>, done: &OnOutcome<
     Ok(())
 }
 
-/// What keeping replications needs.
+/// The state of keeping replications.
 struct Keeps {
-    /// `None`: there is no cache.
+    /// The thread that syncs; `None`: there is no cache.
     syncer: Option<Syncer>,
     /// An entry could not be written: the next ones are not tried.
     full: AtomicBool,
@@ -220,7 +220,7 @@ fn simulate(job: &Job<'_>, options: &Options<'_>) -> Result<Replication, Ended<R
     Ok(found)
 }
 
-/// What the cache has of a job, as the job wants it.
+/// The replication that the cache has of a job, as the job wants it.
 fn look_up(job: &Job<'_>, options: &Options<'_>, cache: &Cache, key: &Key) -> Option<Replication> {
     if options.reuse == Reuse::No {
         return None;

@@ -36,14 +36,14 @@ mod work;
 
 pub use auto::run_auto;
 pub use axis::Axis;
-pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
+pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
 pub use fingerprint::fingerprint;
 pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{
     Aim, Auto, Better, Column, Columns, Difference, ERROR, Estimate, FlowRow, InternalSeries, LANE,
     LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Reason, Replication, Results,
     RunInfo, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class, differing_keys,
-    jain_index, quantile, t_quantile,
+    distinct, jain_index, quantile, t_quantile,
 };
 pub use read::{files_in, read, read_from};
 pub use replicate::Ended;

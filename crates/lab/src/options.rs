@@ -12,23 +12,23 @@ use crate::cache::{Cache, Key};
 /// Surrounds all the work that a thread does in a run; must call what it is given, once.
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
 
-/// Of which replications the time series are kept, which take more room than all else.
+/// The replications of which the time series are kept, which take more room than all else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Series {
-    /// Of those that a report can draw: the first seeds of every algorithm at every point, at least one and
+    /// Those that a report can draw: the first seeds of every algorithm at every point, at least one and
     /// at most ten, about [`DRAWN`] in all.
     #[default]
     Drawn,
-    /// Of all.
+    /// Those of all.
     All,
-    /// Of none.
+    /// Nothing is kept.
     None,
 }
 
-/// How many replications have time series, unless every one has or that is less than one per algorithm.
+/// The number of replications that have time series, unless every one has or that is less than one per algorithm.
 pub const DRAWN: usize = 100;
 
-/// What becomes of the replications that a cache has.
+/// The use of the replications that a cache has.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Reuse {
     /// They are not run again.
@@ -42,12 +42,12 @@ pub enum Reuse {
     Verify(f64),
 }
 
-/// How to run a study.
+/// The options of a run.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
-    /// How many threads; none for one per core.
+    /// The number of threads; `None`: one per core.
     pub threads: Option<usize>,
-    /// Which engine.
+    /// The engine.
     pub engine: Engine,
     /// Algorithms from outside the catalog.
     pub plugins: Plugins,
@@ -59,17 +59,17 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// The cache in which replications are kept as they finish; `None`: they are not kept.
     pub cache: Option<&'a Cache>,
-    /// What becomes of the replications that the cache has.
+    /// The use of the replications that the cache has.
     pub reuse: Reuse,
-    /// Told what goes wrong without stopping the run.
+    /// A listener to what goes wrong without stopping the run.
     pub warn: Option<&'a (dyn Fn(&str) + Sync)>,
-    /// Of which replications the time series are kept.
+    /// The replications of which the time series are kept.
     pub series: Series,
     /// The command to record in `run.json`, word by word.
     pub command: Vec<String>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Share of the work that is done, unfinished replications included: of the packets that they handle, roughly.
@@ -80,11 +80,11 @@ pub struct Progress {
     pub total: usize,
     /// Time since the beginning.
     pub elapsed: Duration,
-    /// Estimated time to the end; none while nothing is known.
+    /// Estimated time to the end; `None` while nothing is known.
     pub left: Option<Duration>,
 }
 
-/// Why a run gave no results.
+/// The reason for which a run gave no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// A replication could not be run; says which and why.
@@ -95,7 +95,7 @@ pub enum RunError {
         algorithm: String,
         /// The seed.
         seed: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A replication that was kept differs from what the engine computes now.
@@ -109,7 +109,7 @@ pub enum RunError {
         /// The entry's key.
         key: Key,
     },
-    /// What decides about the seeds is not among what was measured; says what is.
+    /// The figure that decides about the seeds is not among those that were measured; says which are.
     Lacks(String),
     /// The threads could not be started.
     Threads(String),

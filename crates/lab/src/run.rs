@@ -26,7 +26,7 @@ pub fn run(study: &Study, options: &Options<'_>) -> Result<Results, RunError> {
     whole.into_inner().ok_or_else(|| RunError::Threads("no results".to_string()))
 }
 
-/// Told the number of a part, and its results.
+/// A listener to the number of a part and its results.
 pub type OnPart<'a> = dyn Fn(usize, Results) + Sync + 'a;
 
 /// Runs every replication of `study`, and hands over the results of parts of it, ranges of points that follow each

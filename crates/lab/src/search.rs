@@ -1,4 +1,4 @@
-//! Where on an axis a metric crosses a value.
+//! The place on an axis where a metric crosses a value.
 //!
 //! Bisection, in which noise is taken for what it is: on which side of the value the metric is at a probe is
 //! decided by an interval over seeds, with more seeds where it is undecided. The probes share the error, so the
@@ -19,10 +19,10 @@ use crate::run::run;
 
 /// Each probe leaves at most this share of what it divides: probes are round numbers near the middle.
 const SHRINK: f64 = 0.6;
-/// On an axis of equal steps, a relative tolerance asks for no less than this share of the axis.
+/// The share of an axis of equal steps below which no relative tolerance asks.
 const FINEST: f64 = 1e-3;
 
-/// What is looked for on an axis.
+/// A crossing that is looked for on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bisection {
     /// The axis.
@@ -31,14 +31,14 @@ pub struct Bisection {
     pub whole: bool,
     /// The value that is crossed.
     pub crosses: f64,
-    /// How narrow the interval for the crossing is to be: its whole width, relative to the crossing or in the
+    /// The width that the interval for the crossing may have: all of it, relative to the crossing or in the
     /// axis's unit.
     pub tolerance: Width,
     /// No more seeds than this for a probe, at least 2.
     pub max_seeds: usize,
 }
 
-/// On which side of the value a metric is.
+/// The side of the value on which a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -55,11 +55,11 @@ pub struct Probe {
     pub at: f64,
     /// The metric there, with the interval that decided: wider than the usual one.
     pub estimate: Estimate,
-    /// Which side that is; none if all seeds left it undecided.
+    /// The side that this is; `None`: all seeds left it undecided.
     pub side: Option<Side>,
 }
 
-/// How a search ended.
+/// The ending of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -75,15 +75,15 @@ pub enum Ending {
     Interrupted,
 }
 
-/// What a search found.
+/// The result of a search on an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossing {
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
     /// The interval that holds the crossing, if one is known: with a probability of at least 95 %, for normal
     /// samples and a metric that crosses the value once.
     pub interval: Option<(f64, f64)>,
-    /// Whether the metric rises along the axis, if that is known.
+    /// True if the metric rises along the axis, if that is known.
     pub rises: Option<bool>,
     /// The probes, in their order.
     pub probes: Vec<Probe>,
@@ -207,7 +207,7 @@ impl Bisection {
         self.place(high) - self.place(low)
     }
 
-    /// How wide an interval around `x` may be.
+    /// The width that an interval around `x` may have.
     fn tolerance_at(&self, x: f64) -> f64 {
         match self.tolerance {
             Width::Absolute(width) => width,
@@ -239,7 +239,7 @@ impl Bisection {
         2 + 2 * (halvings as usize + 2)
     }
 
-    /// The roundest number near the middle; none if there is none between.
+    /// The roundest number near the middle; `None` if there is none between.
     fn middle(&self, low: f64, high: f64) -> Option<f64> {
         let (a, b) = (self.place(low), self.place(high));
         let back = |p: f64| if self.axis.logarithmic { p.exp() } else { p };
@@ -255,28 +255,28 @@ impl Bisection {
     }
 }
 
-/// Which crossing is looked for in a scenario.
+/// A crossing that is looked for in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
     /// The field of the scenario that varies, as its name, and its values.
     pub over: Axis,
-    /// Which figure: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    /// The figure: a metric, perhaps of a class, a ratio, or the average of an internal signal.
     pub metric: Quantity,
     /// The value that it crosses, in its unit.
     pub crosses: f64,
     /// The algorithm, by its label. None: the one that the field names (`aqm.NAME. ...`), or the only one.
     pub algorithm: Option<String>,
-    /// The link; none for the first observed one.
+    /// The link; `None`: the first observed one.
     pub link: Option<String>,
-    /// For what traffic: "all", "data" or a class.
+    /// The traffic: "all", "data" or a class.
     pub scope: String,
-    /// How narrow the interval for the crossing is to be.
+    /// The width that the interval for the crossing may have.
     pub tolerance: Width,
     /// No more seeds than this for a probe, at least 2.
     pub max_seeds: usize,
 }
 
-/// What a search in a scenario found.
+/// The result of a search in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     /// The algorithm.
@@ -285,13 +285,13 @@ pub struct Searched {
     pub link: String,
     /// The unit of the figure; "1" for a pure number.
     pub unit: String,
-    /// Whether only whole numbers were probed, because the field takes no others.
+    /// True if only whole numbers were probed, because the field takes no others.
     pub whole: bool,
-    /// What was found.
+    /// The result on the axis.
     pub crossing: Crossing,
 }
 
-/// Why a search found nothing out.
+/// The reason for which a search found nothing out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.

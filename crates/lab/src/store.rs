@@ -21,7 +21,7 @@ const RUN: &str = "run.json";
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// Names the path in an error.
-fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
     move |e| StoreError { path: path.to_path_buf(), why: format!("cannot {doing}: {e}") }
 }
 
@@ -104,7 +104,7 @@ pub fn read_results(dir: &Path) -> Result<Results, StoreError> {
     .map_err(wrong)
 }
 
-/// What stands in `run.json` in place of its own hash when that is taken.
+/// The digits that stand in `run.json` in place of its own hash when that is taken.
 const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 fn unsealed(text: &str, hash: &str) -> String {
@@ -124,7 +124,7 @@ pub const REPORT: &str = "report.html";
 /// The page of `quell characterize`, likewise.
 pub const CHARACTERIZATION: &str = "characterization.html";
 
-/// What is in a folder of results and is not part of them, in alphabetic order.
+/// The files in a folder of results that are not part of them, in alphabetic order.
 pub fn foreign_files(dir: &Path) -> Vec<String> {
     let is_ours = |name: &str| {
         let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
@@ -173,7 +173,7 @@ fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
     stage_in(parent)
 }
 
-/// How the names of files and folders begin that are not in their place yet.
+/// The beginning of the names of files and folders that are not in their place yet.
 pub(crate) const TEMPORARY: &str = ".quell-";
 
 fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
@@ -243,7 +243,7 @@ pub fn temporary_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile>
     builder.tempfile_in(folder).map_err(without_temporary_name)
 }
 
-/// What the system says of a temporary file, without its name, which says nothing to anybody.
+/// The system's error about a temporary file without its name, which says nothing to anybody.
 pub fn without_temporary_name(error: std::io::Error) -> std::io::Error {
     let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<std::io::Error>());
     match system.and_then(std::io::Error::raw_os_error) {

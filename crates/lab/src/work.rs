@@ -17,30 +17,30 @@ use crate::read::files_in;
 /// One replication of a study, with all that another process needs to make it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// What identifies it, here and on every other machine.
+    /// The key that identifies it, here and on every other machine.
     pub key: Key,
     /// The scenario with every default and this algorithm alone, as TOML.
     pub scenario: Arc<str>,
-    /// What distinguishes its point from the others of the study.
+    /// The settings that distinguish its point from the others of the study.
     pub settings: Vec<Setting>,
     /// The algorithm's label.
     pub algorithm: String,
     /// The seed.
     pub seed: u64,
-    /// Whether the study wants its time series.
+    /// True if the study wants its time series.
     pub series: bool,
-    /// About how much work it is, in packets that its links can carry.
+    /// The work that it is, roughly: packets that its links can carry.
     pub cost: f64,
 }
 
 impl Task {
-    /// Whether `cache` has all of it.
+    /// True if `cache` has all of it.
     pub fn is_in(&self, cache: &Cache) -> bool {
         matches!(cache.get(&self.key), Lookup::Hit(hit) if hit.series || !self.series)
     }
 }
 
-/// What became of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
     /// It is in the cache now.
@@ -51,7 +51,7 @@ pub enum Made {
     Failed(String),
 }
 
-/// What a study needs, the longest first: whoever takes them in this order ends soonest.
+/// The tasks of a study, the longest first: whoever takes them in this order ends soonest.
 ///
 /// # Errors
 /// If an algorithm is from outside the catalog, so that nothing identifies it, or has no fingerprint.
@@ -148,7 +148,7 @@ pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &OnMade<'_>) -> R
     make_jobs(wanted, options, made)
 }
 
-/// Told what became of a task.
+/// A listener to the outcome of a task.
 pub type OnMade<'a> = dyn Fn(&Key, Made) + Sync + 'a;
 
 fn make_jobs(wanted: Vec<(Key, Job<'_>)>, options: &Options<'_>, made: &OnMade<'_>) -> Result<(), String> {

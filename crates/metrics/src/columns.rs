@@ -31,7 +31,7 @@ pub struct Texts {
     numbers: HashMap<Arc<str>, u32>,
 }
 
-/// As it is stored.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 struct PlainTexts {
     distinct: Vec<String>,
@@ -195,7 +195,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// What a field of a row can be: one column, or several.
+/// A field of a row: one column, or several.
 pub(crate) trait Field: Sized {
     /// Adds the empty columns of a field of this name.
     fn declare(name: &'static str, columns: &mut Columns);
@@ -240,7 +240,7 @@ fields! {
     Arc<str>, Text, |x| x, |v, row| Some(v.at(row).clone());
 }
 
-/// What is a row of a table.
+/// A row of a table.
 pub(crate) trait TableRow: Sized {
     /// Adds its empty columns.
     fn declare(columns: &mut Columns);

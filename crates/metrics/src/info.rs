@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::seeds::Sequential;
 
-/// What was run, how and when: the contents of `run.json`.
+/// The record of a run: the contents of `run.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The version of this format: 1.
@@ -14,9 +14,9 @@ pub struct RunInfo {
     pub version: String,
     /// The scenario's title.
     pub title: String,
-    /// When the run began, in RFC 3339.
+    /// The time at which the run began, in RFC 3339.
     pub started: String,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed_s: f64,
     /// The command that made it, word by word; may be empty.
     pub command: Vec<String>,
@@ -25,7 +25,7 @@ pub struct RunInfo {
     /// The scenario as it was written, if it came from a text.
     pub scenario_text: Option<String>,
     /// Real packets were sent, in real time; otherwise it was simulated.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
     /// The points of the study, resolved.
     pub points: Vec<PointInfo>,
@@ -34,16 +34,16 @@ pub struct RunInfo {
     pub holes: Vec<Hole>,
     /// True if the run was stopped before all replications were finished.
     pub partial: bool,
-    /// How many of the replications had been run before, and were taken from the cache.
+    /// The number of replications that had been run before, and were taken from the cache.
     #[serde(default)]
     pub reused: usize,
-    /// How many of those were run again to verify them; each was the same.
+    /// The number of those that were run again to verify them; each was the same.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified: usize,
-    /// Whether a cache has all the replications, so that none has to be run again; not written.
+    /// True if a cache has all the replications, so that none has to be run again; not written.
     #[serde(skip)]
     pub kept: bool,
-    /// How the numbers of seeds were decided, where the run decided them itself; otherwise empty. Several
+    /// The decisions about the numbers of seeds, where the run took them itself; otherwise empty. Several
     /// if results were joined, each for its own points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sequential: Vec<Sequential>,
@@ -58,13 +58,7 @@ pub struct RunInfo {
     pub sha256: String,
 }
 
-/// For results that were simulated.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-/// For results in which nothing was verified.
+/// Leaves out a zero: in most results nothing was verified.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
@@ -80,7 +74,7 @@ impl RunInfo {
 /// One point of the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointInfo {
-    /// What distinguishes it from the others.
+    /// The settings that distinguish it from the others.
     pub settings: Vec<Setting>,
     /// The scenario with every default and setting filled in, as TOML.
     pub scenario: String,
@@ -97,7 +91,7 @@ pub struct PointInfo {
 }
 
 impl PointInfo {
-    /// What there is to know of a point before it is run.
+    /// The description of a point, which needs no run.
     pub fn of(point: &Point) -> PointInfo {
         let (scenario, measure) = (&point.scenario, point.measure());
         PointInfo {

@@ -10,7 +10,7 @@ use crate::results::Results;
 impl Results {
     /// Several results as one, point after point; each point's settings begin with the name that its part is
     /// given here, under the field "scenario". The version, the beginning and the command are those of the
-    /// first; none without any.
+    /// first; `None` without any.
     pub fn join(parts: Vec<(String, Results)>) -> Option<Results> {
         let mut parts = parts.into_iter();
         let (name, first) = parts.next()?;
@@ -123,7 +123,7 @@ fn differ(at: &str, a: &toml::Value, b: &toml::Value, keys: &mut Vec<String>) {
     }
 }
 
-/// With a name among the settings of each point.
+/// The same results with a name among the settings of each point.
 fn named(name: &str, results: Results) -> Results {
     let setting = || Setting { field: JOINED.to_string(), value: name.to_string() };
     let point = |p: PointInfo| PointInfo { settings: [vec![setting()], p.settings].concat(), ..p };

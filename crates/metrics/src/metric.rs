@@ -33,17 +33,17 @@ macro_rules! metrics {
                 match self { $( Metric::$variant => $unit, )+ }
             }
 
-            /// Which way is better, where that is beyond dispute.
+            /// The better direction, where that is beyond dispute.
             pub fn better(self) -> Better {
                 match self { $( Metric::$variant => Better::$better, )+ }
             }
 
-            /// What it is, in a sentence.
+            /// Its meaning, in a sentence.
             pub fn doc(self) -> &'static str {
                 match self { $( Metric::$variant => $doc, )+ }
             }
 
-            /// Where it comes from; empty for what needs no source.
+            /// Its source; empty where none is needed.
             pub fn source(self) -> &'static str {
                 match self { $( Metric::$variant => concat!($( $source )?), )+ }
             }
@@ -51,7 +51,7 @@ macro_rules! metrics {
     };
 }
 
-/// Which way a metric is better.
+/// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -207,8 +207,8 @@ impl Values {
     }
 
     /// Sets a metric; what is not finite counts as absent.
-    pub fn set(&mut self, metric: Metric, x: f64) {
-        self.0[metric as usize] = x.is_finite().then_some(x);
+    pub fn set(&mut self, metric: Metric, x: impl Into<Option<f64>>) {
+        self.0[metric as usize] = x.into().filter(|x| x.is_finite());
     }
 
     /// Each metric that applies, with its value.

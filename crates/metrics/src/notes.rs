@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::replication::Replication;
 use crate::results::{Results, View};
 use crate::seeds::{Reason, Stop};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, distinct};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
@@ -22,9 +22,9 @@ fn mean_over_time(parts: &[(f64, f64)]) -> Option<f64> {
 struct AckDrops<'a> {
     algorithm: &'a str,
     link: &'a str,
-    /// Of those that reach the link.
+    /// The share of those that reach the link.
     share: f64,
-    /// Whether a parameter of it would spare them.
+    /// True if a parameter of it would spare them.
     can_spare: bool,
 }
 
@@ -87,7 +87,7 @@ impl Results {
             .collect()
     }
 
-    /// What a reader of the figures should know, in sentences: see [`Results::is_fixed`] and
+    /// The remarks that a reader of the figures needs, in sentences: see [`Results::is_fixed`] and
     /// [`Results::drifting`]; and where an algorithm drops acknowledgments.
     pub fn notes(&self) -> Vec<String> {
         let points = 0..self.run.points.len();
@@ -98,12 +98,7 @@ impl Results {
         let drifting = points.map(|p| self.drifting(p));
         let note = |named: Vec<Vec<&str>>, what: &str| {
             let count = named.iter().filter(|n| !n.is_empty()).count();
-            let mut names: Vec<&str> = Vec::new();
-            named.iter().flatten().for_each(|n| {
-                if !names.contains(n) {
-                    names.push(n)
-                }
-            });
+            let names = distinct(named.iter().flatten().copied());
             let at = match named.len() {
                 0 | 1 => String::new(),
                 all => format!(" (at {count} of {all} points)"),
@@ -158,7 +153,7 @@ impl Results {
         [fixed, drifting].into_iter().chain(starving).chain([capped]).flatten().collect()
     }
 
-    /// Where algorithms stopped at a point for this reason.
+    /// The algorithms that stopped at a point for this reason.
     fn stopped(&self, point: usize, reason: Reason) -> Vec<&Stop> {
         let stops = self.run.sequential.iter().flat_map(|s| &s.stops);
         stops.filter(|stop| stop.point == point && stop.reason == reason).collect()

@@ -1,4 +1,4 @@
-//! What figures can be asked for: a metric, of a class if need be, the average of an internal signal, and the
+//! The figures that can be asked for: a metric, of a class if need be, the average of an internal signal, and the
 //! ratio of two of these.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{Better, LANE, Metric};
 use crate::sequential::Width;
 
-/// What internal signals are asked for with.
+/// The prefix of internal signals.
 const INTERNAL: &str = "internal:";
 
 /// A figure by name: `queue_packets`, `throughput_bps[ftp]`, `internal:p`, or a ratio of two of these, such as
@@ -19,7 +19,7 @@ const INTERNAL: &str = "internal:";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
     pub(crate) of: Term,
-    /// What it is divided by.
+    /// The divisor.
     pub(crate) over: Option<Term>,
 }
 
@@ -51,7 +51,7 @@ impl Quantity {
         self.show(Metric::title, " / ", "")
     }
 
-    /// Which way is better, where that is beyond dispute.
+    /// The better direction, where that is beyond dispute.
     pub fn better(&self) -> Better {
         self.metric().map_or(Better::Neither, Metric::better)
     }
@@ -84,7 +84,7 @@ impl Quantity {
         width.ok_or_else(|| format!("{self} = \"{}\": a width must be above 0", cut(text.trim())))
     }
 
-    /// The class that it names and `classes` (beside "all" and "data") have not; none if there is none. Whether
+    /// The class that it names and `classes` (beside "all" and "data") have not; `None` if there is none. Whether
     /// there is a lane is known after the run.
     pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
         let known = |scope: &&str| {
@@ -97,7 +97,7 @@ impl Quantity {
         scopes.filter(|scope| !known(scope)).last()
     }
 
-    /// What it consists of.
+    /// The terms that it consists of.
     pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         std::iter::once(&self.of).chain(&self.over)
     }

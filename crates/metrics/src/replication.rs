@@ -1,5 +1,7 @@
 //! The figures of one replication, as rows of tables.
 
+use std::sync::Arc;
+
 use crate::columns::row;
 use crate::metric::Values;
 
@@ -16,7 +18,7 @@ pub struct Replication {
     pub digest: u64,
     /// Events that the engine handled.
     pub events: u64,
-    /// How long it took.
+    /// The time that it took.
     pub elapsed_s: f64,
     /// The figures.
     pub metrics: Vec<MetricRow>,
@@ -37,7 +39,7 @@ row! {
     pub struct MetricRow {
         /// The link.
         pub link: String,
-        /// Which segment, or none for the whole measured window.
+        /// The segment; `None`: the whole measured window.
         pub segment: Option<u32>,
         /// "all", "data" (all but acknowledgments), a class, or a lane of a discipline ("lane:l").
         pub scope: String,
@@ -69,7 +71,7 @@ pub struct LinkSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked during the step.
     pub marked_packets: Vec<u64>,
-    /// Per class seen at the link: bits sent during the step over its length.
+    /// The bits sent during the step over its length, per class seen at the link.
     pub throughput_bps: Vec<(String, Vec<f64>)>,
     /// The algorithm's internal signals.
     pub internals: Vec<InternalSeries>,
@@ -97,9 +99,9 @@ row! {
         pub class: String,
         /// Its round-trip propagation time at its start, in seconds.
         pub base_rtt_s: f64,
-        /// When it started.
+        /// The time at which it started.
         pub start_s: f64,
-        /// When it stopped, if it did.
+        /// The time at which it stopped, if it did.
         pub stop_s: Option<f64>,
         /// New data that its receiver got, in bits per second over the part of the window in which it
         /// was active.
@@ -116,7 +118,7 @@ row! {
         pub fast_retransmits: u64,
         /// Window reductions by ECN.
         pub ecn_responses: u64,
-        /// Mean of the round-trip times that its sender measured; none if it measured none.
+        /// Mean of the round-trip times that its sender measured; `None` if it measured none.
         pub round_trip_time_mean_s: Option<f64>,
     }
 }
@@ -128,9 +130,9 @@ row! {
         pub flow: u32,
         /// Its class.
         pub class: String,
-        /// When it began.
+        /// The time at which it began.
         pub start_s: f64,
-        /// How long it took.
+        /// The time that it took.
         pub flow_completion_time_s: f64,
         /// Its size.
         pub size_packets: u32,
@@ -142,7 +144,7 @@ row! {
     pub struct InternalRow {
         /// The link.
         pub link: String,
-        /// Which segment, or none for the whole measured window.
+        /// The segment; `None`: the whole measured window.
         pub segment: Option<u32>,
         /// The paper's name.
         pub signal: String,
@@ -157,9 +159,9 @@ row! {
     /// A point of a queueing delay's distribution function.
     pub struct DelayRow {
         /// The link.
-        pub link: String,
+        pub link: Arc<str>,
         /// "all", "data" or a class.
-        pub scope: String,
+        pub scope: Arc<str>,
         /// The share of packets that waited no longer.
         pub cumulative_probability: f64,
         /// The delay.

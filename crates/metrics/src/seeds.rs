@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
-use crate::stats::ERROR;
+use crate::stats::{ERROR, distinct};
 
-/// What is to be known of a metric.
+/// A metric, and how well it is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aim {
-    /// Which: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    /// The quantity: a metric, perhaps of a class, a ratio, or the average of an internal signal.
     pub metric: Quantity,
     /// Half the width of an interval that is narrow enough. Without a baseline there must be one; with one it
     /// says below which a difference does not matter, and a relative one is a share of the baseline's mean.
     pub width: Option<Width>,
 }
 
-/// How many seeds a run takes.
+/// The rule by which a run decides its number of seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Auto {
-    /// What is to be known; all of it.
+    /// The aims, all of which are to be reached.
     pub aims: Vec<Aim>,
-    /// Whose difference from each other algorithm is to be decided. None: each algorithm's own mean is to be
+    /// The algorithm whose difference from each other one is to be decided. `None`: each algorithm's own mean is to be
     /// known within the widths.
     pub baseline: Option<String>,
-    /// At which link; none for each point's first observed one.
+    /// The link; `None`: each point's first observed one.
     pub link: Option<String>,
-    /// For what traffic: "all", "data" or a class.
+    /// The traffic: "all", "data" or a class.
     pub scope: String,
     /// No more seeds than this, at least 2.
     pub max_seeds: usize,
@@ -36,7 +36,7 @@ pub struct Auto {
 /// The cap on seeds where none is given.
 pub const MAX_SEEDS: usize = 50;
 
-/// Why an algorithm got no more seeds.
+/// The reason for which an algorithm got no more seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
@@ -52,29 +52,29 @@ pub enum Reason {
     Baseline,
 }
 
-/// Where one algorithm stopped at one point.
+/// The stop of one algorithm at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// Index of the point.
     pub point: usize,
     /// The algorithm.
     pub algorithm: String,
-    /// How many seeds it was given: 1, 2, ... up to this.
+    /// The number of seeds that it was given: 1, 2, ... up to this.
     pub seeds: usize,
-    /// Why no more.
+    /// The reason for which it got no more.
     pub reason: Reason,
     /// The metrics of which less is known than was asked.
     pub open: Vec<Quantity>,
 }
 
-/// How the numbers of seeds of a result were decided.
+/// The decisions about the numbers of seeds of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sequential {
-    /// What was asked.
+    /// The question.
     pub asked: Auto,
-    /// The looks at the differences, and the error of each; none without a baseline.
+    /// The looks at the differences, and the error of each; `None` without a baseline.
     pub looks: Option<Looks>,
-    /// Where each algorithm stopped, by point and in the order of the scenario.
+    /// The stop of each algorithm, by point and in the order of the scenario.
     pub stops: Vec<Stop>,
 }
 
@@ -136,12 +136,7 @@ impl Auto {
 /// # Errors
 /// Names the classes.
 pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
-    let mut classes: Vec<String> = Vec::new();
-    study.points.iter().flat_map(Point::classes).for_each(|class| {
-        if !classes.contains(&class) {
-            classes.push(class);
-        }
-    });
+    let classes = distinct(study.points.iter().flat_map(Point::classes));
     let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
     let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
     let (rule, nearest) = unknown("class", wrong, &known);
@@ -150,7 +145,7 @@ pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
 }
 
 impl Sequential {
-    /// How the seeds were chosen, in a sentence.
+    /// The rule by which the seeds were chosen, in a sentence.
     pub fn rule(&self) -> String {
         let (most, words) = (self.asked.max_seeds, self.asked.words());
         let at = |looks: &Looks| looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ");

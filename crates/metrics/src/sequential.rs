@@ -1,4 +1,4 @@
-//! When there are enough samples: the statistics of studies that decide that themselves. Nothing here runs
+//! The statistics of studies that decide themselves when there are enough samples. Nothing here runs
 //! anything.
 //!
 //! A 95 % interval is right 95 times in 100 if the number of samples was fixed before. Who looks again and
@@ -14,13 +14,13 @@ use crate::stats::Estimate;
 const FIRST_LOOK: usize = 5;
 /// The first look at a width. It is the variance alone that stops there, so it must be known better.
 const FIRST_WIDTH: usize = 10;
-/// From one look at a width to the next.
+/// The growth from one look at a width to the next.
 const GROWTH: f64 = 1.25;
 
 /// One look at the samples so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Look {
-    /// After how many samples.
+    /// The number of samples after which it is taken.
     pub samples: usize,
     /// The probability with which the interval of this look misses the mean.
     pub error: f64,
@@ -66,13 +66,13 @@ impl Looks {
         look.map_or(f64::NAN, |l| l.error)
     }
 
-    /// The mean of samples with the interval of their look; none without samples.
+    /// The mean of samples with the interval of their look; `None` without samples.
     pub fn estimate(&self, samples: &[f64]) -> Option<Estimate> {
         Estimate::with_error(samples, self.error_at(samples.len()))
     }
 }
 
-/// After how many samples to see whether an interval is narrow enough, up to `most` (at least 2).
+/// The numbers of samples after which an interval is looked at, up to `most` (at least 2).
 ///
 /// At each the usual 95 % interval is computed, and the first that is narrow enough ends it (Chow and Robbins
 /// 1965). That is right in the limit of narrow intervals; what it is for wide ones is measured in
@@ -86,12 +86,12 @@ pub fn widths(most: usize) -> Vec<usize> {
     all
 }
 
-/// How wide an interval may be: half its width.
+/// The width that an interval may have: half of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
-    /// In the unit of the metric.
+    /// A value in the unit of the metric.
     Absolute(f64),
-    /// As a share of the mean's magnitude.
+    /// A share of the mean's magnitude.
     Relative(f64),
 }
 

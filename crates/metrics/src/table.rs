@@ -123,14 +123,14 @@ trait Rows: TableRow {
     /// True for the table in which replications are first named.
     const NEW: bool = false;
 
-    /// Whether a column may be missing, because earlier versions did not have it.
+    /// True if a column may be missing, because earlier versions did not have it.
     fn later(_: &str) -> bool {
         false
     }
 }
 
 row! {
-    /// What every row begins with: its replication.
+    /// The beginning of every row: its replication.
     struct Key {
         point: u32,
         algorithm: Arc<str>,

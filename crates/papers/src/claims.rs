@@ -19,13 +19,13 @@ pub struct Test {
 /// A part of a test: a term, and what is said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What it is about.
+    /// The term that it is about.
     pub left: Term,
-    /// What is said of it.
+    /// The relation that must hold.
     pub says: Says,
 }
 
-/// What a test says of a term.
+/// The relation that a test asserts of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Says {
     /// It is less than another.
@@ -53,7 +53,7 @@ pub enum Term {
     Computed(Box<FigureReading>),
 }
 
-/// What is read off a computed figure: a number without chance.
+/// A value that is read off a computed figure: a number without chance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureReading {
     /// It is taken so many times.
@@ -62,7 +62,7 @@ pub struct FigureReading {
     pub quantity: String,
     /// The number of the figure.
     pub figure: String,
-    /// Where it is read: fields of the figure, each with alternatives of which the test is of each; `*` stands for all.
+    /// The place: fields of the figure, each with alternatives of which the test is of each; `*` stands for all.
     pub at: Vec<(String, Vec<String>)>,
 }
 
@@ -77,9 +77,9 @@ pub struct Measured {
     pub at: Vec<(String, Vec<String>)>,
     /// The segments, of which the test is of each; empty for the whole window.
     pub segments: Vec<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     pub link: Option<String>,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     pub run: Option<String>,
 }
 
@@ -98,12 +98,12 @@ impl Test {
         })
     }
 
-    /// Whether it is of what runs found, rather than of computed figures alone.
+    /// Says whether it needs runs, and not only computed figures.
     pub(crate) fn needs_runs(&self) -> bool {
         self.found().next().is_some()
     }
 
-    /// What it reads off computed figures, each with the field along which it is said to rise or to fall.
+    /// The values that it reads off computed figures, each with the field along which it is said to rise or to fall.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&FigureReading, Option<&str>)> {
         let terms = self.parts.iter().flat_map(|part| part.terms().map(move |term| (part, term)));
         terms.filter_map(|(part, term)| match term {

@@ -1,10 +1,10 @@
-//! What the files under `papers/` may say: documents and their experiments.
+//! The format of the files under `papers/`: documents and their experiments.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use quell_lab::{Quantity, Width};
+use quell_lab::{Quantity, Width, distinct};
 use quell_scenario::TomlFile;
 use serde::Deserialize;
 
@@ -22,9 +22,9 @@ pub struct Papers {
     pub documents: Vec<Document>,
     /// Every printed number.
     pub cells: Vec<Cell>,
-    /// What ns-2 gives for cells, by id.
+    /// The values that ns-2 gives for cells, by id.
     pub ns2: std::collections::HashMap<String, Ns2>,
-    /// How near a mean must be to a printed number, by metric.
+    /// The largest distance of a mean from a printed number, by metric.
     pub bands: BTreeMap<String, Width>,
 }
 
@@ -33,7 +33,7 @@ pub struct Papers {
 pub struct Document {
     /// Its key: the name of its folder.
     pub key: String,
-    /// What its `document.toml` says.
+    /// The contents of its `document.toml`.
     pub about: About,
     /// Its experiments, in the order of their sections.
     pub experiments: Vec<Experiment>,
@@ -47,13 +47,13 @@ pub struct About {
     pub title: String,
     /// Its key in `docs/references.bib`.
     pub reference: String,
-    /// The dialect of its scenarios, unless an experiment, a run or a reading names another; none for the scenarios' own.
+    /// The dialect of its scenarios, unless an experiment, a run or a reading names another; `None`: the scenarios' own.
     #[serde(default)]
     pub dialect: Option<String>,
     /// The evidence for that dialect.
     #[serde(default)]
     pub dialect_because: String,
-    /// What holds for all experiments, in Markdown.
+    /// Notes that hold for all experiments, in Markdown.
     #[serde(default)]
     pub notes: String,
     /// The experiments in the order of the document, by file name without `.toml`; those that are not named follow.
@@ -71,28 +71,28 @@ pub struct Experiment {
     /// The file.
     #[serde(skip)]
     pub file: PathBuf,
-    /// What the file holds, and where.
+    /// The tree of the file, in which values have lines.
     #[serde(skip)]
     pub(crate) toml: Option<TomlFile>,
     /// The document's section.
     pub section: String,
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What the document says of it, in Markdown.
+    /// The document's description, in Markdown.
     pub describes: String,
-    /// How many seeds.
+    /// The number of seeds.
     #[serde(default = "ten")]
     pub seeds: u32,
     /// The dialect of its scenarios, if not that of the document.
     #[serde(default)]
     pub dialect: Option<String>,
-    /// What is run; the first is the one that is meant unless another is named.
+    /// The runs; the first is the one that is meant unless another is named.
     #[serde(default, rename = "run")]
     pub runs: Vec<ScenarioRun>,
-    /// What the document leaves open; the first is the one that is judged unless another is named.
+    /// The readings of what the document leaves open; the first is judged unless another is named.
     #[serde(default = "as_described", rename = "reading")]
     pub readings: Vec<Reading>,
-    /// Which printed numbers it answers.
+    /// The printed numbers that it answers.
     #[serde(default)]
     pub cells: Vec<CellsOf>,
     /// Numbers that are refuted, and why.
@@ -101,35 +101,35 @@ pub struct Experiment {
     /// Numbers that are not explained, and what was tried.
     #[serde(default)]
     pub open: Vec<Open>,
-    /// What the document claims.
+    /// The document's claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
     /// The document's figures.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
-    /// What the document computes rather than simulates.
+    /// The numbers and figures that the document computes rather than simulates.
     #[serde(default)]
     pub computed: Vec<Computed>,
-    /// How it is run with real packets, if it is.
+    /// The part that is run with real packets; `None`: there is none.
     #[serde(default)]
     pub live: Option<LiveSide>,
 }
 
-/// How an experiment is run with real packets. What is measured is put on record, since it
+/// The part of an experiment that is run with real packets. Its figures are put on record, since they
 /// cannot be had wherever experiments are run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveSide {
-    /// Where it is on record how the figures were made, by a path from the experiment's file.
+    /// The file that records how the figures were made, by a path from the experiment's file.
     pub record: PathBuf,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
-    /// The reading; none for the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
+    /// The reading; `None`: the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
     /// then stand beside.
     #[serde(default)]
     pub reading: Option<String>,
-    /// How many seeds.
+    /// The number of seeds.
     #[serde(default = "one")]
     pub seeds: u32,
 }
@@ -172,10 +172,10 @@ pub struct ScenarioRun {
     /// Fields that are swept.
     #[serde(default)]
     pub sweep: toml::Table,
-    /// The labels of the algorithms that are run; none for all.
+    /// The labels of the algorithms that are run; `None`: all.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// How many seeds, if not as many as the experiment.
+    /// The number of seeds, if it is not the experiment's.
     #[serde(default)]
     pub seeds: Option<u32>,
     /// The dialect, if not that of the experiment.
@@ -189,9 +189,9 @@ pub struct ScenarioRun {
 pub struct Reading {
     /// Its name in this file.
     pub name: String,
-    /// What is chosen.
+    /// The choice, in words.
     pub says: String,
-    /// What it rests on.
+    /// The basis of the choice.
     pub basis: Basis,
     /// Patterns of the printed numbers by which it was chosen: they do not agree by it.
     #[serde(default)]
@@ -205,13 +205,13 @@ pub struct Reading {
     /// The dialect, if not that of the run.
     #[serde(default)]
     pub dialect: Option<String>,
-    /// The runs that it applies to; none for all.
+    /// The runs that it applies to; `None`: all.
     #[serde(default)]
     pub runs: Option<Vec<String>>,
-    /// The labels of the algorithms that are run; none for those of the run.
+    /// The labels of the algorithms that are run; `None`: those of the run.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// How many seeds, if not as many as the run.
+    /// The number of seeds, if it is not the run's.
     #[serde(default)]
     pub seeds: Option<u32>,
     /// Other scenario files, by run.
@@ -219,7 +219,7 @@ pub struct Reading {
     pub replace: BTreeMap<String, PathBuf>,
 }
 
-/// What a reading rests on.
+/// The basis of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -251,25 +251,25 @@ impl Basis {
 pub struct CellsOf {
     /// Their ids begin with this; `*` stands for any part.
     pub of: String,
-    /// The reading that is judged; none for the first.
+    /// The reading that is judged; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// What a printed number is of.
+    /// The kind of a printed number: how many runs it is from.
     pub printed: PrintedOf,
     /// The label of each of the table's algorithms.
     pub algorithm: BTreeMap<String, String>,
-    /// How each of the table's metrics is computed.
+    /// The value for each of the table's metrics.
     pub metric: BTreeMap<String, Value>,
-    /// Where cells are looked up, for all cases.
+    /// The place of the cells, for all cases.
     #[serde(default, rename = "where")]
     pub place: CellPlace,
-    /// Where cells are looked up, by case.
+    /// The place of the cells, by case.
     #[serde(default)]
     pub case: BTreeMap<String, CellPlace>,
 }
 
 impl CellsOf {
-    /// Where a cell is looked up.
+    /// The place at which a cell is looked up.
     pub(crate) fn place_of(&self, cell: &Cell) -> CellPlace {
         match self.case.get(cell.part(2)) {
             Some(place) => place.within(&self.place),
@@ -278,7 +278,7 @@ impl CellsOf {
     }
 }
 
-/// What a printed number is of.
+/// The kind of a printed number: how many runs it is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintedOf {
     /// A single run.
@@ -318,23 +318,23 @@ impl std::fmt::Display for PrintedOf {
     }
 }
 
-/// Where a cell is looked up.
+/// The place at which a cell is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellPlace {
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
     /// The point: fields and their values.
     #[serde(default)]
     pub at: BTreeMap<String, toml::Value>,
-    /// The segment, counted from 0; none for the whole window.
+    /// The segment, counted from 0; `None`: the whole window.
     #[serde(default)]
     pub segment: Option<u32>,
-    /// The traffic; none for all.
+    /// The traffic; `None`: all.
     #[serde(default)]
     pub scope: Option<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     #[serde(default)]
     pub link: Option<String>,
 }
@@ -360,9 +360,9 @@ impl CellPlace {
 pub struct Refuted {
     /// Patterns of ids.
     pub cells: Vec<String>,
-    /// Why the number differs.
+    /// The mechanism by which the number differs.
     pub mechanism: String,
-    /// What shows it: `ns-2`, a reading, or `claim:` and a claim.
+    /// The evidence: `ns-2`, a reading, or `claim:` and a claim.
     pub shown_by: String,
 }
 
@@ -372,11 +372,11 @@ pub struct Refuted {
 pub struct Open {
     /// Patterns of ids.
     pub cells: Vec<String>,
-    /// What was tried, and what came out.
+    /// The attempts, each with its outcome.
     pub tried: Vec<String>,
 }
 
-/// What the document claims.
+/// A claim of the document.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -398,10 +398,10 @@ pub struct Claim {
     /// It is not the document's, but shows what Quell says of the experiment: outside of the score.
     #[serde(default)]
     pub ours: bool,
-    /// The reading under which it is tested; none for the first.
+    /// The reading under which it is tested; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// Why it fails.
+    /// The reason for which it fails.
     #[serde(default)]
     pub because: Option<String>,
     /// A reading under which it holds.
@@ -415,23 +415,23 @@ pub struct Claim {
 pub struct Figure {
     /// The document's number.
     pub number: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The diagram, as `quell plot` names it.
     pub kind: String,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
-    /// The reading; none for the first.
+    /// The reading; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// The labels of the algorithms; none for all.
+    /// The labels of the algorithms; `None`: all.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// The traffic; none for all.
+    /// The traffic; `None`: all.
     #[serde(default)]
     pub scope: Option<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     #[serde(default)]
     pub link: Option<String>,
     /// The point: fields and their values.
@@ -446,19 +446,19 @@ pub struct Figure {
     /// The field that distinguishes panels.
     #[serde(default)]
     pub by: Option<String>,
-    /// Whether equal steps of the axis are equal ratios.
+    /// Makes equal steps of the axis equal ratios.
     #[serde(default)]
     pub log_x: Option<bool>,
-    /// Whether each algorithm has a panel of its own.
+    /// Gives each algorithm a panel of its own.
     #[serde(default)]
     pub panels: bool,
-    /// What fields are called in the figure; those that are not named, as in the scenario.
+    /// The names of fields in the figure; other fields are called as in the scenario.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,
-    /// Where the same of the live side is on record, to draw beside: numbers as `quell plot --csv` writes them, by a path
+    /// The record of the same from the live side, to draw beside: numbers as `quell plot --csv` writes them, by a path
     /// from the experiment's file. The figure is then of the run and the reading of the live side.
     #[serde(default)]
     pub live: Option<PathBuf>,
@@ -470,7 +470,7 @@ pub struct Figure {
 pub struct PrintedCurve {
     /// The algorithm's label.
     pub label: String,
-    /// The panel, by the value of the field that distinguishes panels; none for all.
+    /// The panel, by the value of the field that distinguishes panels; `None`: all.
     #[serde(default)]
     pub panel: Option<String>,
     /// Points, as pairs of x and y in the units of the axes.
@@ -495,7 +495,7 @@ macro_rules! from_text {
 from_text!(PrintedOf, Value, Test);
 
 impl Papers {
-    /// How near a mean must be to a printed number of a metric.
+    /// The largest distance of a mean from a printed number of a metric.
     pub fn band(&self, metric: &str) -> Width {
         self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
     }
@@ -548,20 +548,15 @@ impl Papers {
         Err(format!("\"{name}\": {}", self.unknown(&lower)))
     }
 
-    /// Why a name stands for nothing, and what may be meant.
+    /// Says why a name stands for nothing, and what may be meant.
     fn unknown(&self, lower: &str) -> String {
         const REST: &str = "a table is written DOCUMENT/TABLE, and --list names the rest";
         let kind = "document, experiment or table";
         if let Some(document) =
             lower.split_once('/').and_then(|(key, _)| self.documents.iter().find(|d| d.key == key))
         {
-            let mut tables: Vec<String> = Vec::new();
-            for cell in self.cells.iter().filter(|c| c.document == document.key) {
-                let table = format!("{}/{}", document.key, cell.part(1));
-                if !tables.contains(&table) {
-                    tables.push(table);
-                }
-            }
+            let cells = self.cells.iter().filter(|c| c.document == document.key);
+            let tables = distinct(cells.map(|cell| format!("{}/{}", document.key, cell.part(1))));
             return match &tables[..] {
                 [] => format!("{} has no tables; --list names its experiments", document.key),
                 tables => format!("there is no such table; there are {}", tables.join(", ")),
@@ -588,7 +583,7 @@ impl Papers {
         format!("{}; {REST}", quell_scenario::suggest(&rule, nearest.as_deref(), None))
     }
 
-    /// Whether these are the documents of Quell's source tree, whose documentation stands beside them.
+    /// Says whether these are the documents of Quell's source tree, whose documentation stands beside them.
     pub fn are_own(&self) -> bool {
         self.folder.join("../docs/papers/format.md").is_file()
     }

@@ -15,7 +15,7 @@ use crate::results::{ExperimentResults, same, text_of};
 pub struct Drawn<'a> {
     /// The document's number.
     pub number: &'a str,
-    /// What it shows.
+    /// The figure.
     pub title: &'a str,
     /// Its file name without the ending: the experiment's id and the figure's number.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Picture {
     pub svg: String,
     /// CSV.
     pub csv: String,
-    /// What is drawn beside live figures.
+    /// A simulated point beside a live one.
     pub beside: Vec<Beside>,
 }
 
@@ -39,11 +39,11 @@ pub struct Picture {
 pub struct Beside {
     /// The algorithm's label.
     pub label: String,
-    /// Where it is along the axis.
+    /// Its place along the axis.
     pub x: f64,
-    /// What was simulated.
+    /// The simulated value.
     pub simulated: f64,
-    /// What was measured with real packets.
+    /// The value measured with real packets.
     pub live: f64,
 }
 
@@ -99,7 +99,7 @@ fn add_border(
     Ok(())
 }
 
-/// Where a quantity leaves its range as a field is raised: between the last point within and the first one outside,
+/// The border at which a quantity leaves its range as a field is raised: between the last point within and the first one outside,
 /// in proportion. Where it never leaves it, or is outside from the first point on, the border is not within the runs.
 fn border(e: &Experiment, of: &Border, found: &ExperimentResults) -> Result<Vec<(f64, f64)>, String> {
     let results = found.results(e, None, of.run.as_deref()).ok_or("was not run")?;

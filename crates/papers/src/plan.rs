@@ -1,4 +1,4 @@
-//! Which replications experiments need, as one study, and the results apart again.
+//! The replications that experiments need, as one study, whose results are taken apart again.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,10 +18,10 @@ pub struct Plan {
     parts: Vec<Part>,
 }
 
-/// How an experiment is to be run.
+/// The extent to which experiments are run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
-    /// At most so many seeds; none for as many as the experiments say.
+    /// The largest number of seeds; `None`: as many as the experiments say.
     pub seeds: Option<u32>,
     /// Only the readings that are judged.
     pub judged: bool,
@@ -125,12 +125,12 @@ impl Papers {
     }
 }
 
-/// How many of the replications that were planned are finished.
+/// The progress of a plan: finished replications beside all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// How many are finished.
+    /// The number of finished ones.
     pub done: usize,
-    /// How many there are.
+    /// The number of all.
     pub all: usize,
 }
 

@@ -16,10 +16,10 @@ pub(crate) struct Part {
     pub(crate) points: Range<usize>,
 }
 
-/// Why nothing is there.
+/// The reason for which there is nothing.
 pub(crate) const NOT_RUN: &str = "was not run under this reading";
 
-/// What was found of an experiment, by reading and run; nothing by default.
+/// The results of an experiment, by reading and run; none by default.
 #[derive(Debug, Default)]
 pub struct ExperimentResults {
     parts: Vec<(Part, Results)>,
@@ -30,7 +30,7 @@ pub struct ExperimentResults {
 pub struct Spot<'a> {
     /// The results of the run.
     pub results: &'a Results,
-    /// Which point, segment, link and traffic.
+    /// The point, segment, link and traffic.
     pub view: View,
 }
 
@@ -98,12 +98,12 @@ impl ExperimentResults {
         ExperimentResults { parts: found }
     }
 
-    /// Whether a reading was run.
+    /// Says whether a reading was run.
     pub(crate) fn ran(&self, reading: &str) -> bool {
         self.parts.iter().any(|(part, _)| part.reading == reading)
     }
 
-    /// The results of a run under a reading; none for the experiment's first.
+    /// The results of a run under a reading; `None`: the experiment's first.
     pub fn results(&self, e: &Experiment, reading: Option<&str>, run: Option<&str>) -> Option<&Results> {
         let reading = reading.or(e.readings.first().map(|r| r.name.as_str()))?;
         let run = run.or(e.runs.first().map(|r| r.name.as_str()))?;
@@ -158,7 +158,7 @@ pub(crate) fn text_of(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// Whether two settings mean the same, as far as their texts say.
+/// Says whether two settings mean the same, as far as their texts tell.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     match (a.trim().parse::<f64>(), b.trim().parse::<f64>()) {
         (Ok(a), Ok(b)) => a == b,

@@ -40,7 +40,7 @@ impl Trap {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// As if nothing had happened.
+    /// Forgets that anything happened.
     pub fn forget(&self) {
         self.failed.store(false, Ordering::Relaxed);
         self.stop.store(false, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Trap {
     }
 }
 
-/// What a factory returns for the Python class (or any callable) `class`.
+/// The factory of a Python class, or of any callable.
 pub fn factory(class: Py<PyAny>, trap: Arc<Trap>) -> Factory {
     Arc::new(move |link, parameters| {
         Python::attach(|py| PyAqm::build(class.bind(py), link, parameters, &trap))
@@ -77,7 +77,7 @@ struct PyAqm {
     trap: Arc<Trap>,
 }
 
-/// When the next update is due.
+/// The times of updates.
 enum Clock {
     Never,
     Every(Ticker),
@@ -191,7 +191,7 @@ fn length(seconds: f64, what: &str) -> PyResult<Duration> {
     }
 }
 
-/// What a method answered.
+/// Reads what a method answered.
 fn verdict(answer: &Bound<'_, PyAny>, method: &str) -> PyResult<contract::Verdict> {
     if answer.is_none() {
         return Ok(contract::Verdict::Pass);
@@ -456,7 +456,7 @@ impl Packet {
     }
 }
 
-/// What is known about the link when an algorithm is built.
+/// The link as it is known when an algorithm is built.
 #[pyclass(module = "quell", frozen)]
 pub struct Link(contract::Link);
 

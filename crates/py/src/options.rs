@@ -12,7 +12,7 @@ pub fn metric(name: &str) -> PyResult<Quantity> {
     name.parse().map_err(|why| errors::argument(format!("metric \"{name}\": {why}")))
 }
 
-/// Which cache an argument means: a folder, True for the user's, False for none.
+/// The cache that an argument means: a folder, True for the user's, False for none.
 pub fn cache(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Cache>> {
     let user = || Ok(Cache::default_dir().map(Cache::at));
     let Some(argument) = argument else { return user() };
@@ -28,7 +28,7 @@ pub fn needed(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Cache> {
     cache(argument)?.ok_or_else(|| errors::argument("cache: must be a folder, or True for the user's"))
 }
 
-/// Of which replications time series are kept.
+/// The replications of which time series are kept.
 pub fn series(argument: &str) -> PyResult<Series> {
     match argument {
         "drawn" => Ok(Series::Drawn),

@@ -1,4 +1,4 @@
-//! What a run found.
+//! The results of a run.
 
 use std::path::PathBuf;
 
@@ -255,7 +255,7 @@ impl Results {
     ///
     /// Parameters
     /// ----------
-    /// metrics : list of str, optional
+    /// metrics : sequence of str, optional
     ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table.
     ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
     ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
@@ -328,7 +328,7 @@ impl Results {
     /// ----------
     /// baseline : str
     ///     The label of the algorithm to compare with.
-    /// metrics : list of str, optional
+    /// metrics : sequence of str, optional
     ///     As in :meth:`table`.
     /// point : int, default 0
     ///     As in :meth:`table`.

@@ -245,14 +245,14 @@ pub fn run(
     }
 }
 
-/// What threads need that call algorithms written in Python.
+/// The surroundings of threads that call algorithms written in Python.
 pub fn surround() -> Surround {
     // The interpreter makes a state for each thread that attaches to it and frees it when the thread
     // detaches for good, which costs more than a decision does. So threads stay known to it.
     Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work)))
 }
 
-/// How a run is to choose the seeds itself.
+/// The rule by which a run chooses the seeds itself.
 fn auto(
     study: &Study,
     precision: Option<&Bound<'_, PyDict>>,

@@ -94,7 +94,7 @@ pub fn studies(
     Ok(Study::join(parts))
 }
 
-/// What a call changes in a scenario.
+/// The changes that a call makes in a scenario.
 #[derive(Default)]
 pub struct Changes<'a, 'py> {
     pub seeds: Option<&'a Bound<'py, PyAny>>,

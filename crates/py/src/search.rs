@@ -16,7 +16,7 @@ use crate::options::metric;
 use crate::run::surround;
 use crate::scenario::document;
 
-/// Where a metric crosses a value, from :func:`search`.
+/// The crossing of a value by a metric, from :func:`search`.
 #[pyclass(module = "quell", frozen)]
 pub struct Crossing {
     /// {"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the tolerance), "undecided" (it is wider: within
@@ -212,7 +212,7 @@ pub fn search(
         return Err(error);
     }
     if let Some(error) = signal {
-        // Bare: what is known of a crossing half way is no result.
+        // Bare: what is known of a crossing half way is not a result.
         return Err(match error.is_instance_of::<PyKeyboardInterrupt>(py) {
             true => PyKeyboardInterrupt::new_err("the search was interrupted"),
             false => error,

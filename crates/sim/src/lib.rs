@@ -10,10 +10,13 @@ extern crate alloc;
 mod engine;
 mod flow;
 pub mod network;
+mod observe;
 pub mod outcome;
 mod packet;
 mod record;
 mod route;
+pub mod source;
+mod tap;
 pub mod topology;
 mod wire;
 

@@ -1,23 +1,10 @@
 //! How a receiver tells its sender of marks, where TCP's one bit does not say enough.
 
-use quell_aqm::choice;
 use quell_units::Duration;
 
-use crate::catalog::Entry;
+use crate::choices::Feedback;
+use crate::entry::Entry;
 use crate::scoreboard::SackBlocks;
-
-choice! {
-    /// How a receiver tells its sender of marks.
-    pub enum Feedback {
-        /// By one bit, from a mark until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
-        Classic = "classic",
-        /// By counting the marked packets in each acknowledgment, as QUIC does (RFC 9000 section 19.3.2).
-        Exact = "exact",
-        /// By counting them modulo eight: the ACE field of accurate ECN, without its option (RFC 9768 section
-        /// 3.2.2).
-        AccEcn = "accecn",
-    }
-}
 
 /// What a user may read about the one bit of RFC 3168.
 pub(crate) const CLASSIC: Entry = Entry {

@@ -3,13 +3,14 @@
 
 use quell_units::{Duration, Time};
 
+use crate::congestion::window::Window;
 use crate::float::{duration, larger, seconds};
 use crate::params::Config;
 
 /// What a sender without a rate of its own paces at, in windows a smoothed round-trip time: less than half of the
 /// way to `ssthresh`, and beyond (as Linux does).
-pub(crate) const SLOW_START: f64 = 2.0;
-pub(crate) const AVOIDANCE: f64 = 1.2;
+const SLOW_START: f64 = 2.0;
+const AVOIDANCE: f64 = 1.2;
 
 /// What is sent together is at most 64 KiB with room for headers, and two packets at least; of a model below 1.2 Mbit/s
 /// one. The first ten packets of a connection are not paced, and a packet that was late may be followed by the next one
@@ -64,6 +65,52 @@ impl Together {
     }
 }
 
+/// When packets leave that the window allows.
+#[derive(Clone, Debug)]
+pub(crate) enum Release {
+    AtOnce,
+    Paced(Pacer),
+}
+
+impl Release {
+    pub fn new(cfg: &Config) -> Self {
+        Pacer::of(cfg).map_or(Release::AtOnce, Release::Paced)
+    }
+
+    #[inline(always)]
+    pub fn pacer(&self) -> Option<&Pacer> {
+        match self {
+            Release::AtOnce => None,
+            Release::Paced(pacer) => Some(pacer),
+        }
+    }
+
+    #[inline(always)]
+    pub fn pacer_mut(&mut self) -> Option<&mut Pacer> {
+        match self {
+            Release::AtOnce => None,
+            Release::Paced(pacer) => Some(pacer),
+        }
+    }
+
+    #[inline(always)]
+    pub fn sends_together(&self) -> bool {
+        self.pacer().is_some_and(Pacer::sends_together)
+    }
+
+    /// [`Pacer::release_one`], where packets wait one by one.
+    #[inline(always)]
+    pub fn one(&mut self, now: Time, most: u32) -> Option<u32> {
+        self.pacer_mut().filter(|p| !p.sends_together())?.release_one(now, most)
+    }
+
+    /// When a packet that waits may leave.
+    #[inline(always)]
+    pub fn due(&self) -> Time {
+        self.pacer().map_or(Time::MAX, |p| p.wake)
+    }
+}
+
 /// A bucket of packets that fills at the rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
@@ -82,13 +129,13 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// None for a sender that neither waits nor sends packets together.
-    pub fn of(cfg: &Config) -> Option<Self> {
+    /// `None` for a sender that neither waits nor sends packets together.
+    fn of(cfg: &Config) -> Option<Self> {
         let together = cfg.send_quantum.map(|time| Together {
             time: seconds(time),
             packet: cfg.payload().get() as f64,
-            slow: if cfg.model { SLOW } else { 0.0 },
-            waits: cfg.paced,
+            slow: if cfg.congestion.is_model() { SLOW } else { 0.0 },
+            waits: cfg.pacing,
             count: UNPACED,
             left: 0,
             at: Time::ZERO,
@@ -96,7 +143,7 @@ impl Pacer {
             sent: 0,
             srtt: Duration::ZERO,
         });
-        (cfg.paced || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
+        (cfg.pacing || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
     }
 
     /// At most `burst` packets leave at once.
@@ -128,6 +175,17 @@ impl Pacer {
             let bytes = rate * t.packet;
             let least = if bytes < t.slow { 1.0 } else { 2.0 };
             t.count = larger((bytes * t.time).min(MOST_TOGETHER) / t.packet, least) as u32;
+        }
+    }
+
+    /// Follows the rate that a model has set, else as many windows a round-trip time as Linux does.
+    #[inline(always)]
+    pub fn follow(&mut self, rate: Option<f64>, window: &Window, srtt: Option<Duration>) {
+        if let Some(rate) = rate {
+            self.set_rate(rate);
+        } else if let Some(srtt) = self.srtt().or(srtt) {
+            let gain = if window.cwnd < window.ssthresh / 2.0 { SLOW_START } else { AVOIDANCE };
+            self.set_rate(gain * larger(window.cwnd, 1.0) / seconds(srtt));
         }
     }
 
@@ -168,7 +226,7 @@ impl Pacer {
         n
     }
 
-    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and none returned.
+    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and `None`.
     #[inline(always)]
     pub fn release_one(&mut self, now: Time, most: u32) -> Option<u32> {
         if most == 0 {

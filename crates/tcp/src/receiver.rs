@@ -4,8 +4,9 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
-use crate::Config;
-use crate::feedback::{ACE, Feedback, Report};
+use crate::choices::{Feedback, Recovery};
+use crate::feedback::{ACE, Report};
+use crate::params::{Config, Reports};
 use crate::scoreboard::{Block, SackBlocks};
 
 /// A SYN or data packet that arrives.
@@ -135,20 +136,21 @@ impl Receiver {
         *self = Receiver { epoch, blocks: core::mem::take(&mut self.blocks), ..Receiver::new() };
     }
 
-    /// Whether [`Receiver::on_calm_packet`] takes in at `now` data that is not marked, with a configuration that
-    /// [acknowledges calmly](Config::acknowledges_calmly).
+    /// Whether [`Receiver::on_packet_in_order`] takes in at `now` data that is not marked, with a configuration that
+    /// [acknowledges by number](Config::acknowledges_by_number).
     #[inline]
-    pub fn takes_calmly(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
+    pub fn takes_in_order(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
         epoch == self.epoch
             && !self.echo
             && self.deadline > now
-            && (!cfg.reports || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
+            && (cfg.reports == Reports::Never
+                || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
     }
 
     /// As [`Receiver::on_packet`] and [`Receiver::acknowledgment`] in the usual case: whether the packet is new, and
     /// the one that the acknowledgment says is next, if it goes now.
     #[inline(always)]
-    pub fn on_calm_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
+    pub fn on_packet_in_order(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
         if seq == self.next && self.blocks.is_empty() && cfg.delayed_ack.is_none() {
             self.next += 1;
             return (true, Some(self.next));
@@ -213,7 +215,7 @@ impl Receiver {
             self.held.told = self.next.saturating_sub(self.owed);
         }
         let new = self.take_out_of_order(pkt.seq);
-        if cfg.rack && !new {
+        if cfg.recovery == Recovery::Rack && !new {
             self.duplicate = Some(pkt.seq);
         }
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
@@ -258,7 +260,7 @@ impl Receiver {
     #[inline(never)]
     fn on_ecn(&mut self, cfg: &Config, pkt: Arrival) {
         // The window may be one packet now (as in Linux).
-        if pkt.cwr && cfg.gradual {
+        if pkt.cwr && cfg.gradual() {
             self.owed = cfg.ack_every;
         }
         if cfg.feedback == Feedback::Classic {
@@ -363,7 +365,11 @@ impl Receiver {
     /// Whether an acknowledgment has more to say than its number and its bit.
     #[inline]
     pub fn reports(&self, cfg: &Config) -> bool {
-        cfg.reports && (cfg.always_reports || !self.blocks.is_empty() || self.duplicate.is_some())
+        match cfg.reports {
+            Reports::Never => false,
+            Reports::OfGaps => !self.blocks.is_empty() || self.duplicate.is_some(),
+            Reports::Always => true,
+        }
     }
 
     /// What the acknowledgment that goes now carries.
@@ -371,7 +377,7 @@ impl Receiver {
         let duplicate = self.duplicate.take();
         // It takes the room of a block (RFC 2883 section 4).
         let room = 3 - duplicate.is_some() as usize;
-        let blocks = if cfg.sack { self.sack_blocks(room) } else { SackBlocks::default() };
+        let blocks = if cfg.recovery.is_selective() { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
         Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
     }
@@ -416,7 +422,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recovery, TcpParams};
+    use crate::TcpParams;
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -506,7 +512,7 @@ mod tests {
                     r.on_timer();
                     r.acknowledgment(false);
                 }
-                assert!(!r.takes_calmly(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
+                assert!(!r.takes_in_order(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
                 if r.on_packet(&cfg, us(now), data(seq)).unwrap().acknowledge {
                     out.push((now - rtt, r.acknowledgment(false).next));
                 }

@@ -1,4 +1,4 @@
-//! What the comparison consists of.
+//! The chapters of the comparison.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Chapter {
 }
 
 impl Chapter {
-    /// As it is written on the command line, and in the marks around it in the page.
+    /// The name on the command line, and in the marks around it in the page.
     pub fn id(self) -> &'static str {
         match self {
             Chapter::Ns2 => "ns2",
@@ -29,7 +29,7 @@ impl Chapter {
         }
     }
 
-    /// As sentences name it.
+    /// The name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Chapter::Ns2 => "ns-2",

@@ -13,7 +13,7 @@ pub struct Windows {
     pub quell: Trace,
 }
 
-/// What was found in a chapter.
+/// The findings of a chapter.
 pub struct ChapterFindings {
     pub chapter: Chapter,
     pub comparisons: Vec<Comparison>,
@@ -22,7 +22,7 @@ pub struct ChapterFindings {
 }
 
 impl ChapterFindings {
-    /// Whether nothing in it speaks against Quell.
+    /// Says whether nothing in it speaks against Quell.
     pub fn agrees(&self) -> bool {
         self.comparisons.iter().all(Comparison::agrees) && self.laws.as_ref().is_none_or(Laws::hold)
     }

@@ -64,7 +64,7 @@ enum Format {
     Json,
 }
 
-/// What `--short` runs. Of ns-2: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes,
+/// The cases of `--short`. Of ns-2: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes,
 /// marks on windows of one. Of the others: a case of each kind, of those that lie inside their bands in the whole chapter.
 const SHORT: &[&str] = &[
     "R2",
@@ -91,10 +91,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where a figure is uncertain with the usual number of seeds.
+/// The largest number of seeds, for figures that are uncertain with the usual number.
 const MOST_SEEDS: u32 = 60;
 
-/// Whether everything agrees.
+/// Says whether everything agrees.
 fn work(args: &Args) -> Result<bool, String> {
     let all = [Chapter::Ns2, Chapter::Linux, Chapter::Ns3, Chapter::Laws];
     let asked = |chapter: &Chapter| args.chapter.is_empty() || args.chapter.contains(chapter);

@@ -13,12 +13,12 @@ use crate::translate;
 const CASES: &str = include_str!("../ns2/cases.csv");
 const RUNS: &str = include_str!("../ns2/runs.csv");
 
-/// What names a case.
+/// The name of a case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// The scenario, such as "R4".
     pub scenario: String,
-    /// What departs from the scenario's base; may be empty.
+    /// The departure from the scenario's base; may be empty.
     pub variant: String,
     /// The algorithm, by ns-2's name for it or the papers'.
     pub algorithm: String,
@@ -59,12 +59,12 @@ pub struct Case {
 /// One run of ns-2.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was measured, by column.
+    /// The measurements, by column.
     columns: Line,
 }
 
 impl Run {
-    /// What was measured, if it was.
+    /// The measurement in a column, if there is one.
     pub fn value(&self, column: &str) -> Option<f64> {
         self.columns.get(column)?.parse().ok()
     }
@@ -99,7 +99,7 @@ const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
 /// 20 % or 1.5 packets.
 const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
 
-/// Which cases have a figure.
+/// The condition for a case to have a figure.
 type Applies = fn(&Parameters) -> bool;
 
 const ALWAYS: Applies = |_| true;
@@ -124,7 +124,7 @@ pub const FIGURES: &[(Figure, Applies)] = &[
 ];
 
 impl Case {
-    /// Which seeds of Quell's run with which of the starts and stops that ns-2's seeds drew.
+    /// The seeds of Quell's runs, by the starts and stops that ns-2's seeds drew.
     fn seeds(&self, count: u32) -> BTreeMap<&str, Vec<u64>> {
         let mut events: Vec<&str> = self.runs.iter().map(|r| r.events()).collect();
         events.dedup();

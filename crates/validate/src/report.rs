@@ -250,7 +250,7 @@ fn summary(out: &mut String, found: &ChapterFindings, excused: &str) {
     out.push('\n');
 }
 
-/// How many figures lie where, by what cases have in common.
+/// The numbers of figures within and outside their bands, by what cases have in common.
 fn standings(out: &mut String, comparisons: &[Comparison], title: &str, of: impl Fn(&Comparison) -> &str) {
     let mut groups: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
     for comparison in comparisons.iter().filter(|c| c.left_out.is_none()) {

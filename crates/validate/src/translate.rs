@@ -1,4 +1,4 @@
-//! From the parameters of `ns2/dumbbell.tcl` to a scenario of Quell, by rules that hold for every
+//! A translation of the parameters of `ns2/dumbbell.tcl` into a scenario of Quell, by rules that hold for every
 //! case. Where the two name or count a thing differently, the rule says so.
 
 use std::fmt::Write;
@@ -146,7 +146,7 @@ fn aqm(p: &Parameters) -> Result<String, String> {
     Ok(text)
 }
 
-/// In byte mode the probability is in proportion to a packet's size.
+/// The factor of byte mode, in which the probability is in proportion to a packet's size.
 fn by_size(p: &Parameters, mut set: impl FnMut(&str, String)) {
     if p.is_set("bytes") {
         set("signal", "\"by-size\"".into());
@@ -296,7 +296,7 @@ fn spread(p: &Parameters) -> String {
     }
 }
 
-/// When the flows from `first` to `n` start and stop: "time startone flow 0" and "time stopone flow 0"
+/// The starts and stops of the flows from `first` to `n`: "time startone flow 0" and "time stopone flow 0"
 /// in `events`.
 fn lives(events: &str, first: u32, n: u32, p: &Parameters) -> Result<(Vec<Duration>, Vec<Duration>), String> {
     let count = (n - first) as usize;

@@ -7,12 +7,12 @@ use crate::part::Ticker;
 use crate::part::fixed::{self, Scale};
 use crate::{Aqm, Ctx, Probe};
 
-/// What adaptive RED in integers is built from.
+/// Constants of adaptive RED in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AredConstants {
     /// RED's.
     pub red: RedConstants,
-    /// Between two updates, in nanoseconds.
+    /// Time between two updates, in nanoseconds.
     pub interval: u64,
     /// The least average, in Q32 packets, at which `max_p` stays.
     pub low: u64,

@@ -9,22 +9,22 @@ use crate::part::Ticker;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, Scale, mul_shift};
 use crate::{Aqm, Ctx, PacketMeta, Probe, Verdict};
 
-/// What PI in integers is built from.
+/// Constants of PI in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PiConstants {
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub q_ref: u64,
     /// a - b, from Q32 packets to 62 places.
     pub integral: Scale,
     /// b, likewise.
     pub proportional: Scale,
-    /// How the queue is read.
+    /// Unit and form in which the queue is read.
     pub gauge: FixedGauge,
-    /// What a packet's size does to its probability.
+    /// Effect of a packet's size on its probability.
     pub sizer: FixedSizer,
     /// The probability at the start, with 62 places.
     pub initial_p: u64,
-    /// Between two updates, in nanoseconds.
+    /// Time between two updates, in nanoseconds.
     pub interval: u64,
 }
 

@@ -10,7 +10,7 @@ use quell_units::{Duration, Time};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
-use crate::assess::{self, Checked, Found, NetworkArgs, PlantChoice};
+use crate::assess::{self, Checked, NetworkArgs, PlantChoice, PointVerdicts};
 use crate::diagram::{self, Diagram};
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -41,7 +41,7 @@ pub struct Args {
     /// long-lived flow sends then, the first time at which the most flows do.
     #[arg(long, value_name = "TIME")]
     at: Option<Duration>,
-    /// How much of the flows' delay the model keeps.
+    /// The part of the flows' delay that the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Also simulate, and report whether the queue settles or oscillates as predicted.
@@ -53,7 +53,7 @@ pub struct Args {
     /// Also draw a diagram into this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// What to draw; default: bode, or verdicts when many points are checked.
+    /// The diagram to draw; default: bode, or verdicts when many points are checked.
     #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
     diagram: Option<Diagram>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The theory's part.
-fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<Found>, Failure> {
+fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVerdicts>, Failure> {
     let all = study.points.len();
     let reach = all == 1;
     study
@@ -201,12 +201,12 @@ fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<Found>,
                 .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
                 .collect::<Result<_, _>>()?;
             let configs = bottleneck.algorithms.iter().map(|(_, config)| config.clone()).collect();
-            Ok(Found { bottleneck, time, configs, assessments })
+            Ok(PointVerdicts { bottleneck, time, configs, assessments })
         })
         .collect()
 }
 
-fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a> {
+fn point_output<'a>(settings: &'a [Setting], found: &'a PointVerdicts) -> PointOutput<'a> {
     let network = &found.bottleneck.network;
     let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
     PointOutput {
@@ -224,7 +224,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
     }
 }
 
-fn point_text(title: &str, found: &Found, brief: bool) -> String {
+fn point_text(title: &str, found: &PointVerdicts, brief: bool) -> String {
     let network = &found.bottleneck.network;
     let out = point_output(&[], found);
     let mut text = format!(
@@ -260,15 +260,9 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
 }
 
 fn agreement_text(agreement: &BTreeMap<String, Agreement>) -> String {
-    let names = Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: agreement.keys().map(|k| (k.clone(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| Column {
-        title: title.into(),
-        unit: String::new(),
-        cells: agreement.values().map(|a| (f(a).to_string(), tint)).collect(),
+    let names = Column::names("algorithm", agreement.keys());
+    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| {
+        Column::new(title, "", agreement.values().map(|a| (f(a).to_string(), tint)))
     };
     let columns = [
         column("stable, settled", Tint::Good, |a| a.stable_settled),

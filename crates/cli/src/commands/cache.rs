@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use quell_lab::{Cache, Entry};
+use quell_lab::{Cache, CacheEntry};
 use quell_units::Bytes;
 
 use crate::args::{CacheDir, Format, FormatArgs};
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn entries(cache: &Cache) -> Result<Vec<Entry>, Failure> {
+fn entries(cache: &Cache) -> Result<Vec<CacheEntry>, Failure> {
     cache.entries().map_err(|e| Failure::Failed(e.to_string()))
 }
 
@@ -152,7 +152,7 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
 }
 
 fn check(cache: &Cache) -> Result<(), Failure> {
-    let all: Vec<Entry> = entries(cache)?.into_iter().filter(|entry| entry.current).collect();
+    let all: Vec<CacheEntry> = entries(cache)?.into_iter().filter(|entry| entry.current).collect();
     let damaged: Vec<String> =
         all.iter().filter_map(|entry| Cache::check(entry).err()).map(|e| e.to_string()).collect();
     damaged.iter().for_each(|line| terminal::note(line));

@@ -257,8 +257,7 @@ fn print(
 
 fn one_table(results: &Results, baseline: &str, rows: &Rows, metrics: &[Quantity]) -> String {
     let first = format!("{baseline} (baseline)");
-    let names =
-        selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
+    let names = Column::names("algorithm", std::iter::once(&first).chain(&rows.algorithms));
     let shown =
         selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
     let mut columns: Vec<Column> = shown
@@ -287,11 +286,7 @@ fn column(
         Some(d) if d.excludes_zero() => (format!("{text} *"), judge(figure, &d)),
         _ => (format!("{text}  "), Tint::Plain),
     };
-    Column {
-        title: figure.title(),
-        unit,
-        cells: align(&figures).into_iter().zip(flags).map(flagged).collect(),
-    }
+    Column::new(figure.title(), unit, align(&figures).into_iter().zip(flags).map(flagged))
 }
 
 fn judge(figure: &Quantity, difference: &Estimate) -> Tint {

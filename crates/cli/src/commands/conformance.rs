@@ -72,7 +72,7 @@ struct RunArgs {
     /// A file of vectors, instead of those of the catalog.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How long an answer may take.
+    /// The time that an answer may take.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: std::time::Duration,
     #[command(flatten)]
@@ -96,7 +96,7 @@ struct MuseumArgs {
 }
 
 /// Lists, prints and writes vectors, and holds implementations against them.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     match &args.command {
         Command::List(args) => list(args.format),
         Command::Show { vectors } => show(vectors),
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// A vector in the list, for JSON.
 #[derive(Serialize)]
-struct Row {
+struct ListedVector {
     vector: String,
     algorithm: String,
     events: u32,
@@ -119,10 +119,10 @@ struct Row {
     draws: usize,
 }
 
-impl Row {
+impl ListedVector {
     fn of(vector: &Vector) -> Self {
         let (all, overflows) = vector.signals();
-        Row {
+        ListedVector {
             vector: vector.header.vector.clone(),
             algorithm: vector.header.algorithm.clone(),
             events: vector.header.events,
@@ -138,9 +138,9 @@ fn list(format: Format) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct List {
         schema: u32,
-        vectors: Vec<Row>,
+        vectors: Vec<ListedVector>,
     }
-    let rows: Vec<Row> = generate::all().map(|v| Row::of(&v)).collect();
+    let rows: Vec<ListedVector> = generate::all().map(|v| ListedVector::of(&v)).collect();
     if format == Format::Json {
         return json::print(&List { schema: json::SCHEMA, vectors: rows });
     }

@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs, whole};
-use crate::assess::{self, Checked, Found, beside, congestion, packet};
+use crate::assess::{self, Checked, PointVerdicts, beside, congestion, packet};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
@@ -209,12 +209,12 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
 }
 
 /// The theory's verdict on a design.
-fn assess(design: &Design) -> Result<Found, Failure> {
+fn assess(design: &Design) -> Result<PointVerdicts, Failure> {
     let bottleneck = Bottleneck::of_design(design);
     let name = design.config.name();
     let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
     let configs = vec![design.config.clone()];
-    Ok(Found { bottleneck, time: Time::ZERO, configs, assessments: vec![assessment] })
+    Ok(PointVerdicts { bottleneck, time: Time::ZERO, configs, assessments: vec![assessment] })
 }
 
 /// A scenario with the designs, on the network they are for.

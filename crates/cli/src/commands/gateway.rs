@@ -12,7 +12,7 @@ pub struct Args {
 }
 
 /// Carries out a command of the gateway.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     commands::execute(&args.command, &["gateway"]).map_err(|e| match e {
         commands::Failure::BadInput(why) => Failure::BadInput(why),
         commands::Failure::Failed(why) => Failure::Failed(why),

@@ -40,19 +40,19 @@ pub struct Args {
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// What varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    /// The quantity that varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
     #[arg(long, value_name = "AXIS")]
     x: Axis,
-    /// What varies from bottom to top.
+    /// The quantity that varies from bottom to top.
     #[arg(long, value_name = "AXIS")]
     y: Axis,
-    /// What to show; where it has no value, the map says why.
+    /// The quantity to show; where it has no value, the map says why.
     #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
     show: Shown,
     /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
     #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
     points: Option<u16>,
-    /// How much of the flows' delay the model keeps.
+    /// The part of the flows' delay that the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Do not show progress.
@@ -73,9 +73,9 @@ enum Shown {
     Growth,
     /// The factor by which the gain may rise.
     GainMargin,
-    /// In degrees.
+    /// The phase margin, in degrees.
     PhaseMargin,
-    /// In seconds.
+    /// The delay margin, in seconds.
     DelayMargin,
     /// Time in which the slowest mode decays to 2 %, in seconds.
     Settling,
@@ -153,7 +153,7 @@ const IN_PICTURE: usize = 100;
 const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let setting = Setting::of(args)?;
     if let Some(file) = &args.svg {
         folder::check_writable(file)?;

@@ -43,7 +43,7 @@ pub struct Args {
     /// The length of an interval, over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     interval: quell_units::Duration,
-    /// How long a flow counts as active after its last packet.
+    /// The time that a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
     window: quell_units::Duration,
     /// The networks on one side of the link; default: the side that opens connections.
@@ -75,7 +75,7 @@ struct Output<'a> {
 }
 
 /// Measures a capture.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let name = args.trace.display().to_string();
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
@@ -208,14 +208,10 @@ fn word(direction: Direction) -> &'static str {
 /// The traffic of each direction.
 fn directions(report: &Report) -> String {
     let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        cells: report.directions.iter().map(|d| (word(d.direction).to_string(), Tint::Name)).collect(),
-        ..Column::default()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into()))).collect(),
+    let names = Column::names("", report.directions.iter().map(|d| word(d.direction)));
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| {
+        let cells = report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into())));
+        Column::new(title, unit, cells)
     };
     let share = |x: Option<f64>| x.map(|x| digits(100.0 * x, 3));
     let columns = [

@@ -1,25 +1,35 @@
 //! The commands.
 
+// Which commands a build has: ARCHITECTURE.md.
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+mod absent;
+#[cfg(feature = "theory")]
 mod analyze;
 mod aqm;
 mod cache;
+#[cfg(feature = "all")]
 mod characterize;
 mod compare;
+#[cfg(feature = "all")]
 mod conformance;
+#[cfg(feature = "theory")]
 mod design;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "all", target_os = "linux"))]
 mod gateway;
+#[cfg(feature = "theory")]
 mod map;
+#[cfg(feature = "all")]
 mod measure;
 mod plot;
 mod report;
+#[cfg(feature = "all")]
 mod reproduce;
 mod run;
 mod scenario;
 mod search;
 mod show;
 mod tcp;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "all", target_os = "linux"))]
 mod wire;
 mod worker;
 
@@ -27,6 +37,12 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+use {absent as gateway, absent as wire};
+#[cfg(not(feature = "theory"))]
+use {absent as analyze, absent as design, absent as map};
+#[cfg(not(feature = "all"))]
+use {absent as characterize, absent as conformance, absent as measure, absent as reproduce};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -62,7 +78,7 @@ pub enum Command {
     Run(run::Args),
     /// Compare algorithms with a baseline, paired over common seeds.
     Compare(compare::Args),
-    /// Where on an axis of a scenario a metric crosses a value.
+    /// Find where on an axis of a scenario a metric crosses a value.
     Search(search::Args),
     /// Print the tables of a results folder again.
     Show(show::Args),
@@ -74,38 +90,35 @@ pub enum Command {
     Reproduce(reproduce::Args),
     /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
     Characterize(characterize::Args),
-    /// The replications that were kept: show, check, prune and export them.
+    /// Show, check, prune and export the replications that were kept.
     Cache(cache::Args),
-    /// The replications of a study as tasks, for a scheduler to spread over processes and machines.
+    /// List the replications of a study as tasks, for a scheduler to spread over processes and machines.
     Tasks(worker::TasksArgs),
     /// Make replications of a study and put them into the cache, where `quell run` finds them.
     Worker(worker::WorkerArgs),
-    /// What control theory says about a scenario: its equilibrium, whether that is stable, and by what
+    /// Analyze a scenario by control theory: its equilibrium, whether that is stable, and by what
     /// margin.
     Analyze(analyze::Args),
-    /// Parameters for a link by the published rule, with the assumptions of that rule.
+    /// Design parameters for a link by the published rules, with the assumptions of each rule.
     Design(design::Args),
-    /// Where an algorithm is stable, over two of its parameters or of the network's quantities.
+    /// Map where an algorithm is stable, over two of its parameters or of the network's quantities.
     Map(map::Args),
-    /// A bottleneck on this machine for real packets: a command behind it, or a scenario's traffic across it.
-    #[cfg(target_os = "linux")]
+    /// Put real packets through a bottleneck on this machine: those of a command behind it, or a scenario's traffic.
     Wire(wire::Args),
-    /// The algorithms on a router's packets, and the logs of that: run, check, replay.
-    #[cfg(target_os = "linux")]
+    /// Run a gateway, which has the algorithms on a router's packets; check, watch and replay it.
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
-    /// The algorithms: list them, describe one.
+    /// List the algorithms, or describe one.
     #[command(subcommand)]
     Aqm(aqm::Command),
-    /// The senders, by their parts (congestion control, loss recovery, slow start and others): list them, describe
-    /// one.
+    /// List the parts of senders (congestion control, loss recovery, slow start and others), or describe one.
     #[command(subcommand)]
     Tcp(tcp::Command),
-    /// Scenario files: check, show resolved, list the dialects, print their JSON Schema.
+    /// Check scenario files, show them resolved, list the dialects, print the JSON Schema.
     #[command(subcommand)]
     Scenario(scenario::Command),
-    /// Implementations in any language, held against what the algorithms decide, event by event.
+    /// Hold implementations in any language against what the algorithms decide, event by event.
     Conformance(conformance::Args),
 }
 
@@ -125,16 +138,14 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Worker(args) => worker::worker(&args),
         Command::Analyze(args) => analyze::run(&args, line),
         Command::Design(args) => design::run(&args, line),
-        Command::Map(args) => map::run(&args),
-        #[cfg(target_os = "linux")]
+        Command::Map(args) => map::run(&args, line),
         Command::Wire(args) => wire::run(&args, line),
-        #[cfg(target_os = "linux")]
-        Command::Gateway(args) => gateway::run(&args),
-        Command::Measure(args) => measure::run(&args),
+        Command::Gateway(args) => gateway::run(&args, line),
+        Command::Measure(args) => measure::run(&args, line),
         Command::Aqm(command) => aqm::run(&command),
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
-        Command::Conformance(args) => conformance::run(&args),
+        Command::Conformance(args) => conformance::run(&args, line),
     }
 }
 
@@ -151,8 +162,14 @@ mod tests {
     #[test]
     fn a_wrong_number_is_answered_with_the_rule() {
         let said = |words: &[&str]| Cli::try_parse_from(words).unwrap_err().to_string();
-        let text = said(&["quell", "analyze", "--flows", "1.5"]);
-        assert!(text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"), "{text}");
+        #[cfg(feature = "theory")]
+        {
+            let text = said(&["quell", "analyze", "--flows", "1.5"]);
+            assert!(
+                text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"),
+                "{text}"
+            );
+        }
         let text = said(&["quell", "run", "a.toml", "--seed", "x"]);
         assert!(text.contains("must be a whole number from 0 to"), "{text}");
     }

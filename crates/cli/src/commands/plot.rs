@@ -29,7 +29,7 @@ pub struct Args {
     /// A results folder.
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
-    /// What to draw; default: metric for a sweep, else queue.
+    /// The diagram to draw; default: metric for a sweep, else queue.
     #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
     diagram: Option<Diagram>,
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
@@ -185,13 +185,8 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
         false => Err(unknown_name(what, wanted, names.iter().map(String::as_str))),
     };
     for label in &args.aqm {
-        let mut labels: Vec<String> = Vec::new();
-        results.run.points.iter().flat_map(|p| &p.algorithms).for_each(|l| {
-            if !labels.contains(l) {
-                labels.push(l.clone());
-            }
-        });
-        known("algorithm", label, &labels)?;
+        let labels = results.run.points.iter().flat_map(|p| &p.algorithms).cloned();
+        known("algorithm", label, &quell_lab::distinct(labels))?;
     }
     if let Some(link) = &args.link {
         known("link", link, &point.links)?;

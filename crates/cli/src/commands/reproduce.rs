@@ -38,13 +38,13 @@ pub struct Args {
     /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// Say what there is to run, and run nothing.
+    /// List what there is to run, and run nothing.
     #[arg(long)]
     list: bool,
     /// The folder of documents, in the form of docs/papers/format.md.
     #[arg(long, value_name = "DIR", default_value = "papers")]
     papers: PathBuf,
-    /// At most so many seeds; default: as many as each experiment says, mostly 10.
+    /// The most seeds; default: as many as each experiment says, mostly 10.
     #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
     seeds: Option<u32>,
     /// One seed, and only the readings that are judged: numbers that other readings explain are open.
@@ -282,7 +282,7 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
 struct Listed<'a> {
     schema: u32,
     documents: Vec<Titled<'a>>,
-    experiments: Vec<Row<'a>>,
+    experiments: Vec<ListedExperiment<'a>>,
 }
 
 /// A document and its title.
@@ -295,7 +295,7 @@ struct Titled<'a> {
 
 /// An experiment and how much it answers.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ListedExperiment<'a> {
     experiment: &'a str,
     section: &'a str,
     title: &'a str,
@@ -310,13 +310,8 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
         let computed =
             e.computed.iter().filter_map(|of| papers.cells.iter().find(|c| of.cell.as_ref() == Some(&c.id)));
         let cells: Vec<_> = e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed).collect();
-        let mut tables: Vec<&str> = Vec::new();
-        for cell in &cells {
-            if !tables.contains(&cell.table.as_str()) {
-                tables.push(&cell.table);
-            }
-        }
-        Row {
+        let tables = quell_lab::distinct(cells.iter().map(|cell| cell.table.as_str()));
+        ListedExperiment {
             experiment: &e.id,
             section: &e.section,
             title: &e.title,
@@ -341,16 +336,9 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
     let Listed { documents, experiments: rows, .. } = listed(papers, chosen);
     let title = |d: &Titled<'_>| format!("{}: {} ({})\n", d.document, d.title, d.reference);
     let titles = documents.iter().map(title).collect::<String>();
-    let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        title: "experiment".to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, of: &dyn Fn(&Row<'_>) -> String| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| plain(of(row))).collect(),
+    let names = Column::names("experiment", rows.iter().map(|row| row.experiment));
+    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| {
+        Column::new(title, "", rows.iter().map(|row| (of(row), Tint::Plain)))
     };
     let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
     let columns = [
@@ -378,16 +366,10 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
     let all = rows.iter().fold(Score::default(), |all, (_, s)| all.and(s));
     let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all)]).collect();
     let count = |n: usize| (if n == 0 { String::new() } else { n.to_string() }, Tint::Plain);
-    let column = |title: &str, of: &dyn Fn(&Score) -> usize| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|(_, s)| count(of(s))).collect(),
+    let column = |title: &str, of: &dyn Fn(&Score) -> usize| {
+        Column::new(title, "", rows.iter().map(|(_, s)| count(of(s))))
     };
-    let names = Column {
-        title: String::new(),
-        unit: String::new(),
-        cells: rows.iter().map(|(name, _)| (name.clone(), Tint::Name)).collect(),
-    };
+    let names = Column::names("", rows.iter().map(|(name, _)| name));
     let columns = [
         column("numbers", &Score::of_cells),
         column("agree", &|s| s.cell(Verdict::Agrees)),

@@ -9,22 +9,22 @@ use sha2::{Digest, Sha256};
 
 use super::key::Key;
 
-/// How a file begins. Whatever changes the format changes this line.
+/// The beginning of a file. Whatever changes the format changes this line.
 const MAGIC: &[u8; 16] = b"quell entry   2\n";
 const HASH: usize = 32;
-/// Where the body begins, of which the hash is.
+/// The beginning of the body, of which the hash is.
 const BODY: usize = MAGIC.len() + HASH;
-/// Before the head stands its length, in so many bytes.
+/// The bytes of the head's length, which stands before it.
 const LENGTH: usize = 4;
 /// More than any replication has, and less than a machine has: the length in a damaged file is any number.
 const MOST: usize = 1 << 31;
 
-/// What an entry says of itself.
+/// The description that an entry has of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The scenario's title.
     pub title: String,
-    /// What distinguishes the point from others of its study.
+    /// The settings that distinguish the point from others of its study.
     pub point: String,
     /// The algorithm's name in the catalog.
     pub algorithm: String,
@@ -39,13 +39,13 @@ pub struct About {
 pub struct Hit {
     /// All of it, or all but its time series.
     pub replication: Replication,
-    /// Whether its time series were kept.
+    /// True if its time series were kept.
     pub series: bool,
-    /// What it says of itself.
+    /// Its description.
     pub about: About,
 }
 
-/// What is known of an entry without its tables.
+/// The part of an entry before its tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     key: [u8; 32],
@@ -123,7 +123,7 @@ fn parse_head(head: &[u8], length: usize, key: &Key) -> Result<Head, String> {
     Ok(head)
 }
 
-/// What a file holds; none of it is trusted.
+/// The contents of a file, none of which is trusted.
 pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
     let length = length(file)?;
     if Sha256::digest(&file[BODY..])[..] != file[MAGIC.len()..BODY] {

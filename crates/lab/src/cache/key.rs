@@ -29,7 +29,7 @@ impl Key {
         Ok(Key(hash.finalize().into()))
     }
 
-    /// Where it lies between the least key, 0, and the largest, 1: keys are spread evenly.
+    /// Its position between the least key, 0, and the largest, 1: keys are spread evenly.
     pub(crate) fn position(&self) -> f64 {
         f64::from(u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])) / f64::from(u32::MAX)
     }

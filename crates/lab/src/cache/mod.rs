@@ -16,7 +16,7 @@ mod key;
 mod sync;
 
 pub use entry::{About, Hit, read_entry};
-pub use folder::{CACHE_VARIABLE, Cache, Entry, Lookup};
+pub use folder::{CACHE_VARIABLE, Cache, CacheEntry, Lookup};
 pub(crate) use index::Indexed;
 pub use key::Key;
 pub(crate) use sync::Syncer;

@@ -13,8 +13,8 @@ pub(crate) struct Syncer {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
-/// When so many files wait, all that the file system holds is synced at once: a disk takes about as long for
-/// that as for each of them.
+/// The number of waiting files from which all that the file system holds is synced at once: a disk takes about as
+/// long for that as for each of them.
 const MANY: usize = 16;
 
 impl Syncer {

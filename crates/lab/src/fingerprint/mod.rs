@@ -1,4 +1,4 @@
-//! What the engine computes: a replication that was kept is used again only if the engine that kept it
+//! Fingerprints of the engine: a replication that was kept is used again only if the engine that kept it
 //! computes the same.
 //!
 //! An algorithm's fingerprint is a hash over all that short golden runs with it find, one for each scenario in

@@ -2,7 +2,7 @@
 
 use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 
-/// What was computed.
+/// The result of a computation.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A number.

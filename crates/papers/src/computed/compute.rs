@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::red_tail;
 
-/// What is computed, and for which values.
+/// The computations, with the values that they are for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Compute {

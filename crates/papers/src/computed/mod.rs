@@ -1,4 +1,4 @@
-//! What the documents compute rather than simulate: numbers and figures of the theory.
+//! Numbers and figures of the theory, which the documents compute rather than simulate.
 
 mod answer;
 mod compute;
@@ -26,26 +26,26 @@ pub struct Computed {
     /// The number of the figure, if it is one.
     #[serde(default)]
     pub figure: Option<String>,
-    /// What it shows.
+    /// Its title.
     #[serde(default)]
     pub title: String,
-    /// How it is computed.
+    /// The computation.
     pub compute: Compute,
     /// Borders that runs show, to draw over what is computed.
     #[serde(default, rename = "border")]
     pub borders: Vec<Border>,
 }
 
-/// Where a quantity of runs leaves a range as a field is raised, for each value of another field.
+/// The border at which a quantity of runs leaves a range as a field is raised, for each value of another field.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Border {
-    /// What the curve is called.
+    /// The label of the curve.
     pub label: String,
-    /// The title of its panel; none for all panels.
+    /// The title of its panel; `None`: all panels.
     #[serde(default)]
     pub panel: Option<String>,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
     /// The label of the algorithm.
@@ -61,7 +61,7 @@ pub struct Border {
     pub x: String,
     /// The field along the vertical axis.
     pub y: String,
-    /// Which of the two is raised.
+    /// The one of the two fields that is raised.
     pub raised: Raised,
 }
 
@@ -76,7 +76,7 @@ pub enum Raised {
 }
 
 impl Compute {
-    /// Whether it gives a number rather than a figure.
+    /// Says whether it gives a number rather than a figure.
     pub fn is_number(&self) -> bool {
         matches!(
             self,

@@ -13,7 +13,7 @@ use super::compute::Compute;
 /// Points of a curve.
 const POINTS: usize = 120;
 
-/// What tests may name.
+/// The quantities that tests may name.
 pub(super) fn quantities(of: &Compute) -> &'static [Named] {
     match of {
         Compute::VrcStabilitySurface { .. } => {

@@ -1,4 +1,4 @@
-//! What the theory says about a scenario, and parameters from published rules.
+//! The theory's verdicts on a scenario, and parameters from published rules.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,7 +65,7 @@ impl Equilibrium {
     }
 }
 
-/// How far a quantity may move, alone, before the verdict changes.
+/// The range in which a quantity may move, alone, before the verdict changes.
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Reach {
@@ -121,7 +121,7 @@ fn word(verdict: Beyond) -> String {
     }
 }
 
-/// What the theory says about one algorithm at a bottleneck.
+/// The theory's verdict on one algorithm at a bottleneck.
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Analysis {

@@ -35,7 +35,7 @@ impl<'py, T: Item> IntoPyObject<'py> for &Numbers<T> {
     }
 }
 
-/// What an array holds.
+/// A type of numbers that arrays hold.
 pub trait Item: Copy {
     /// The name of its type in numpy.
     const NAME: &'static str;

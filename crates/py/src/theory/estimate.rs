@@ -110,7 +110,7 @@ pub fn measure<'py>(
     Ok(dict)
 }
 
-/// How samples are correlated.
+/// The correlation of samples.
 enum Correlation {
     None,
     Geometric(f64),

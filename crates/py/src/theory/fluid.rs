@@ -17,7 +17,7 @@ use super::{analysis, words};
 use crate::attend::interruptible;
 use crate::errors;
 
-/// What a queue does over some time.
+/// A summary of the motion of a queue.
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -62,7 +62,7 @@ impl Summary {
     }
 }
 
-/// What a fluid did, sampled. At a jump, the sample is the value before it.
+/// The motion of a fluid, sampled. At a jump, the sample is the value before it.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Trajectory {
@@ -173,7 +173,7 @@ impl Trajectory {
     }
 }
 
-/// How a run is done, as users write it.
+/// The options of a run, as users write them.
 fn options(sample: Option<&Bound<'_, PyAny>>, tolerance: Option<f64>, overflow: &str) -> PyResult<Options> {
     let both = [("signals", Overflow::Signals), ("ignored", Overflow::Ignored)];
     let overflow = words::choice("overflow", overflow, &both)?;

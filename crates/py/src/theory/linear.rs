@@ -10,7 +10,7 @@ use super::arrays::{Numbers, array, numbers, row};
 use super::words;
 use crate::errors;
 
-/// How far a loop is from the limit of stability.
+/// The margins of a loop: its distance from the limit of stability.
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Margins {

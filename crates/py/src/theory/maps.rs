@@ -44,7 +44,7 @@ impl Map {
 }
 
 impl Map {
-    /// From the figures row by row; `None` where there is none.
+    /// Makes a map from the figures row by row; `None` where there is none.
     pub fn of(
         py: Python<'_>,
         show: &str,

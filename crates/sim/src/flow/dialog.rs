@@ -6,14 +6,14 @@
 //! request is a packet on the way of acknowledgments with the number 0, which no acknowledgment has; it
 //! carries its own number where those carry their connection.
 
-use quell_aqm::Rng;
 use quell_units::Time;
 
 use super::video::Player;
-use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_bytes, whole_packets};
-use crate::network::{Connection, Distribution};
+use super::{Application, Direction, Group, Host, Server, TcpFlow};
+use crate::network::Connection;
 use crate::outcome::VideoSegment;
 use crate::packet::{Kind, Pkt};
+use crate::source::Transfers;
 use quell_tcp::RttEstimator;
 
 /// The flow.
@@ -24,37 +24,9 @@ pub(crate) struct Dialog {
 
 /// Who asks.
 pub(crate) enum Client {
-    Habits(Habits),
+    /// A user who makes transfers until a time.
+    User(Transfers, Time),
     Player(Box<Player>),
-}
-
-/// What a client does with its transfers.
-pub(crate) struct Habits {
-    pub size: Distribution,
-    pub think: Distribution,
-    /// The size of a request in bytes.
-    pub request: Distribution,
-    /// How many transfers; `None` for no end.
-    pub count: Option<u32>,
-    pub stop: Time,
-    pub rng: Rng,
-}
-
-impl Habits {
-    /// The next reply in packets, and the request for it in bytes.
-    fn wish(&mut self) -> (u32, u16) {
-        self.count = self.count.map(|n| n - 1);
-        (whole_packets(&self.size, &mut self.rng), whole_bytes(&self.request, &mut self.rng))
-    }
-
-    /// A reply is complete; when to ask for the next one.
-    fn next(&mut self, now: Time) -> Time {
-        if self.count == Some(0) {
-            return Time::MAX;
-        }
-        let due = now + time_to_think(&self.think, &mut self.rng);
-        if due < self.stop { due } else { Time::MAX }
-    }
 }
 
 impl Dialog {
@@ -93,10 +65,13 @@ impl Dialog {
                 continue;
             }
             let wish = match &mut self.client {
-                Client::Habits(habits) => habits.wish(),
-                Client::Player(player) => player.wish(cfg, due),
+                Client::User(law, _) => law.next(),
+                Client::Player(player) => Some(player.wish(cfg, due)),
             };
-            self.exchange.ask(cfg, due, wish, host);
+            match wish {
+                Some(wish) => self.exchange.ask(cfg, due, wish, host),
+                None => self.exchange.ask_at(Time::MAX),
+            }
         }
     }
 
@@ -110,7 +85,10 @@ impl Dialog {
             self.advance_client(cfg, now, host);
             if self.exchange.on_packet_of_client(cfg, now, pkt, host) {
                 let due = match &mut self.client {
-                    Client::Habits(habits) => habits.next(now),
+                    Client::User(law, stop) => {
+                        let due = law.think().map(|think| now + think);
+                        due.filter(|due| *due < *stop).unwrap_or(Time::MAX)
+                    }
                     Client::Player(player) => player.next(cfg, now, self.exchange.reply(), host.bounds()),
                 };
                 self.exchange.ask_at(due);
@@ -127,7 +105,7 @@ impl Dialog {
     /// The connection, and what a video measured.
     pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
         let video = match self.client {
-            Client::Habits(_) => Vec::new(),
+            Client::User(..) => Vec::new(),
             Client::Player(player) => player.finish(bounds),
         };
         (self.exchange.tcp, video)

@@ -9,10 +9,11 @@ use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
 use super::dialog::Exchange;
-use super::{Group, Host, TcpFlow, time_to_think, whole_bytes, whole_packets};
+use super::{Group, Host, TcpFlow};
 use crate::network::Pages;
 use crate::outcome::Transfer;
 use crate::packet::Pkt;
+use crate::source::{time_to_think, whole_bytes, whole_packets};
 
 pub(crate) struct Browser {
     /// The number of its first connection.

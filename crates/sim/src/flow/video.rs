@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::{Group, Meter, whole_bytes};
+use super::{Group, Meter};
 use crate::network::Video;
 use crate::outcome::VideoSegment;
+use crate::source::whole_bytes;
 
 pub(crate) struct Player {
     video: Video,

@@ -1,9 +1,10 @@
 //! Parts of loss recovery that stand alone, and what a user may read about those that are the sender's own.
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 
 pub(crate) mod prr;
 pub(crate) mod rack;
+pub(crate) mod repair;
 
 /// What a user may read about Tahoe.
 pub(crate) const TAHOE: Entry = Entry {

@@ -1,7 +1,7 @@
 //! Proportional rate reduction (RFC 9937): how many packets an acknowledgment allows during recovery, so that
 //! the flight falls to `ssthresh` over a round trip instead of at once.
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 
 /// What a user may read about it.
 pub(crate) const ENTRY: Entry = Entry {

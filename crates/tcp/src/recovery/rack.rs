@@ -9,7 +9,7 @@ use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 use crate::ring::Ring;
 
 /// What a user may read about it.
@@ -156,13 +156,13 @@ impl Tlp {
         self.due = Time::MAX;
         self.decided = now;
         if flight > 0 && self.sent.is_none() {
-            self.schedule_calmly(now, flight, srtt, rto);
+            self.schedule_in_order(now, flight, srtt, rto);
         }
     }
 
     /// [`Tlp::schedule`] where no probe is on its way and something else is.
     #[inline(always)]
-    pub fn schedule_calmly(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
+    pub fn schedule_in_order(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.decided = now;
         if !self.measured {
             self.due = Time::MAX;
@@ -237,12 +237,6 @@ impl Rack {
         (!self.packets.is_empty()).then(|| self.packets[first].sent)
     }
 
-    /// When packet `seq` was sent last.
-    #[inline(always)]
-    pub fn sent_at(&self, seq: u32) -> Time {
-        self.packets[seq].sent
-    }
-
     /// Whether a packet was lost that has not been delivered since.
     pub fn is_repairing(&self) -> bool {
         self.unrepaired > 0
@@ -286,7 +280,7 @@ impl Rack {
     }
 
     /// Whether the packets are in flight as they were first sent, none of them is suspect, and no probe is on its way.
-    pub fn is_calm(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.mark == NONE
             && self.packets.first() >= self.again_below
             && self.lost.is_empty()
@@ -295,20 +289,19 @@ impl Rack {
             && !self.tlp.pending
     }
 
-    /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_calm`]; the round-trip
-    /// time of the last of them, which is the smallest.
+    /// When packet `seq` was sent last.
     #[inline(always)]
-    pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
-        debug_assert!(self.is_calm() && self.due == Time::MAX && n > 0 && self.head == self.packets.first());
-        let sent = self.sent_at(self.head + n - 1);
-        let rtt = now - sent;
-        self.deliver_first_of(n, sent, rtt);
-        rtt
+    pub fn sent_at(&self, seq: u32) -> Time {
+        self.packets[seq].sent
     }
 
-    /// [`Rack::deliver_first`], the last of which was sent at `sent` and has this round-trip time.
+    /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_in_order`]; the last of them
+    /// was sent at `sent` and has this round-trip time, which is the smallest.
     #[inline(always)]
-    pub fn deliver_first_of(&mut self, n: u32, sent: Time, rtt: Duration) {
+    pub fn deliver_first(&mut self, n: u32, sent: Time, rtt: Duration) {
+        debug_assert!(
+            self.is_in_order() && self.due == Time::MAX && n > 0 && self.head == self.packets.first()
+        );
         let una = self.head + n;
         self.min_rtt = self.min_rtt.min(rtt);
         // What was sent again and has arrived may have been sent later.
@@ -450,7 +443,7 @@ impl Rack {
 
     /// [`Rack::set_window`] after acknowledgments that [`Rack::deliver_first`] took: it is asked for when a timer runs
     /// out.
-    pub fn set_calm_window(&mut self, srtt: Option<Duration>) {
+    pub fn set_window_in_order(&mut self, srtt: Option<Duration>) {
         if self.min_rtt != Duration::MAX {
             self.set_window(false, srtt);
         }

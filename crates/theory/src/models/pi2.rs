@@ -15,12 +15,12 @@ use quell_aqm::part::dual_queue::Classifier;
 use quell_aqm::pi2::{Pi2Params, Scalable};
 use quell_units::Duration;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use super::pi::bounded;
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, Signal};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::{Coupling, FluidNetwork, Signal};
+use crate::network::{Coupling, FluidNetwork};
 use crate::num::Rational;
 use crate::num::Real;
 use crate::text::figure;
@@ -29,11 +29,11 @@ model! {
     /// PI2: `b' = K_P q' + K_I (q - q_ref)` for the base probability b, and signals with `square b^2 + linear b`; where
     /// there are two kinds of senders, Classic ones with `b^2` and scalable ones with `k b`.
     pub struct Pi2 {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second.
+        /// Integral gain, per packet and second.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// 1 for classic senders, 0 for scalable ones.
         square,
@@ -48,18 +48,18 @@ model! {
     }
 }
 
-/// Where the packets of a sender wait, and how they are signaled.
+/// Queue in which the packets of a sender wait, and the probability of their signals.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// In the queue, with `b^2`.
+    /// The queue, with `b^2`.
     Classic,
-    /// In the queue, with `k b`.
+    /// The queue, with `k b`.
     Coupled,
-    /// In the queue L, with `k b` at least.
+    /// The queue L, with `k b` at least.
     Low,
 }
 
-/// How PI2 signals a sender, by its packets' ECN field; `marked` says whether it uses ECN.
+/// PI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
 fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
     match scalable {
         Scalable::Ect if marked => Place::Coupled,
@@ -68,7 +68,7 @@ fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
     }
 }
 
-/// Where DualPI2 puts the packets of a sender, by their ECN field; `marked` says whether it uses ECN.
+/// DualPI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
 fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Place {
     let l4s = congestion.is_l4s();
     match classifier {
@@ -168,7 +168,7 @@ impl Pi2 {
     }
 }
 
-impl<V: Real> Law<V> for Pi2<V> {
+impl<V: Real> FluidLaw<V> for Pi2<V> {
     const STATE: &'static [Variable] = &[("base", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -182,7 +182,7 @@ impl<V: Real> Law<V> for Pi2<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = bounded(self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref), x[0], self.top);
     }
 

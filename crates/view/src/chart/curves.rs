@@ -1,36 +1,37 @@
 //! The numbers of a figure: panels, and curves in them.
 
+use quell_metrics::distinct;
 use serde::Serialize;
 
 use super::events::Event;
 use crate::picture::axis::Tick;
 
-/// What distinguishes the curves of a panel, or panels.
+/// The key that distinguishes the curves of a panel, or panels.
 pub(super) const ALGORITHM: &str = "algorithm";
 
 /// The numbers of a figure: panels with common axes, and curves in them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chart {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The horizontal axis.
     pub x: Horizontal,
     /// The quantity upward, with its unit.
     pub y: String,
-    /// What the metric's own values (seconds, bits/s, shares) were multiplied by to be in that unit.
+    /// The factor from the metric's own values (seconds, bits/s, shares) to that unit.
     #[serde(skip)]
     pub y_factor: f64,
-    /// What distinguishes the panels, such as `dumbbell.rate`; empty if there is one.
+    /// The key that distinguishes the panels, such as `dumbbell.rate`; empty if there is one.
     pub panel_key: String,
-    /// What distinguishes the curves of a panel, such as `algorithm`.
+    /// The key that distinguishes the curves of a panel, such as `algorithm`.
     pub curve_key: String,
     /// The panels, at least one.
     pub panels: Vec<Panel>,
-    /// How its curves are to be drawn.
+    /// The form in which its curves are drawn.
     pub form: Form,
-    /// When the warm-up ends, on an axis of time.
+    /// The end of the warm-up, on an axis of time.
     pub warmup: Option<f64>,
-    /// What changes on the way, on an axis of time.
+    /// The changes on the way, on an axis of time.
     pub events: Vec<Event>,
 }
 
@@ -59,9 +60,9 @@ pub struct Panel {
 pub struct Curve {
     /// Its name.
     pub label: String,
-    /// Which color and dashes: the same for the same algorithm in every chart.
+    /// The number of its color and dashes: the same for the same algorithm in every chart.
     pub style: usize,
-    /// Where its values are along the horizontal axis.
+    /// The places of its values along the horizontal axis.
     pub x: Vec<f64>,
     /// Its values, as many.
     pub y: Vec<f64>,
@@ -70,7 +71,7 @@ pub struct Curve {
     pub half_width: Vec<f64>,
 }
 
-/// How curves are to be drawn.
+/// The form in which curves are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -123,14 +124,7 @@ impl Chart {
 
     /// The distinct curves of a legend, in order: label and style.
     pub(crate) fn legend(&self) -> Vec<(&str, usize)> {
-        let mut entries: Vec<(&str, usize)> = Vec::new();
-        for curve in self.curves() {
-            let entry = (curve.label.as_str(), curve.style);
-            if !entries.contains(&entry) {
-                entries.push(entry);
-            }
-        }
-        entries
+        distinct(self.curves().map(|curve| (curve.label.as_str(), curve.style)))
     }
 
     /// A panel's title with its letter: "(a) red", "(b) flows.ftp.count = 20".
@@ -145,7 +139,7 @@ impl Chart {
         }
     }
 
-    /// Where ticks belong if not at round numbers: at the names, or at few values.
+    /// The ticks, if they do not belong at round numbers: at the names, or at few values.
     pub(crate) fn ticks(&self) -> Option<Vec<Tick>> {
         if !self.x.names.is_empty() {
             let tick = |(i, name): (usize, &String)| Tick { value: i as f64, label: Some(name.clone()) };

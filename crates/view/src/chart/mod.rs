@@ -13,15 +13,15 @@
 
 mod csv;
 mod curves;
+mod diagram;
 mod events;
-mod found;
 pub(crate) mod queue;
 pub(crate) mod sweep;
 mod text;
 
 pub use csv::csv;
 pub use curves::{Chart, Curve, Form, Horizontal, Panel};
+pub use diagram::{Choice, Diagram};
+pub(crate) use diagram::{per_second, throughput, window};
 pub use events::{Event, events};
-pub use found::{Choice, Diagram};
-pub(crate) use found::{per_second, throughput, window};
 pub use text::text;

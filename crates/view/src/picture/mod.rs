@@ -10,9 +10,9 @@
 //! flat curves into stairs.
 //!
 //! ```
-//! use quell_view::picture::{Axis, Line, Sheet, series};
+//! use quell_view::picture::{Axis, SeriesLine, Sheet, series};
 //! let (time, queue) = ([0.0, 1.0, 2.0], [0.0, 80.0, 50.0]);
-//! let lines = [Line { label: "fluid model", x: &time, y: &queue }];
+//! let lines = [SeriesLine { label: "fluid model", x: &time, y: &queue }];
 //! let sheet = Sheet::new("Queue of PI", "The queue rises to 80 packets and falls to 50.");
 //! let svg = series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines);
 //! assert!(svg.starts_with("<svg"));
@@ -34,7 +34,7 @@ pub use bode::{Crossing, Response, bode};
 pub use chart::chart;
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
-pub use series::{Line, series};
+pub use series::{SeriesLine, series};
 pub use sheet::Sheet;
 pub use verdicts::{Case, Cases, Verdicts, verdicts};
 

@@ -1,6 +1,6 @@
 //! The title and the size of a picture.
 
-/// What every picture has.
+/// The title, description and width of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet<'a> {
     /// The title, written above the picture; long ones are broken into lines.

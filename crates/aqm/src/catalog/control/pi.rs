@@ -37,12 +37,12 @@ params! {
         sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
         /// Probability at the start, from which the integral goes on.
         initial_p: f64 = 0.0, unit "1", source "ns-2; Joo et al. 2006, section IV says that it can be set";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
 
-/// What a PI controller is designed for; the capacity is the link's.
+/// The network that a PI controller is designed for; the capacity is the link's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PiDesign {
@@ -185,7 +185,7 @@ impl Aqm for Pi {
     }
 }
 
-/// What the control law needs.
+/// Gains and target of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
     /// Gain of the queue now, per packet.

@@ -36,8 +36,8 @@ red_params! {
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd et al. 2001; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 3.2.2";
@@ -140,7 +140,7 @@ impl Ared {
         &mut self.ticker
     }
 
-    /// How `max_p` moves, for the same algorithm in other arithmetic.
+    /// The motion of `max_p`, for the same algorithm in other arithmetic.
     pub(super) fn step(&self) -> Step {
         self.step
     }
@@ -177,7 +177,7 @@ impl Aqm for Ared {
     }
 }
 
-/// How `max_p` moves.
+/// The motion of `max_p`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Largest step up.

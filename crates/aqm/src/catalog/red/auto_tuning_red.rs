@@ -139,7 +139,7 @@ impl Aqm for AutoTuningRed {
     }
 }
 
-/// How `max_p` moves.
+/// The motion of `max_p`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Acceleration factor.

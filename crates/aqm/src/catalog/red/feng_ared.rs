@@ -45,8 +45,8 @@ red_params! {
         max_p_bottom: f64 = 1e-4, unit "1", source "this implementation; the paper gives no bound";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999a, which comes before the gentle mode";
     }
 }
@@ -94,19 +94,19 @@ impl FengAredParams {
     }
 }
 
-/// Where the average was when it was last beside a threshold.
+/// Position of the average when it last crossed a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Status {
-    /// Below `min_th`.
+    /// The range below `min_th`.
     Below,
-    /// Between the thresholds.
+    /// The range between the thresholds.
     Between,
-    /// Above `max_th`.
+    /// The range above `max_th`.
     Above,
 }
 
-/// When and how `max_p` changes.
+/// The rule by which `max_p` changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The lower threshold in packets.

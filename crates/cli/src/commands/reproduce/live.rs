@@ -1,15 +1,15 @@
 //! `quell reproduce --live`: experiments with real packets, and their figures on record.
 
+use quell_live::Live;
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
 use super::Args;
 use crate::args::{Format, ViewArgs};
-use crate::commands::wire::live::{How, Live, show};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
-use crate::{json, terminal};
+use crate::{json, live, terminal};
 
 /// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
 /// are put on record when all of an experiment's are there.
@@ -44,16 +44,16 @@ pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<Strin
             folder::check_writable(&file)?;
         }
     }
-    if crate::commands::wire::outside()? {
+    if live::outside()? {
         return Ok(());
     }
     let selection = Selection::of(&ViewArgs::default())?;
     for (e, (duration, measured_for), side) in sides {
         let place = Place::choose(None, &format!("{}-live", e.id), false)?;
-        let measured = side.measure(&How { quiet: args.watch.quiet, ..How::default() }, line.clone())?;
+        let measured = live::measure(&side, None, false, args.watch.quiet, line.clone())?;
         let results = &measured.results;
         match args.format.format {
-            Format::Table => show(place, results, &selection, &[])?,
+            Format::Table => live::show(place, results, &selection, &[])?,
             Format::Json => {
                 let kept = keep(Some(place), results, true, true);
                 let path = |p: &std::path::PathBuf| p.display().to_string();

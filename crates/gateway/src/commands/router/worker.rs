@@ -142,13 +142,8 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     }
     let begun = log.and_then(|log| {
         log.map(|file| {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            let header = LogHeader {
-                version: env!("CARGO_PKG_VERSION").into(),
-                started_unix_s: now.map_or(0, |d| d.as_secs()),
-                lines: start.lines.to_vec(),
-            };
-            Recorder::new(file, &header).map_err(doing("the log cannot be written"))
+            Recorder::new(file, &LogHeader::now(start.lines.to_vec()))
+                .map_err(doing("the log cannot be written"))
         })
         .transpose()
     });

@@ -1,7 +1,7 @@
 //! Every citation in code, documentation and scenarios resolves to an entry of `docs/references.bib`, and
 //! `docs/references.md` lists these entries.
 //!
-//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test citations` writes the page again.
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test all citations` writes the page again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn authors(value: &str) -> String {
 fn page(entries: &[Entry]) -> String {
     let mut page = String::from(
         "# References\n\n\
-         <!-- Written from references.bib by QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test citations -->\n\n\
+         <!-- Written from references.bib by QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test all citations -->\n\n\
          Code, documentation, scenarios and messages cite each source in this form, as in \"Chen 2010, eq. 4.9\". \
          The first five are the source papers, with which the project began. For BibTeX: \
          [references.bib](references.bib).\n\n\
@@ -114,7 +114,7 @@ fn the_page_lists_the_bibliography() {
     assert!(
         std::fs::read_to_string(path).unwrap_or_default() == page,
         "docs/references.md differs from docs/references.bib; \
-         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test citations writes it again"
+         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test all citations writes it again"
     );
 }
 

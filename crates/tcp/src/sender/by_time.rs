@@ -2,48 +2,27 @@
 
 use quell_units::Time;
 
-use super::{Kept, Outgoing, Phase, Reaction, Sender, UNTIMED};
-use crate::congestion::model::Model;
-use crate::congestion::{Cause, Control, Window};
+use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
+use crate::congestion::contract::Cause;
 use crate::params::Config;
-use crate::rate::Rate;
 use crate::recovery::prr::Prr;
+use crate::recovery::repair::{ByTime, Repair, Undo};
 use crate::scoreboard::Block;
-
-/// What a recovery that was not needed gives back (RFC 9438 section 4.9).
-#[derive(Clone, Debug)]
-pub(super) struct Undo {
-    window: Window,
-    control: Control,
-    /// The first packet outstanding when it began, and one past the last one.
-    from: u32,
-    end: u32,
-    /// Retransmissions of which the receiver has not said that they came twice.
-    needed: u32,
-}
-
-impl Undo {
-    /// What was sent before `end` is of the same event.
-    pub(super) fn include_below(&mut self, end: u32) {
-        self.end = end;
-    }
-}
-
-/// A packet is lost: its samples and the model learn of it.
-fn note_lost(rate: &mut Option<Rate>, model: &mut Option<Model>, window: &Window, now: Time, seq: u32) {
-    if let (Some(rate), Some(model)) = (rate, model) {
-        rate.lose();
-        model.on_lost(window, now, (seq, rate.snapshot(seq)), (rate.delivered, rate.lost));
-    }
-}
 
 impl Sender {
     /// An acknowledgment says what has arrived: all below `ack`, and the blocks, which may report only one packet beyond
     /// those of the last one. Returns how many packets were in flight before.
-    pub(super) fn deliver(&mut self, now: Time, ack: u32, (blocks, only): (&[Block], Option<u32>)) -> u32 {
-        let Some(kept) = &mut self.kept else { return 0 };
-        let (Some(rack), Some(board)) = (&mut kept.rack, &self.sacked) else { return 0 };
-        let (flight, rate) = (rack.flying(), &mut kept.rate);
+    pub(super) fn deliver(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        blocks: &[Block],
+        only: Option<u32>,
+    ) -> u32 {
+        let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
+        let Some(ByTime { rack, fall, .. }) = self.repair.by_time() else { return 0 };
+        let (flight, model) = (rack.flying(), cfg.congestion.is_model());
         let (mut measured, mut first) = (None, None);
         let mut arrived = |seq| {
             let Some(d) = rack.deliver(seq, now) else { return };
@@ -51,26 +30,26 @@ impl Sender {
                 measured = Some(d.rtt);
                 first = first.or(measured);
             }
-            if let Some(rate) = rate {
-                rate.deliver(seq, now);
+            if model {
+                control.on_delivered(now, seq);
             }
         };
         (self.una..ack).for_each(&mut arrived);
         match only {
             Some(seq) => arrived(seq),
-            None => board.news(ack, blocks, arrived),
+            None => fall.board.news(ack, blocks, arrived),
         }
         rack.forget_below(ack);
         rack.tlp.measured |= measured.is_some();
-        if let (Some(pacer), Some(rtt)) = (&mut kept.pacer, first) {
+        if let (Some(pacer), Some(rtt)) = (release.pacer_mut(), first) {
             pacer.acknowledged(rtt);
         }
-        kept.measure(measured);
+        gauges.rtts.measure(measured);
         flight
     }
 
     /// Whether data that was outstanding when the timer ran out still is.
-    fn timed_out(&self) -> bool {
+    pub(super) fn timed_out(&self) -> bool {
         self.reduced_by == Cause::Timeout && self.una < self.recover
     }
 
@@ -82,54 +61,45 @@ impl Sender {
     /// The window is about to be reduced.
     pub(super) fn remember(&mut self, cause: Cause) {
         let goes_on = self.repairs();
-        let Some(kept) = &mut self.kept else { return };
+        let Repair::Rack(by_time) = &mut self.repair else { return };
+        let rack = &by_time.rack;
         if cause == Cause::Echo {
             // What a mark has taken stays taken.
-            kept.undo = None;
+            by_time.undo = None;
         } else if !goes_on {
             // What was sent again before, and a probe, are of this event too.
-            let again = kept
-                .rack
-                .as_ref()
-                .map_or(0, |rack| rack.flying_again() + u32::from(matches!(rack.tlp.sent, Some((_, true)))));
-            kept.undo = Some(Undo {
+            let probed = matches!(rack.tlp.sent, Some((_, true)));
+            by_time.undo = Some(Undo {
                 window: self.window,
-                control: kept.control.clone(),
                 from: self.una,
                 end: self.max,
-                needed: again,
+                needed: rack.flying_again() + u32::from(probed),
             });
+            if let Some(modern) = &mut self.modern {
+                modern.control.remember();
+            }
         }
     }
 
     /// The receiver says that a packet came twice. If all that this recovery has sent again has, nothing was lost
     /// (RFC 3708 section 3), and the window is what it was, unless it has grown beyond that (RFC 9438 section 4.9.2).
     fn on_duplicate(&mut self, seq: u32) {
-        let (una, max) = (self.una, self.max);
-        let Some(kept) = &mut self.kept else { return };
-        let Some(rack) = &mut kept.rack else { return };
-        rack.on_duplicate(una, max);
-        if let Some(rate) = &mut kept.rate {
-            rate.delivered += 1;
-        }
-        let Some(undo) = &mut kept.undo else { return };
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
+        by_time.rack.on_duplicate(self.una, self.max);
+        modern.control.on_duplicate();
+        let Some(undo) = &mut by_time.undo else { return };
         if undo.needed == 0 || !(undo.from..undo.end).contains(&seq) {
             return;
         }
         undo.needed -= 1;
-        if undo.needed > 0 || rack.next_lost().is_some() {
+        if undo.needed > 0 || by_time.rack.next_lost().is_some() {
             return;
         }
-        let Some(undo) = kept.undo.take() else { return };
-        if let (Some(model), Some(rate)) = (&mut kept.model, &kept.rate) {
-            model.on_spurious(&mut self.window, rate.delivered);
-        } else if self.window.cwnd < undo.window.cwnd {
-            self.window.cwnd = undo.window.cwnd;
-            kept.control.restore(undo.control);
-        }
-        self.window.ssthresh = self.window.ssthresh.max(undo.window.ssthresh);
+        let Some(Undo { window: before, .. }) = by_time.undo.take() else { return };
+        modern.control.on_spurious(&mut self.window, &before);
+        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
         self.phase = Phase::Open;
-        self.recover = una;
+        self.recover = self.una;
     }
 
     /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
@@ -140,14 +110,14 @@ impl Sender {
         cfg: &Config,
         now: Time,
         ack: u32,
-        (advanced, plain): (bool, bool),
+        advanced: bool,
+        plain: bool,
         twice: Option<u32>,
     ) -> bool {
         let repairs = self.repairs();
-        let Some(kept) = &mut self.kept else { return false };
-        let Some(rack) = &mut kept.rack else { return false };
+        let Some(ByTime { rack, repaired, .. }) = self.repair.by_time() else { return false };
         let probe_repaired = rack.tlp.on_ack(ack, plain, twice);
-        if kept.repaired && !repairs && twice.is_none() {
+        if *repaired && !repairs && twice.is_none() {
             rack.on_recovered();
         }
         if let Some(seq) = twice {
@@ -157,13 +127,11 @@ impl Sender {
         if probe_repaired && self.phase == Phase::Open && self.una >= self.recover {
             // The congestion of the loss that it repaired (RFC 8985 section 7.4.2); the probe was needed.
             self.reduce(cfg, Cause::Loss);
-            if let Some(kept) = &mut self.kept {
-                kept.undo = None;
-            }
+            self.repair.forget_undo();
         }
         let repairs = self.repairs();
-        if let Some(kept) = &mut self.kept {
-            kept.repaired = repairs;
+        if let Some(by_time) = self.repair.by_time() {
+            by_time.repaired = repairs;
         }
         self.schedule_probe(now, advanced);
         began
@@ -171,16 +139,14 @@ impl Sender {
 
     /// Starts the timer of the probe again if `again`, and stops it where none may go (RFC 8985 section 7.2).
     fn schedule_probe(&mut self, now: Time, again: bool) {
-        let calm = self.phase == Phase::Open && !self.timed_out();
-        let calm = calm && self.sacked.as_ref().is_none_or(|b| b.is_empty());
+        let quiet = self.phase == Phase::Open && !self.timed_out() && self.repair.sacked() == 0;
         let (una, max, rto) = (self.una, self.max, self.deadline);
-        if let Some(kept) = &mut self.kept
-            && let Some(rack) = &mut kept.rack
-        {
-            if !calm || max == una || rack.next_lost().is_some() {
+        if let (Some(modern), Repair::Rack(by_time)) = (&self.modern, &mut self.repair) {
+            let rack = &mut by_time.rack;
+            if !quiet || max == una || rack.next_lost().is_some() {
                 rack.tlp.due = Time::MAX;
             } else if again {
-                rack.tlp.schedule(now, max - una, kept.srtt, rto);
+                rack.tlp.schedule(now, max - una, modern.gauges.rtts.srtt, rto);
             }
         }
         self.look_ahead();
@@ -188,18 +154,17 @@ impl Sender {
 
     /// Looks for lost packets; true if a recovery begins.
     fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
-        let sacked = self.sacked.as_ref().map_or(0, |b| b.count());
-        let certain = self.phase == Phase::Recovery || self.timed_out() || sacked >= cfg.dup_threshold;
-        let window = &self.window;
-        let Some(Kept { rack: Some(rack), rate, model, srtt, lost, .. }) = self.kept.as_deref_mut() else {
+        let certain = self.repairs() || self.repair.sacked() >= cfg.dup_threshold;
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else {
             return false;
         };
-        rack.set_window(certain, *srtt);
-        *lost = rack.detect(now, |seq| note_lost(rate, model, window, now, seq));
+        let (rack, window) = (&mut by_time.rack, &self.window);
+        rack.set_window(certain, modern.gauges.rtts.srtt);
+        by_time.lost = rack.detect(now, |seq| modern.control.on_lost(window, now, seq));
         // What a recovery that has ended found of a later window begins the next one.
-        let found = *lost > 0 || rack.is_repairing();
+        let found = by_time.lost > 0 || rack.is_repairing();
         // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
-        let reduced = self.una < self.recover || self.falls();
+        let reduced = self.una < self.recover || by_time.fall.falling;
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
@@ -217,22 +182,24 @@ impl Sender {
     /// The timers of RACK-TLP that have run out by `now`.
     pub(super) fn on_rack_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
         let mut did = Reaction::default();
-        let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) else { return did };
+        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return did };
         if rack.tlp.due <= now {
             rack.tlp.due = Time::MAX;
             rack.tlp.pending = true;
         }
         if rack.due <= now {
             did.fast_retransmit = self.find_lost(cfg, now);
-            let outstanding = self.max - self.una - self.sacked.as_ref().map_or(0, |b| b.count());
-            if let (true, Some(kept)) = (did.fast_retransmit, &mut self.kept)
-                && !core::mem::take(&mut kept.falling)
+            let outstanding = self.max - self.una - self.repair.sacked();
+            if did.fast_retransmit
+                && let Some(ByTime { rack, fall, .. }) = self.repair.by_time()
             {
-                // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
-                kept.prr = Prr::new(outstanding);
-            }
-            if let (true, Some(kept)) = (did.fast_retransmit && !cfg.model, &self.kept) {
-                self.window.cwnd = kept.rack.as_ref().map_or(0, |r| r.flying()) as f64 + 1.0;
+                if !core::mem::take(&mut fall.falling) {
+                    // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
+                    fall.prr = Prr::new(outstanding);
+                }
+                if !cfg.congestion.is_model() {
+                    self.window.cwnd = f64::from(rack.flying()) + 1.0;
+                }
             }
         }
         self.look_ahead();
@@ -241,13 +208,12 @@ impl Sender {
 
     /// The timer ran out (RFC 8985 section 6.3).
     pub(super) fn on_rack_timeout(&mut self, now: Time) {
-        let (una, window) = (self.una, &self.window);
-        if let Some(Kept { rack: Some(rack), rate, model, .. }) = self.kept.as_deref_mut() {
-            rack.on_timeout(una, now, |seq| note_lost(rate, model, window, now, seq));
+        if let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) {
+            let (rack, window) = (&mut by_time.rack, &self.window);
+            rack.on_timeout(self.una, now, |seq| modern.control.on_lost(window, now, seq));
             rack.tlp.sent = None;
-            if let (Some(model), Some(rate)) = (model, rate) {
-                let totals = (rate.delivered, rate.lost);
-                self.window.cwnd = model.window_after_timeout(now, rack.flying(), totals);
+            if let Some(cwnd) = modern.control.after_timeout(now, rack.flying()) {
+                self.window.cwnd = cwnd;
             }
             self.next = self.max;
             self.retransmit = true;
@@ -257,7 +223,7 @@ impl Sender {
 
     /// The next packet to send: a probe, what is lost, or new data.
     pub(super) fn poll_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        let rack = self.kept.as_mut()?.rack.as_mut()?;
+        let rack = &mut self.repair.by_time()?.rack;
         if core::mem::take(&mut rack.tlp.pending) && self.una < self.max {
             return Some(self.send_probe(cfg, now));
         }
@@ -268,18 +234,18 @@ impl Sender {
             Some(seq) => seq,
             None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => self.max,
             None => {
-                self.note_limited(flying);
+                self.note_nothing_to_send(flying);
                 return None;
             }
         };
         if !forced {
-            if flying as f64 + 1.0 > self.window.cwnd.min(cfg.max_window) {
-                if let Some(kept) = &mut self.kept {
-                    kept.limited = true;
+            let room = self.window.cwnd.min(cfg.max_window) - f64::from(flying);
+            if room < 1.0 {
+                if let Some(modern) = &mut self.modern {
+                    modern.gauges.limited = true;
                 }
                 return None;
             }
-            let room = self.window.cwnd.min(cfg.max_window) - f64::from(flying);
             if seq == self.max && cfg.send_quantum.is_some() && self.waits_for_more(now, libm::floor(room)) {
                 return None;
             }
@@ -292,12 +258,11 @@ impl Sender {
     }
 
     /// There is nothing to send.
-    fn note_limited(&mut self, flying: u32) {
-        if let Some(kept) = &mut self.kept
-            && let Some(rate) = &mut kept.rate
-            && f64::from(flying) + 1.0 <= self.window.cwnd
+    fn note_nothing_to_send(&mut self, flying: u32) {
+        if f64::from(flying) + 1.0 <= self.window.cwnd
+            && let Some(modern) = &mut self.modern
         {
-            rate.limit(flying);
+            modern.control.on_nothing_to_send(flying);
         }
     }
 
@@ -307,7 +272,7 @@ impl Sender {
         let seq = if new { self.max } else { self.max - 1 };
         self.next = seq + 1;
         let out = self.send(cfg, now, seq);
-        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
+        if let Some(ByTime { rack, .. }) = self.repair.by_time() {
             rack.tlp.sent = Some((self.max, !new));
             rack.tlp.measured = false;
             rack.tlp.due = Time::MAX;
@@ -319,20 +284,19 @@ impl Sender {
 
     /// A packet goes.
     pub(super) fn note_rack_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
-        if cfg.model {
-            self.note_rate(now, seq);
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
+        let ByTime { rack, undo, .. } = &mut **by_time;
+        if cfg.congestion.is_model() {
+            modern.control.on_sent(&mut self.window, now, seq, rack.flying());
         }
-        if let Some(rack) = self.kept.as_mut().and_then(|k| k.rack.as_mut()) {
-            rack.sent(seq, now);
-        }
+        rack.sent(seq, now);
         if !retransmission {
             // Further packets at one time change nothing, once they are more than one.
-            let rack = self.kept.as_ref().and_then(|k| k.rack.as_ref());
-            if rack.is_none_or(|r| r.tlp.decided != now) || self.max - self.una <= 2 {
+            if rack.tlp.decided != now || self.max - self.una <= 2 {
                 self.schedule_probe(now, true);
             }
         } else {
-            if let Some(undo) = self.kept.as_mut().and_then(|k| k.undo.as_mut())
+            if let Some(undo) = undo
                 && (undo.from..undo.end).contains(&seq)
             {
                 undo.needed += 1;
@@ -549,7 +513,7 @@ mod tests {
         for congestion in [CongestionControl::Reno, CongestionControl::Cubic] {
             let (cfg, mut s) = flying_by(congestion, u32::MAX);
             ack(&cfg, &mut s, 100, 1, &[(2, 4)]);
-            let control = |s: &Sender| format!("{:?}", s.kept.as_ref().unwrap().control);
+            let control = |s: &Sender| format!("{:?}", s.modern.as_ref().unwrap().control);
             let (window, before) = (s.window, control(&s));
             assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
             assert!(s.window.ssthresh < 8.0);

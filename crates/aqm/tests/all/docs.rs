@@ -1,7 +1,7 @@
 //! The pages in `docs/algorithms`: every algorithm has one, and the tables in them are made from the
 //! code.
 //!
-//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs` regenerates the tables.
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test all docs::` regenerates the tables.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ fn check(file: &str, marker: &str, table: &str) {
     }
     panic!(
         "docs/algorithms/{file} differs from the code, which says:\n{table}\n\
-         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test docs regenerates it"
+         QUELL_UPDATE_DOCS=1 cargo test -p quell-aqm --test all docs:: regenerates it"
     );
 }
 

@@ -228,11 +228,11 @@ fn blue_in_integers_has_the_probability_of_blue() {
 #[test]
 fn the_path_of_a_packet_holds_no_floating_point() {
     for (name, source) in [
-        ("red", include_str!("../src/integer/red.rs")),
-        ("ared", include_str!("../src/integer/ared.rs")),
-        ("blue", include_str!("../src/integer/blue.rs")),
-        ("pi", include_str!("../src/integer/pi.rs")),
-        ("hred", include_str!("../src/integer/hred.rs")),
+        ("red", include_str!("../../src/integer/red.rs")),
+        ("ared", include_str!("../../src/integer/ared.rs")),
+        ("blue", include_str!("../../src/integer/blue.rs")),
+        ("pi", include_str!("../../src/integer/pi.rs")),
+        ("hred", include_str!("../../src/integer/hred.rs")),
     ] {
         let path = source;
         let reports = path.find("fn observe").unwrap_or_else(|| panic!("{name} reports nothing"));
