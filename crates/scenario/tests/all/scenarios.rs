@@ -1,4 +1,4 @@
-//! Every scenario that comes with Quell loads, and the published schema is the one in the code.
+//! The scenarios that come with Quell load, and survive being written out.
 
 use std::path::{Path, PathBuf};
 
