@@ -187,7 +187,7 @@ fn select_algorithms(study: &mut Study, args: &Args) -> Result<(), Failure> {
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let document = Document::parse(&scenario.to_toml(), &name)?.among(files_in(Path::new("")));
+        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
         if let Err(mut error) = document.study(&Plugins::new()) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
