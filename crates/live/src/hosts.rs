@@ -90,7 +90,7 @@ impl HostView {
             let fact = &source.fact;
             FlowRow {
                 flow: i as u32,
-                group: self.sources.names[usize::from(fact.group)].clone(),
+                group: self.sources.names[usize::from(fact.group)].as_str().into(),
                 class: self.sources.class(i).into(),
                 base_rtt_s: fact.base_rtt.as_secs_f64(),
                 start_s: fact.start.as_secs_f64(),
