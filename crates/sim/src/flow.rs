@@ -299,7 +299,7 @@ impl Flow {
     fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
         let (connection, tcp) = match self {
             Flow::Tcp(_, f) => (0, f),
-            Flow::Dialog(_, f) => (0, f.tcp()),
+            Flow::Dialog(_, f) => (0, &f.exchange.tcp),
             Flow::Watched(_, f) => (0, &f.tcp),
             Flow::Pages(_, f) => f.tcp(pkt),
             _ => return None,

@@ -49,11 +49,17 @@ pub(crate) trait Observer {
     fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission);
     /// A packet that arrived now waits.
     fn waits(&mut self, now: Time, bytes: u16);
+    /// A packet waits no longer.
+    fn leaves(&mut self, now: Time, bytes: u16);
     /// A packet that waited was dropped.
     fn dropped_from_queue(&mut self, now: Time, ticket: Self::Ticket, packet: EarlyEnd);
     /// The transmission of a packet that waited began at `now`.
-    fn departed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
-    /// The transmission of a packet that did not wait began at `now`.
+    #[inline(always)]
+    fn departed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure) {
+        self.leaves(now, packet.bytes);
+        self.passed(now, ticket, packet);
+    }
+    /// The transmission of a packet that waits no longer, or did not wait, began at `now`.
     fn passed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
     /// The measurements and their digest; every mark up to the end has been made. `None`: nothing was measured.
     fn finish(self) -> Option<(LinkOutcome, u64)>;
@@ -69,8 +75,8 @@ impl Observer for () {
     fn mark(&mut self, _: &dyn Fn(&mut dyn Probe), _: Time) {}
     fn arrived(&mut self, _: Time, _: u16, _: u8, _: Pkt, _: Admission) {}
     fn waits(&mut self, _: Time, _: u16) {}
+    fn leaves(&mut self, _: Time, _: u16) {}
     fn dropped_from_queue(&mut self, _: Time, (): (), _: EarlyEnd) {}
-    fn departed(&mut self, _: Time, (): (), _: Departure) {}
     fn passed(&mut self, _: Time, (): (), _: Departure) {}
     fn finish(self) -> Option<(LinkOutcome, u64)> {
         None

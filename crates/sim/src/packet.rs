@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 /// entry in the [`SackTable`] or a count of marks (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
 /// 63). Of a datagram whose arrival was recorded, the sequence number is the flow that queues see, and the bits of the
 /// connection say what else they see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pkt(u64, u64);
 
 const KIND: u64 = 0b0000_0011;

@@ -751,16 +751,15 @@ impl Observer for Recorder {
         self.waiting.join(now, bytes as u64);
     }
 
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, bytes: u16) {
+        self.waiting.leave(now, bytes as u64);
+    }
+
     fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
         let EarlyEnd { class, pkt, cause, .. } = packet;
         self.waiting.leave(now, u64::from(pkt.bytes()));
         self.count_drop(now, class, pkt, cause);
-    }
-
-    #[inline(always)]
-    fn departed(&mut self, now: Time, (): (), packet: Departure) {
-        self.waiting.leave(now, packet.bytes as u64);
-        self.passed(now, (), packet);
     }
 
     #[inline(always)]
@@ -789,17 +788,6 @@ impl Observer for Recorder {
 
 /// A recorder that also counts by lane. It is a type of its own so that a link with one queue need not ask.
 pub(crate) struct InLanes(pub Recorder);
-
-impl InLanes {
-    /// A packet leaves the lane in which it waited.
-    #[inline(always)]
-    fn left(&mut self, now: Time, packet: Departure) {
-        let Some(lane) = self.0.lanes.get_mut(usize::from(packet.lane)) else { return };
-        let delay = (now - packet.arrived).nanos();
-        lane.delays.record(delay);
-        lane.counts.depart(&packet, delay);
-    }
-}
 
 impl Observer for InLanes {
     type Ticket = ();
@@ -831,6 +819,11 @@ impl Observer for InLanes {
         self.0.waits(now, bytes);
     }
 
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, bytes: u16) {
+        self.0.leaves(now, bytes);
+    }
+
     fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
         if let Some(lane) = self.0.lanes.get_mut(usize::from(packet.lane)) {
             lane.counts.drop(packet.pkt.bytes(), packet.pkt.ecn().is_capable(), packet.cause);
@@ -839,14 +832,12 @@ impl Observer for InLanes {
     }
 
     #[inline(always)]
-    fn departed(&mut self, now: Time, (): (), packet: Departure) {
-        self.left(now, packet);
-        self.0.departed(now, (), packet);
-    }
-
-    #[inline]
     fn passed(&mut self, now: Time, (): (), packet: Departure) {
-        self.left(now, packet);
+        if let Some(lane) = self.0.lanes.get_mut(usize::from(packet.lane)) {
+            let delay = (now - packet.arrived).nanos();
+            lane.delays.record(delay);
+            lane.counts.depart(&packet, delay);
+        }
         self.0.passed(now, (), packet);
     }
 

@@ -71,47 +71,34 @@ impl Observer for Tapped {
     }
 
     fn mark(&mut self, observe: &dyn Fn(&mut dyn Probe), busy_until: Time) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.mark(observe, busy_until);
-        }
+        self.recorder.iter_mut().for_each(|recorder| recorder.mark(observe, busy_until));
     }
 
     #[inline]
     fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.arrived(now, class, lane, pkt, admission);
-        }
+        self.recorder.iter_mut().for_each(|recorder| recorder.arrived(now, class, lane, pkt, admission));
         self.taps.iter_mut().for_each(|tap| tap.arrived(now, pkt, admission));
         self.number = self.number.wrapping_add(1);
     }
 
     #[inline]
     fn waits(&mut self, now: Time, bytes: u16) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.waits(now, bytes);
-        }
+        self.recorder.iter_mut().for_each(|recorder| recorder.waits(now, bytes));
     }
 
     fn dropped_from_queue(&mut self, now: Time, number: u32, packet: EarlyEnd) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.dropped_from_queue(now, (), packet);
-        }
+        self.recorder.iter_mut().for_each(|recorder| recorder.dropped_from_queue(now, (), packet));
         self.taps.iter_mut().for_each(|tap| tap.dropped(now, number, packet));
     }
 
     #[inline]
-    fn departed(&mut self, now: Time, number: u32, packet: Departure) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.departed(now, (), packet);
-        }
-        self.taps.iter_mut().for_each(|tap| tap.sent(now, number, packet));
+    fn leaves(&mut self, now: Time, bytes: u16) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.leaves(now, bytes));
     }
 
     #[inline]
     fn passed(&mut self, now: Time, number: u32, packet: Departure) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.passed(now, (), packet);
-        }
+        self.recorder.iter_mut().for_each(|recorder| recorder.passed(now, (), packet));
         self.taps.iter_mut().for_each(|tap| tap.sent(now, number, packet));
     }
 

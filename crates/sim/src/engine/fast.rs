@@ -25,10 +25,10 @@ use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
 use super::service::hosts_of_flows;
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
-use super::{Ends, bounds, outcome, taps};
+use super::{Ends, outcome, taps};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome};
-use crate::record::RoundTrips;
+use crate::record::{RoundTrips, bounds};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
@@ -111,7 +111,7 @@ fn hops(
 /// Runs a network.
 pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
-    let bounds = bounds(&network);
+    let bounds = bounds(&network.measure);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
     let ends = Ends::new(&network, &bounds, control)?;

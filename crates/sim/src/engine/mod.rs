@@ -26,7 +26,7 @@ use quell_units::Time;
 use crate::flow::{Flow, Group};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
-use crate::record::{self, Losses, Recorder, RoundTrips};
+use crate::record::{Losses, Recorder, RoundTrips};
 use crate::tap::Tap;
 use crate::{Control, Error};
 
@@ -123,10 +123,6 @@ fn recorder(network: &Network, link: usize) -> Option<Recorder> {
 fn taps(control: &Control, link: usize) -> Vec<Box<dyn Tap>> {
     let logged = control.logged.iter().any(|logged| logged.0 as usize == link);
     if logged { vec![Box::new(Vec::<Fate>::new())] } else { Vec::new() }
-}
-
-pub(crate) fn bounds(network: &Network) -> Vec<Time> {
-    record::bounds(&network.measure)
 }
 
 /// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.

@@ -9,12 +9,12 @@ use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::service::{Left, Queued, ServedLink, hosts_of_flows};
-use super::{CHECK_EVERY, Ends, bounds, outcome, recorder, report, taps};
+use super::{CHECK_EVERY, Ends, outcome, recorder, report, taps};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
-use crate::record::RoundTrips;
+use crate::record::{RoundTrips, bounds};
 use crate::route::{Plan, Stop};
 use crate::tap::Tapped;
 use crate::wire::Wire;
@@ -31,7 +31,7 @@ enum Rank {
     Merge,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Service(LinkId),
     Timer(u32),
@@ -40,27 +40,8 @@ enum Event {
     End(Pkt),
 }
 
-struct Entry {
-    key: (Time, Rank, u32, u64),
-    event: Event,
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
+/// An event, with its place in the order: no two have the same.
+type Scheduled = Reverse<((Time, Rank, u32, u64), Event)>;
 
 /// A link of any algorithm, observed or not.
 type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Tapped>;
@@ -76,7 +57,7 @@ struct Net {
     left: Vec<Left>,
     /// The time for which the next departure from each link was scheduled last.
     departures: Vec<Time>,
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Scheduled>,
     scheduled: u64,
     classes: Vec<[u16; 2]>,
     sacks: SackTable,
@@ -108,7 +89,7 @@ impl Host for Net {
 impl Net {
     fn schedule(&mut self, at: Time, rank: Rank, number: u32, event: Event) {
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry { key: (at, rank, number, self.scheduled), event }));
+        self.heap.push(Reverse(((at, rank, number, self.scheduled), event)));
     }
 
     /// A packet is ready for its next link, or its end, at `at`.
@@ -183,7 +164,7 @@ impl Net {
 /// Runs a network.
 pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
-    let bounds = bounds(&network);
+    let bounds = bounds(&network.measure);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
     let mut ends = Ends::new(&network, &bounds, control)?;
@@ -226,10 +207,10 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     }
 
     let mut events = 0u64;
-    while let Some(Reverse(Entry { key: (now, ..), event })) = net.heap.pop() {
+    while let Some(Reverse(((now, ..), event))) = net.heap.pop() {
         if now >= measure.end {
             // Put it back: it is still on its way.
-            net.heap.push(Reverse(Entry { key: (now, Rank::Flow, 0, 0), event }));
+            net.heap.push(Reverse(((now, Rank::Flow, 0, 0), event)));
             break;
         }
         if events.is_multiple_of(CHECK_EVERY) {
@@ -267,7 +248,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     }
 
     let mut count = net.count;
-    let on_their_way = |e: &&Reverse<Entry>| matches!(e.0.event, Event::Link(..) | Event::End(_));
+    let on_their_way = |e: &&Scheduled| matches!(e.0.1, Event::Link(..) | Event::End(_));
     count.in_flight += net.heap.iter().filter(on_their_way).count() as u64;
     let mut recorded = Vec::new();
     for link in net.links {

@@ -18,7 +18,7 @@ use super::drive::Ahead;
 use super::inbox::{Inbox, Key};
 use super::moving::{Gone, Moving};
 use super::net::{Net, RELAY};
-use super::part::{Beyond, Crowd, Part, Rest, Settings};
+use super::part::{Beyond, Crowd, Finished, Part, Settings};
 use crate::packet::Pkt;
 use crate::{Error, IdleCores};
 
@@ -186,7 +186,7 @@ pub(super) fn run(
     settings: &Settings,
     (chunk, idle): (usize, &IdleCores),
     drive: impl FnOnce(&mut Split<'_, '_>) -> Result<(), Error>,
-) -> Result<(Net, Vec<Rest>), Error> {
+) -> Result<(Net, Vec<Finished>), Error> {
     let mut net = Box::new(net);
     let mut shares = Vec::with_capacity(crowds.len());
     for (number, (first_hop, crowd)) in (0..).zip(crowds) {
@@ -227,7 +227,7 @@ fn run_here(net: &mut Option<Box<Net>>, part: &mut Part<Outbox>, run: impl FnOnc
     part.ways.beyond.net = net.take();
     run(part);
     *net = part.ways.beyond.net.take();
-    net.as_mut().expect(AT_HAND).timer(part.number(), part.due());
+    net.as_mut().expect(AT_HAND).timer(part.number, part.due());
 }
 
 impl Ahead for Split<'_, '_> {
@@ -363,8 +363,8 @@ impl Split<'_, '_> {
         for (flow, segment, rtt) in round_trips.drain(..) {
             net.measured(flow, segment as usize, rtt);
         }
-        net.timer(part.number(), part.due());
-        let number = part.number() as usize;
+        net.timer(part.number, part.due());
+        let number = part.number as usize;
         self.shares[number].part = Some(part);
     }
 

@@ -18,7 +18,7 @@ use quell_tcp::RttEstimator;
 
 /// The flow.
 pub(crate) struct Dialog {
-    exchange: Exchange,
+    pub(super) exchange: Exchange,
     client: Client,
 }
 
@@ -89,17 +89,14 @@ impl Dialog {
                         let due = law.think().map(|think| now + think);
                         due.filter(|due| *due < *stop).unwrap_or(Time::MAX)
                     }
-                    Client::Player(player) => player.next(cfg, now, self.exchange.reply(), host.bounds()),
+                    Client::Player(player) => {
+                        player.next(cfg, now, self.exchange.asker.asked.0, host.bounds())
+                    }
                 };
                 self.exchange.ask_at(due);
             }
         }
         self.due()
-    }
-
-    /// The connection.
-    pub fn tcp(&self) -> &TcpFlow {
-        &self.exchange.tcp
     }
 
     /// The connection, and what a video measured.
@@ -114,7 +111,7 @@ impl Dialog {
 
 /// A connection over which a client asks and a server replies.
 pub(super) struct Exchange {
-    tcp: TcpFlow,
+    pub tcp: TcpFlow,
     /// The requests that the server has answered: the number of the next one.
     answered: u8,
     asker: Asker,
@@ -185,21 +182,6 @@ impl Exchange {
     /// Runs the timers at the sender's end.
     pub fn advance_server(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         self.tcp.advance_sender(cfg, now, host);
-    }
-
-    /// The reply that was asked for last, in packets.
-    pub fn reply(&self) -> u32 {
-        self.asker.asked.0
-    }
-
-    /// Its connection.
-    pub fn tcp(&self) -> &TcpFlow {
-        &self.tcp
-    }
-
-    /// Its connection.
-    pub fn into_tcp(self) -> TcpFlow {
-        self.tcp
     }
 
     /// Says whether what is due at `due` at the receiver's end is a request for another reply.

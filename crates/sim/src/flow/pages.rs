@@ -18,7 +18,7 @@ use crate::source::{time_to_think, whole_bytes, whole_packets};
 pub(crate) struct Browser {
     /// The number of its first connection.
     id: u32,
-    connections: Vec<Exchange>,
+    pub(super) connections: Vec<Exchange>,
     reader: Reader,
 }
 
@@ -162,20 +162,15 @@ impl Browser {
         self.due()
     }
 
-    /// The number of its connections.
-    pub fn connections(&self) -> usize {
-        self.connections.len()
-    }
-
     /// The connection that a packet is of, and which one that is.
     pub fn tcp(&self, pkt: Pkt) -> (usize, &TcpFlow) {
         let number = (pkt.flow() - self.id) as usize;
-        (number, self.connections[number].tcp())
+        (number, &self.connections[number].tcp)
     }
 
     /// The connections, and the pages that were loaded.
     pub fn finish(self) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>) {
-        (self.connections.into_iter().map(Exchange::into_tcp), self.reader.loaded)
+        (self.connections.into_iter().map(|exchange| exchange.tcp), self.reader.loaded)
     }
 }
 

@@ -55,7 +55,7 @@ impl Timed {
             }
             _ => true,
         };
-        let connections = if let Flow::Pages(_, browser) = &flow { browser.connections() } else { 1 };
+        let connections = if let Flow::Pages(_, browser) = &flow { browser.connections.len() } else { 1 };
         Timed { flow, stamps, last: vec![Time::MAX; connections], counts: Meter::new(bounds) }
     }
 
