@@ -25,7 +25,7 @@ pub struct Options {
 /// The cases of the command, with what follows the scenario's name.
 const COMMAND: [(&str, &[&str]); 2] = [("run", &[]), ("run --series none", &["--series", "none"])];
 
-/// How much more than the kept count is an error: compilers differ by less.
+/// Excess over the kept count that is an error: compilers differ by less.
 const MARGIN: f64 = 0.05;
 
 /// Two durations in seconds: the difference leaves out set-up and start-up.
@@ -44,12 +44,12 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.toml")
 }
 
-/// What the file begins with.
+/// The beginning of the file.
 const HEAD: &str = "\
 # Instructions per data packet, written by `quell-bench instructions --keep`; [dev] is what `make test` compiles.
 ";
 
-/// How this program was compiled.
+/// The profile of this program.
 const BUILD: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
 
 /// Refuses to count where there is nothing to count with.
@@ -135,7 +135,7 @@ pub fn check(options: &Options) -> Outcome<()> {
     ))
 }
 
-/// What `quell run` is given in a case of the command.
+/// Arguments of `quell run` in a case of the command.
 fn command(case: &str) -> Option<&'static [&'static str]> {
     COMMAND.iter().find(|(name, _)| *name == case).map(|(_, line)| *line)
 }
@@ -155,7 +155,10 @@ fn short_runs(line: &[&str], seeds: u32) -> Outcome<f64> {
     let ((red, _), flows) = red.ok_or("case a has no other algorithms than red")?;
     std::fs::write(dir.path().join("a.toml"), format!("{red}{}", &case[flows..])).map_err(fail)?;
     let mut words = vec![quell.display().to_string(), "run".to_string(), "a.toml".to_string()];
-    words.extend(["--quiet", "--set", "duration=1 s", "--out", "results", "--no-cache", "--no-report"].map(str::to_string));
+    words.extend(
+        ["--quiet", "--set", "duration=1 s", "--out", "results", "--no-cache", "--no-report"]
+            .map(str::to_string),
+    );
     words.extend(line.iter().map(|word| word.to_string()));
     words.extend(["--seeds".to_string(), seeds.to_string()]);
     let (instructions, _) = collected(Command::new("valgrind").current_dir(dir.path()), &words)?;

@@ -1,4 +1,4 @@
-//! What is done and how long the rest takes, on stderr.
+//! Progress and the time left, on stderr.
 
 use std::time::{Duration, Instant};
 

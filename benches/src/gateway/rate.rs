@@ -1,4 +1,4 @@
-//! How exactly a wire keeps its rate, how late its packets are, and what that takes of a core.
+//! The accuracy of a wire's rate, the lateness of its packets, and the share of a core that they take.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use quell_gateway::{Delays, LineConfig};
 use quell_units::text::duration;
 use quell_units::{BitRate, Duration};
 
-use super::{PACKET, line, named};
+use super::subject::{PACKET, line, named};
 use crate::Outcome;
 use crate::progress::Progress;
 use crate::table::{Section, figure, load};
@@ -24,9 +24,9 @@ const CASES: [(u64, &str, u32); 6] = [
     (1_000_000_000, "hred-fixed", 200),
     (1_000_000_000, "hred-fixed", 4000),
 ];
-/// By how much the sender is faster than the line, in percent.
+/// Excess of the sender's rate over the line's, in percent.
 const MORE: u64 = 10;
-/// How often it sends what is due.
+/// Time between two bursts of what is due.
 const PULSE: Wait = Wait::from_micros(500);
 
 /// CPU time of a thread of this process, in seconds.
@@ -48,7 +48,7 @@ fn received(wire: &Wire) -> Outcome<(Instant, u64)> {
     })
 }
 
-/// What a wire did in its time.
+/// Results of a wire.
 struct Kept {
     mbit: f64,
     cpu: f64,

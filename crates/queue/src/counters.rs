@@ -1,6 +1,6 @@
-//! What happened at a queue: the counts that RFC 9332 section 2.5.2.2 asks to report. The delay that it asks
-//! for as well is for the host to measure, which knows when packets leave. The lanes of a discipline share one
-//! set of counts, and those with a name have one each beside it.
+//! Events at a queue: the counts that RFC 9332 section 2.5.2.2 asks to report. The delay that it asks for as
+//! well is for the host to measure, which knows when packets leave. The lanes of a discipline share one set
+//! of counts, and those with a name have one each beside it.
 
 use core::ops::{AddAssign, Sub};
 
@@ -44,11 +44,11 @@ impl AddAssign for Tally {
 pub struct Drops {
     /// Early signals on packets that are not ECN-capable, and early drops.
     pub early: Tally,
-    /// Because a hard limit of the algorithm was passed.
+    /// Drops because a hard limit of the algorithm was passed.
     pub forced: Tally,
-    /// For want of room.
+    /// Drops for want of room.
     pub overflow: Tally,
-    /// Of all these, the packets that were ECN-capable.
+    /// The ECN-capable packets among all these.
     pub ecn_capable: Tally,
 }
 
@@ -74,14 +74,14 @@ impl Drops {
     }
 }
 
-/// What happened at a queue.
+/// Counts of the events at a queue.
 ///
 /// `arrived = enqueued + refused` and `enqueued = departed + dropped + (packets in the queue)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that came, and were presented to the algorithm.
     pub arrived: Tally,
-    /// Of those, the ones that had been marked before (CE).
+    /// Those among them that had been marked before (CE).
     pub arrived_ce: Tally,
     /// Packets that were stored.
     pub enqueued: Tally,
@@ -103,9 +103,9 @@ impl Counters {
     }
 }
 
-/// What is counted as it happens. What else [`Counters`] say follows from it and from what waits: most packets
-/// arrive, are stored and leave, and are counted once. Takes what it counts by value, so that what else is known of a
-/// packet need not be in memory.
+/// Counts that are kept as events happen. The rest of [`Counters`] follows from them and from what waits:
+/// most packets arrive, are stored and leave, and are counted once. Takes what it counts by value, so that
+/// what else is known of a packet need not be in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Events {
     arrived: Tally,

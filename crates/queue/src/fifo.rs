@@ -22,7 +22,7 @@ pub struct Fifo<P, A> {
     rate: Option<BitRate>,
     /// The algorithm has been told of the idle period that holds.
     idle_told: bool,
-    /// When the queue became empty by a drop at the head, or began.
+    /// Time at which the queue became empty by a drop at the head, or began.
     emptied: Time,
 }
 

@@ -1,4 +1,4 @@
-//! What every queue is to its host.
+//! A queue as its host sees it.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::{Admission, Counters, Packet};
 /// [`Line`](crate::Line) is the host that keeps the order of calls; a host of its own calls
 /// [`Qdisc::idle`] before anything that is later than the end of a transmission.
 pub trait Qdisc {
-    /// What it holds.
+    /// Type of the packets in it.
     type Packet: Packet;
 
     /// Offers a packet; says whether it was kept. What is dropped, the arrival or packets that make
@@ -34,33 +34,33 @@ pub trait Qdisc {
     fn idle(&mut self, since: Time);
     /// Runs every update due at or before `now`; a host that shows or samples the queue calls it.
     fn advance(&mut self, now: Time);
-    /// When the next update is due.
+    /// Time at which the next update is due.
     fn next_update(&self) -> Option<Time>;
-    /// What happened so far.
+    /// Counts of the events so far.
     fn counters(&self) -> Counters;
     /// The lane of the last arrival; 0 where there is one queue.
     #[inline]
     fn arrival_lane(&self) -> usize {
         0
     }
-    /// What the discipline calls its lanes; none where there is one queue, or lanes have no names.
+    /// Names of the discipline's lanes; empty if there is one queue, or lanes have no names.
     fn lane_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// What waits in a lane; `None` where there is one queue.
+    /// The packets that wait in a lane; `None` if there is one queue.
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
         let _ = lane;
         None
     }
-    /// What happened in a lane that the discipline gives a name; `None` of others, and where there is one queue.
-    /// After a change of the discipline the counts begin again.
+    /// Counts of the events in a lane that the discipline gives a name; `None` for others, and if there is
+    /// one queue. After a change of the discipline the counts begin again.
     fn lane_counters(&self, lane: usize) -> Option<Counters> {
         let _ = lane;
         None
     }
     /// The queue now: of several lanes, all together.
     fn view(&self) -> QueueView;
-    /// Whether nothing waits.
+    /// Tells whether the queue is empty.
     fn is_empty(&self) -> bool {
         self.view().packets.get() == 0
     }
@@ -77,7 +77,7 @@ pub trait Qdisc {
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, Self::Packet)>, counters: Counters);
 }
 
-/// What [`Qdisc::dequeue`] gives.
+/// The result of [`Qdisc::dequeue`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dequeued<P> {
@@ -104,13 +104,13 @@ impl<P> Dequeued<P> {
 pub struct Dropped<P> {
     /// The packet.
     pub packet: P,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Where.
+    /// The place.
     pub place: Place,
 }
 
-/// Where in a queue a packet is dropped.
+/// Place in a queue at which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// It has just arrived and was not stored.
@@ -121,7 +121,7 @@ pub enum Place {
     Waiting,
 }
 
-/// What an algorithm may know of a packet.
+/// The facts of a packet that an algorithm may know.
 #[inline]
 pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
     PacketMeta {
