@@ -1,5 +1,5 @@
-//! The cost of a simulated packet, in Quell and in other simulators. The method and the figures are in
-//! `docs/performance.md`.
+//! The cost of a simulated packet, in Quell and in other simulators. The method and the figures are
+//! in `docs/performance.md`.
 
 mod case;
 mod cost;
@@ -17,6 +17,7 @@ mod peers;
 mod progress;
 mod ratios;
 mod scaling;
+mod senders;
 mod store;
 mod table;
 

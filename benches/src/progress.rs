@@ -1,4 +1,4 @@
-//! Progress and the time left, on stderr.
+//! The progress and how long the rest takes, on stderr.
 
 use std::time::{Duration, Instant};
 

@@ -18,13 +18,13 @@ const RATE: BitRate = BitRate::from_bps(100_000_000);
 const BUFFER: u32 = 400;
 /// Arrivals of one pass.
 const ARRIVALS: u32 = 1 << 14;
-/// Times that this is done, in turn with the others; the fastest counts.
+/// The number of times that this is done, in turn with the others; the fastest counts.
 const PASSES: usize = 60;
 /// Flows, which send by turns.
 const FLOWS: u32 = 30;
-/// Growth of the queue with each arrival, as a share of a packet.
+/// The part of a packet by which the queue grows with each arrival.
 const GROWTH: f64 = 0.05;
-/// Packets that are spared after a signal: 2 % of arrivals signaled hold the queue where it is.
+/// The packets that are spared after a signal: 2 % of arrivals signaled hold the queue where it is.
 const ANSWER: f64 = 2.5;
 
 /// A line, and senders that answer its signals.

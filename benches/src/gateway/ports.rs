@@ -22,17 +22,17 @@ const RATE: BitRate = BitRate::from_bps(10_000_000_000);
 /// Packets that wait when a round begins: fewer than the kernel's queues hold.
 const BURST: u64 = 4000;
 
-/// Packets that the line may hold: more than PIE's target at that rate.
+/// The most that the line may hold, in packets: more than PIE's target at that rate.
 const BUFFER: u32 = 20_000;
 
 /// A relay, and who fills what it reads from.
 struct Rig {
     relay: Turned,
     clock: MonotonicClock,
-    /// The host that packets come from.
+    /// The side from which packets come.
     from: Host,
     socket: UdpSocket,
-    /// Hosts that must live on.
+    /// Things that must live on.
     _rest: Vec<Host>,
     _sink: Option<UdpSocket>,
 }
@@ -58,7 +58,7 @@ impl Rig {
         }
     }
 
-    /// Marked share of the arrivals, in percent; 0 for a bare relay.
+    /// The share of arrivals that was marked, in percent; of a bare relay nothing.
     fn marked(&self) -> f64 {
         let line = match &self.relay {
             Turned::Pair(relay) => relay.paths()[0].line(),

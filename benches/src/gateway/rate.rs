@@ -1,4 +1,4 @@
-//! The accuracy of a wire's rate, the lateness of its packets, and the share of a core that they take.
+//! The exactness with which a wire keeps its rate, how late its packets are, and what that takes of a core.
 
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ const CASES: [(u64, &str, u32); 6] = [
     (1_000_000_000, "hred-fixed", 200),
     (1_000_000_000, "hred-fixed", 4000),
 ];
-/// Excess of the sender's rate over the line's, in percent.
+/// The percentage by which the sender is faster than the line.
 const MORE: u64 = 10;
-/// Time between two bursts of what is due.
+/// The interval at which it sends what is due.
 const PULSE: Wait = Wait::from_micros(500);
 
 /// CPU time of a thread of this process, in seconds.
@@ -48,7 +48,7 @@ fn received(wire: &Wire) -> Outcome<(Instant, u64)> {
     })
 }
 
-/// Results of a wire.
+/// The record of a wire in its time.
 struct Kept {
     mbit: f64,
     cpu: f64,

@@ -2,7 +2,7 @@
 
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dualpi2::Overload;
-use quell_lab::{LinkSeries, Results};
+use quell_metrics::{LinkSeries, Results};
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::models::AnyModel;
 use quell_theory::rules::analysis::{Analysis, analyze};

@@ -1,7 +1,7 @@
 //! The trade-off of delay and goodput as ellipses (RFC 7928 section 2.7): for each algorithm the median of its flows
 //! and the ellipse of the normal distribution that fits them best.
 
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_view::picture::{Axis, SeriesLine, Sheet, series};
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ impl Ellipse {
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
-    quell_lab::quantile(&sorted, 0.5).unwrap_or(f64::NAN)
+    quell_metrics::quantile(&sorted, 0.5).unwrap_or(f64::NAN)
 }
 
 /// The ellipses of a section's long flows at its first point, in the order of the algorithms.
@@ -72,7 +72,7 @@ pub fn tradeoff(section: &SectionFound, results: &Results, algorithms: &[String]
         let own =
             results.replications.iter().filter(|r| r.point == section.first && r.algorithm == *algorithm);
         let flows = own.flat_map(|r| &r.flows).filter(|flow| flow.goodput_bps > 0.0);
-        let point = |flow: &quell_lab::FlowRow| {
+        let point = |flow: &quell_metrics::FlowRow| {
             let rtt = flow.round_trip_time_mean_s?;
             Some((rtt - flow.base_rtt_s, flow.goodput_bps))
         };

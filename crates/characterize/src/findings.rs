@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, Results, View};
+use quell_metrics::{Estimate, Results, View};
 use serde::Serialize;
 
 use crate::candidate::DROP_TAIL;

@@ -1,6 +1,6 @@
 //! The head of a column: what its figures are, and in which unit they are read.
 
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_view::figures::{Figure as Rounded, Scale, round, scale_of};
 
 use crate::findings::{Cell, PointFound};

@@ -1,7 +1,7 @@
 //! The findings as a page of HTML and as Markdown.
 
 use askama::Template;
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_units::text::three_digits;
 use quell_view::figures::Figure as Rounded;
 
@@ -404,7 +404,7 @@ fn ratio(x: &f64) -> String {
     format!("{x:.2}")
 }
 
-/// A time in milliseconds; none is no timer.
+/// A time in milliseconds. `None`: there is no timer.
 fn timer(seconds: &Option<f64>) -> String {
     seconds.map_or("none".to_string(), |s| format!("{} ms", three_digits(1e3 * s)))
 }

@@ -132,7 +132,7 @@ fn with(section: &Section, algorithms: &[&Candidate], request: &Request) -> Resu
 mod tests {
     use super::*;
     use crate::suite::{select, suite};
-    use quell_lab::check_class;
+    use quell_metrics::check_class;
 
     fn request(names: &[&str]) -> Request {
         Request {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use quell_lab::{Better, Quantity};
+use quell_metrics::{Better, Quantity};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A scenario of RFC 7928 and what is asked of it.

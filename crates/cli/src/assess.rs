@@ -364,7 +364,8 @@ fn reach(reach: &Reach) -> String {
 
 /// The table of verdicts and figures of each algorithm.
 pub fn figures(assessments: &[Assessment]) -> String {
-    table::figures(&names(assessments), &columns(assessments))
+    let names = Column::names("algorithm", assessments.iter().map(|a| &a.label));
+    table::figures(&names, &columns(assessments))
 }
 
 /// A number with three digits, or a dash.
@@ -372,21 +373,10 @@ fn cell(x: Option<f64>) -> String {
     x.map_or("–".to_string(), three_digits)
 }
 
-/// The column of names.
-fn names(assessments: &[Assessment]) -> Column {
-    Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
-    }
-}
-
 /// The columns of verdicts and figures.
 fn columns(assessments: &[Assessment]) -> Vec<Column> {
-    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: assessments.iter().map(cell_of).collect(),
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| {
+        Column::new(title, unit, assessments.iter().map(cell_of))
     };
     let equilibrium =
         |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);

@@ -16,6 +16,8 @@ mod folder;
 mod interrupt;
 mod json;
 mod keep;
+#[cfg(all(feature = "all", target_os = "linux"))]
+mod live;
 mod notes;
 mod selection;
 mod simulate;

@@ -1,5 +1,7 @@
 //! The selection of results that is shown, and its tables.
 
+use std::path::Path;
+
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
@@ -38,12 +40,7 @@ impl Selection {
     /// Refuses a link that no point has.
     pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
         let Some(wanted) = &self.link else { return Ok(()) };
-        let mut names: Vec<&str> = Vec::new();
-        for link in links {
-            if !names.contains(&link) {
-                names.push(link);
-            }
-        }
+        let names = quell_lab::distinct(links);
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
@@ -162,14 +159,7 @@ pub fn column(
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
     let (scale, unit) = scale(largest);
     let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
-    let cells = align(&figures).into_iter().map(|text| (text, Tint::Plain)).collect();
-    Column { title: figure.title(), unit, cells }
-}
-
-/// The column of names.
-pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
-    let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
-    Column { title: "algorithm".to_string(), unit: String::new(), cells }
+    Column::new(figure.title(), unit, align(&figures).into_iter().map(|text| (text, Tint::Plain)))
 }
 
 /// The heading of the tables: the title, and how much of the run is missing.
@@ -186,8 +176,13 @@ pub fn heading(results: &Results) -> String {
     text
 }
 
+/// All that is selected as text: the heading, the tables, what was left out, and what the intervals are.
+pub fn text(results: &Results, selection: &Selection) -> String {
+    heading(results) + &tables(results, selection) + &holes(results) + &caption(results)
+}
+
 /// The tables of all that is selected, with headings where there are several.
-pub fn tables(results: &Results, selection: &Selection) -> String {
+fn tables(results: &Results, selection: &Selection) -> String {
     let mut out = String::new();
     for (point, _) in selection.points(results) {
         out.push_str(&point_heading(results, point));
@@ -240,7 +235,7 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
     }
-    table::figures(&names(algorithms.iter().map(String::as_str)), &columns)
+    table::figures(&Column::names("algorithm", algorithms), &columns)
 }
 
 /// The column of replications, if their number differs between rows.
@@ -248,12 +243,12 @@ pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
     let counts: Vec<usize> = rows.iter().map(count).collect();
     let differ = counts.windows(2).any(|w| w[0] != w[1]);
-    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain)).collect();
-    differ.then(|| Column { title: "seeds".to_string(), unit: String::new(), cells })
+    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain));
+    differ.then(|| Column::new("seeds", "", cells))
 }
 
 /// The explanation of the intervals, for below the tables.
-pub fn caption(results: &Results) -> String {
+fn caption(results: &Results) -> String {
     let counts = replications(results);
     let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
     match (least.unwrap_or(0), most.unwrap_or(0)) {
@@ -288,9 +283,24 @@ fn replications(results: &Results) -> Vec<usize> {
     counts.filter(|n| *n > 0).collect()
 }
 
+/// Prints all that is selected as JSON; `folder` and `report` are where the results were written.
+pub fn print_json(
+    results: &Results,
+    selection: &Selection,
+    folder: Option<&Path>,
+    report: Option<&Path>,
+) -> Result<(), Failure> {
+    json::print(&json::Output {
+        schema: json::SCHEMA,
+        run: json_run(results, folder, report),
+        points: json_points(results, selection),
+    })
+}
+
 /// The run behind the figures, for JSON.
-pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
+pub fn json_run<'a>(results: &'a Results, folder: Option<&Path>, report: Option<&Path>) -> json::Run<'a> {
     let run = &results.run;
+    let text = |path: &Path| path.display().to_string();
     json::Run {
         title: &run.title,
         scenario: &run.scenario_file,
@@ -306,8 +316,8 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
             .collect(),
         elapsed_s: run.elapsed_s,
         sequential: &run.sequential,
-        folder,
-        report,
+        folder: folder.map(text),
+        report: report.map(text),
     }
 }
 
@@ -331,10 +341,7 @@ pub fn json_row<'a>(
 }
 
 /// Everything that is selected, for JSON.
-pub fn json_points<'a>(
-    results: &'a Results,
-    selection: &'a Selection,
-) -> Vec<json::Point<'a, json::Row<'a>>> {
+fn json_points<'a>(results: &'a Results, selection: &'a Selection) -> Vec<json::Point<'a, json::Row<'a>>> {
     selection
         .points(results)
         .map(|(point, link)| {

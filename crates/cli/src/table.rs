@@ -39,6 +39,20 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of cells.
+    pub fn new(
+        title: impl Into<String>,
+        unit: impl Into<String>,
+        cells: impl IntoIterator<Item = (String, Tint)>,
+    ) -> Self {
+        Column { title: title.into(), unit: unit.into(), cells: cells.into_iter().collect() }
+    }
+
+    /// A column of names.
+    pub fn names(title: impl Into<String>, names: impl IntoIterator<Item = impl ToString>) -> Self {
+        Column::new(title, "", names.into_iter().map(|name| (name.to_string(), Tint::Name)))
+    }
+
     fn cell_width(&self) -> usize {
         self.cells.iter().map(|c| measure_text_width(&c.0)).max().unwrap_or(0)
     }
@@ -193,8 +207,7 @@ mod tests {
     use super::*;
 
     fn column(title: &str, unit: &str, cells: &[&str]) -> Column {
-        let cells = cells.iter().map(|c| ((*c).to_string(), Tint::Plain)).collect();
-        Column { title: title.into(), unit: unit.into(), cells }
+        Column::new(title, unit, cells.iter().map(|c| ((*c).to_string(), Tint::Plain)))
     }
 
     fn example() -> (Column, Vec<Column>) {

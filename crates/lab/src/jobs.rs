@@ -58,7 +58,7 @@ impl Job<'_> {
         self.cached.as_ref()?.get_or_init(|| cached(self.spec, self.aqm)).as_ref()
     }
 
-    /// Its key; none if it cannot be kept.
+    /// Its key; `None` if it cannot be kept.
     pub(crate) fn key(&self) -> Option<Key> {
         Key::new(&self.cached()?.identity, self.seed).ok()
     }
@@ -88,7 +88,7 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
     let mut jobs = Vec::new();
     let idle = Arc::new(IdleCores::default());
     for (point, spec) in study.points.iter().enumerate() {
-        let weight = spec.scenario.estimated_packets();
+        let weight = spec.estimated_packets();
         for aqm in 0..spec.scenario.aqm.len() {
             let cached = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {

@@ -43,7 +43,7 @@ pub use quell_metrics::{
     Aim, Auto, Better, Column, Columns, Difference, ERROR, Estimate, FlowRow, InternalSeries, LANE,
     LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Reason, Replication, Results,
     RunInfo, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class, differing_keys,
-    jain_index, quantile, t_quantile,
+    distinct, jain_index, quantile, t_quantile,
 };
 pub use read::{files_in, read, read_from};
 pub use replicate::Ended;

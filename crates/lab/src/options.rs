@@ -80,11 +80,11 @@ pub struct Progress {
     pub total: usize,
     /// Time since the beginning.
     pub elapsed: Duration,
-    /// Estimated time to the end; none while nothing is known.
+    /// Estimated time to the end; `None` while nothing is known.
     pub left: Option<Duration>,
 }
 
-/// Why a run gave no results.
+/// The reason for which a run gave no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// A replication could not be run; says which and why.
@@ -95,7 +95,7 @@ pub enum RunError {
         algorithm: String,
         /// The seed.
         seed: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A replication that was kept differs from what the engine computes now.

@@ -239,7 +239,7 @@ impl Bisection {
         2 + 2 * (halvings as usize + 2)
     }
 
-    /// The roundest number near the middle; none if there is none between.
+    /// The roundest number near the middle; `None` if there is none between.
     fn middle(&self, low: f64, high: f64) -> Option<f64> {
         let (a, b) = (self.place(low), self.place(high));
         let back = |p: f64| if self.axis.logarithmic { p.exp() } else { p };
@@ -266,7 +266,7 @@ pub struct Search {
     pub crosses: f64,
     /// The algorithm, by its label. None: the one that the field names (`aqm.NAME. ...`), or the only one.
     pub algorithm: Option<String>,
-    /// The link; none for the first observed one.
+    /// The link; `None`: the first observed one.
     pub link: Option<String>,
     /// The traffic: "all", "data" or a class.
     pub scope: String,
@@ -291,7 +291,7 @@ pub struct Searched {
     pub crossing: Crossing,
 }
 
-/// Why a search found nothing out.
+/// The reason for which a search found nothing out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.

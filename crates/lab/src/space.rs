@@ -70,7 +70,7 @@ impl Size {
     }
 }
 
-/// The room that is free for this user where `path` is, or will be; none where that cannot be said.
+/// The room that is free for this user where `path` is, or will be; `None` where that cannot be said.
 pub fn free_space(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let existing = path.ancestors().find(|p| p.exists())?;

@@ -21,7 +21,7 @@ const RUN: &str = "run.json";
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// Names the path in an error.
-fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
     move |e| StoreError { path: path.to_path_buf(), why: format!("cannot {doing}: {e}") }
 }
 

@@ -25,7 +25,7 @@ pub struct RunInfo {
     /// The scenario as it was written, if it came from a text.
     pub scenario_text: Option<String>,
     /// Real packets were sent, in real time; otherwise it was simulated.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub live: bool,
     /// The points of the study, resolved.
     pub points: Vec<PointInfo>,
@@ -56,12 +56,6 @@ pub struct RunInfo {
     /// written, and in results of versions that had none.
     #[serde(default)]
     pub sha256: String,
-}
-
-/// Leaves out what is false: most results were simulated.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 /// Leaves out a zero: in most results nothing was verified.
@@ -102,7 +96,7 @@ impl PointInfo {
         let (scenario, measure) = (&point.scenario, point.measure());
         PointInfo {
             settings: point.settings.clone(),
-            scenario: scenario.to_toml(),
+            scenario: point.to_toml(),
             algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
             seeds: scenario.seeds.list(),
             links: point.links(),

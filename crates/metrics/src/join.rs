@@ -10,7 +10,7 @@ use crate::results::Results;
 impl Results {
     /// Several results as one, point after point; each point's settings begin with the name that its part is
     /// given here, under the field "scenario". The version, the beginning and the command are those of the
-    /// first; none without any.
+    /// first; `None` without any.
     pub fn join(parts: Vec<(String, Results)>) -> Option<Results> {
         let mut parts = parts.into_iter();
         let (name, first) = parts.next()?;

@@ -41,5 +41,5 @@ pub use replication::{
 pub use results::{Difference, Results, View};
 pub use seeds::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, check_class};
 pub use sequential::{Look, Looks, Width, widths};
-pub use stats::{ERROR, Estimate, jain_index, quantile, t_quantile};
+pub use stats::{ERROR, Estimate, distinct, jain_index, quantile, t_quantile};
 pub use table::{NamedColumns, Table, replications, results};

@@ -207,8 +207,8 @@ impl Values {
     }
 
     /// Sets a metric; what is not finite counts as absent.
-    pub fn set(&mut self, metric: Metric, x: f64) {
-        self.0[metric as usize] = x.is_finite().then_some(x);
+    pub fn set(&mut self, metric: Metric, x: impl Into<Option<f64>>) {
+        self.0[metric as usize] = x.into().filter(|x| x.is_finite());
     }
 
     /// Each metric that applies, with its value.

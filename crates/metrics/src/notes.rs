@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::replication::Replication;
 use crate::results::{Results, View};
 use crate::seeds::{Reason, Stop};
-use crate::stats::Estimate;
+use crate::stats::{Estimate, distinct};
 
 /// The share of acknowledgments that an algorithm may drop before [`Results::notes`] says so. They are
 /// cumulative: a flow with a window of several packets does not notice the loss of one in a hundred.
@@ -69,7 +69,7 @@ impl Results {
         let scenario = std::cell::OnceCell::new();
         // With its defaults filled in, an algorithm that knows the key has it.
         let can_spare = |algorithm: &str, link: &str| {
-            let scenario = scenario.get_or_init(|| toml::from_str::<Scenario>(&info.scenario).ok());
+            let scenario = scenario.get_or_init(|| Scenario::parse(&info.scenario));
             let choice = scenario.as_ref()?.algorithm_at(link, algorithm)?;
             Some(choice.parameters.get("signal")?.as_str() != Some("by-size"))
         };
@@ -98,12 +98,7 @@ impl Results {
         let drifting = points.map(|p| self.drifting(p));
         let note = |named: Vec<Vec<&str>>, what: &str| {
             let count = named.iter().filter(|n| !n.is_empty()).count();
-            let mut names: Vec<&str> = Vec::new();
-            named.iter().flatten().for_each(|n| {
-                if !names.contains(n) {
-                    names.push(n)
-                }
-            });
+            let names = distinct(named.iter().flatten().copied());
             let at = match named.len() {
                 0 | 1 => String::new(),
                 all => format!(" (at {count} of {all} points)"),

@@ -84,7 +84,7 @@ impl Quantity {
         width.ok_or_else(|| format!("{self} = \"{}\": a width must be above 0", cut(text.trim())))
     }
 
-    /// The class that it names and `classes` (beside "all" and "data") have not; none if there is none. Whether
+    /// The class that it names and `classes` (beside "all" and "data") have not; `None` if there is none. Whether
     /// there is a lane is known after the run.
     pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
         let known = |scope: &&str| {

@@ -1,4 +1,7 @@
-//! From what the simulator measured to figures.
+//! The way from the simulator's measurements to figures.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
@@ -14,7 +17,7 @@ use crate::replication::{
 };
 use crate::stats::{jain_index, quantile};
 
-/// What a replication found, but for its place in a run (point, algorithm, seed) and the time that it took.
+/// The figures of a replication, without its place in a run (point, algorithm, seed) and the time that it took.
 /// `window` is the measured one.
 pub fn reduce(facts: &Facts, outcome: Outcome, window: (Time, Time)) -> Replication {
     let mut found = Replication {
@@ -57,60 +60,52 @@ fn rows_of(
     let segments = &link.segments[which.clone()];
     let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return Vec::new() };
     let (from, to) = (first.from, last.to);
-    let row = |scope: &str, classes: &[usize]| {
-        let mut values = Values::default();
-        link_figures(&mut values, segments, Part::Classes(classes), to.since(from));
-        flow_figures(&mut values, facts, outcome, link, which.clone(), classes, (from, to));
-        MetricRow {
-            link: link.name.clone(),
-            segment: number,
-            scope: scope.to_string(),
-            from_s: from.as_secs_f64(),
-            to_s: to.as_secs_f64(),
-            values,
-        }
+    let row = |scope: String, values| MetricRow {
+        link: link.name.clone(),
+        segment: number,
+        scope,
+        from_s: from.as_secs_f64(),
+        to_s: to.as_secs_f64(),
+        values,
     };
-    let lane = |(i, name): (usize, &&str)| {
+    let of_link = |part: Part<'_>| {
         let mut values = Values::default();
-        link_figures(&mut values, segments, Part::Lane(i), to.since(from));
-        share_figures(&mut values, segments, Part::Lane(i));
-        MetricRow {
-            link: link.name.clone(),
-            segment: number,
-            scope: format!("{LANE}{name}"),
-            from_s: from.as_secs_f64(),
-            to_s: to.as_secs_f64(),
-            values,
-        }
+        link_figures(&mut values, segments, part, to.since(from));
+        values
     };
-    let seen = scopes(facts, link);
-    seen.iter()
-        .map(|(name, classes)| {
-            let mut row = row(name, classes);
-            if name == "all" {
-                queue_figures(&mut row.values, segments, to.since(from));
-                match facts.buffers.get(link.link.0 as usize) {
-                    Some(Some(QueueSize::Packets(n))) => row.values.set(Metric::BufferPackets, *n),
-                    Some(Some(QueueSize::Bytes(n))) => row.values.set(Metric::BufferBytes, *n),
-                    _ => {}
-                }
-                // What comes before the first segment is the warm-up, which changes nothing.
-                let after_first = &link.segments[which.start.max(1)..which.end.max(1)];
-                let each: Option<Vec<f64>> =
-                    after_first.iter().map(|s| response_time(&link.series, s, facts.steady_state)).collect();
-                if let Some(each) = each {
-                    row.values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
-                }
-            } else {
-                share_figures(&mut row.values, segments, Part::Classes(classes));
+    let mut known = Vec::new();
+    let of_scope = |scope: Scope| {
+        let classes = Part::Classes(&scope.classes);
+        let mut values = once(&mut known, &scope.seen, || of_link(classes)).clone();
+        flow_figures(&mut values, facts, outcome, link, which.clone(), &scope.classes, (from, to));
+        if scope.name == "all" {
+            queue_figures(&mut values, segments, to.since(from));
+            match facts.buffers.get(link.link.0 as usize) {
+                Some(Some(QueueSize::Packets(n))) => values.set(Metric::BufferPackets, *n),
+                Some(Some(QueueSize::Bytes(n))) => values.set(Metric::BufferBytes, *n),
+                _ => {}
             }
-            row
-        })
-        .chain(link.lanes.iter().enumerate().map(lane))
-        .collect()
+            // What comes before the first segment is the warm-up, which changes nothing.
+            let after_first = &link.segments[which.start.max(1)..which.end.max(1)];
+            let each: Option<Vec<f64>> =
+                after_first.iter().map(|s| response_time(&link.series, s, facts.steady_state)).collect();
+            if let Some(each) = each {
+                values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
+            }
+        } else {
+            share_figures(&mut values, segments, classes);
+        }
+        row(scope.name, values)
+    };
+    let of_lane = |(i, name): (usize, &&str)| {
+        let mut values = of_link(Part::Lane(i));
+        share_figures(&mut values, segments, Part::Lane(i));
+        row(format!("{LANE}{name}"), values)
+    };
+    scopes(facts, link).into_iter().map(of_scope).chain(link.lanes.iter().enumerate().map(of_lane)).collect()
 }
 
-/// What of a link's traffic figures are of.
+/// A part of a link's traffic.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     /// These classes.
@@ -134,13 +129,47 @@ impl<'a> Part<'a> {
     }
 }
 
+/// The classes that a row is of.
+struct Scope {
+    name: String,
+    classes: Vec<usize>,
+    /// Those of them that had any traffic at the link. Scopes in which they are the same have the same figures of
+    /// the link.
+    seen: Vec<usize>,
+}
+
 /// "all", "data" (all but acknowledgments), and each class that was seen at the link.
-fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<(String, Vec<usize>)> {
+fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<Scope> {
     let all: Vec<usize> = (0..facts.classes.len()).collect();
     let data = all.iter().copied().filter(|c| facts.classes[*c] != ACKS).collect();
-    let seen = |c: &usize| link.segments.iter().any(|s| s.classes.get(*c).is_some_and(|k| k.arrived > 0));
-    let each = all.clone().into_iter().filter(seen).map(|c| (facts.classes[c].clone(), vec![c]));
-    [("all".to_string(), all.clone()), ("data".to_string(), data)].into_iter().chain(each).collect()
+    let stats = |c: usize| link.segments.iter().filter_map(move |s| s.classes.get(c));
+    let each = all.clone().into_iter().filter(|c| stats(*c).any(|k| k.arrived > 0));
+    let each = each.map(|c| (facts.classes[c].clone(), vec![c]));
+    let scope = |(name, classes): (String, Vec<usize>)| {
+        let seen = classes.iter().copied().filter(|c| stats(*c).any(has_traffic)).collect();
+        Scope { name, classes, seen }
+    };
+    [("all".to_string(), all.clone()), ("data".to_string(), data)]
+        .into_iter()
+        .chain(each)
+        .map(scope)
+        .collect()
+}
+
+/// True if anything was counted: packets of the warm-up may leave, and be measured, after it.
+fn has_traffic(class: &ClassStats) -> bool {
+    class.arrived + class.departed + class.lost + class.dropped() > 0
+        || !class.delay_ns.is_empty()
+        || !class.rtt_ns.is_empty()
+}
+
+/// The figures of the classes `seen`; found out once.
+fn once<'k, T>(known: &'k mut Vec<(Vec<usize>, T)>, seen: &[usize], find_out: impl FnOnce() -> T) -> &'k T {
+    let at = known.iter().position(|(classes, _)| classes == seen).unwrap_or_else(|| {
+        known.push((seen.to_vec(), find_out()));
+        known.len() - 1
+    });
+    &known[at].1
 }
 
 /// Adds up a part over segments.
@@ -197,7 +226,7 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     }
 }
 
-/// What share this part has of the packets that arrived and of those that were dropped.
+/// The share that this part has of the packets that arrived, and of those that were dropped.
 fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
     let share = |of: fn(&ClassStats) -> u64| {
         let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(c) as f64).sum::<f64>();
@@ -207,16 +236,17 @@ fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
     values.set(Metric::LossShare, share(ClassStats::dropped));
 }
 
-/// The times of a part and of several segments together; none if there are none.
-fn histogram(
-    segments: &[Segment],
-    part: Part<'_>,
+/// The times of a part and of several segments together; `None`: there are none.
+fn histogram<'a>(
+    segments: &'a [Segment],
+    part: Part<'a>,
     of: fn(&ClassStats) -> &Histogram<u32>,
-) -> Option<Histogram<u32>> {
+) -> Option<Cow<'a, Histogram<u32>>> {
     let mut parts = segments.iter().flat_map(|s| part.of(s)).map(of).filter(|h| !h.is_empty());
-    let mut sum = parts.next()?.clone();
-    sum.auto(true);
+    let mut sum = Cow::Borrowed(parts.next()?);
     for part in parts {
+        let sum = sum.to_mut();
+        sum.auto(true);
         // An auto-resizing histogram takes every value that another one holds.
         let _ = sum.add(part);
     }
@@ -269,7 +299,7 @@ fn moments(part: &[f64]) -> (f64, f64) {
 /// it is the root mean square distance from the steady mean over the next tenth of the segment. None if there are
 /// fewer than 40 samples.
 ///
-/// The steady state is the window `steady`; none if the last tenth does not meet the bound. Without a window it is
+/// The steady state is the window `steady`; `None` if the last tenth does not meet the bound. Without a window it is
 /// the segment's second half, and there is none if the queue has not settled by then: the means of the third and
 /// the fourth quarter lie farther apart than the deviation of both together (of a straight drift, 1.7 times as
 /// far), so that the bound would measure the drift.
@@ -313,7 +343,7 @@ fn response_time(series: &Series, segment: &Segment, steady: Option<(Time, Time)
     }
 }
 
-/// For how long a flow was active within [from, to).
+/// The time for which a flow was active within [from, to).
 fn active(flow: &FlowFact, (from, to): (Time, Time)) -> Duration {
     let end = flow.stop.map_or(to, |stop| stop.min(to));
     end.since(flow.start.max(from))
@@ -371,9 +401,7 @@ fn flow_figures(
     values.set(Metric::FastRetransmits, sum.fast_retransmits as f64);
     values.set(Metric::EcnResponses, sum.ecn_responses as f64);
     values.set(Metric::RetransmissionRate, sum.retransmitted_packets as f64 / sum.sent_packets as f64);
-    if let Some(index) = jain_index(&shares) {
-        values.set(Metric::Jain, index);
-    }
+    values.set(Metric::Jain, jain_index(&shares));
     let mut times: Vec<f64> = outcome
         .transfers
         .iter()
@@ -390,19 +418,20 @@ fn flow_figures(
     let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
     values.set(Metric::FctMean, mean);
     values.set(Metric::FctStd, variance.sqrt());
-    for (metric, q) in [(Metric::FctP50, 0.50), (Metric::FctP95, 0.95), (Metric::FctP99, 0.99)] {
-        if let Some(t) = quantile(&times, q) {
-            values.set(metric, t);
-        }
-    }
+    percentiles(values, [Metric::FctP50, Metric::FctP95, Metric::FctP99], &times);
     let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
     page_figures(values, crossing.clone(), window);
     timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
     let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
-    if let Some(share) = synchronization(bulk, &link.loss_events, classes, window) {
-        values.set(Metric::LossSynchronization, share);
-    }
+    values.set(Metric::LossSynchronization, synchronization(bulk, &link.loss_events, classes, window));
     video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
+}
+
+/// Sets the median and the upper percentiles of sorted times.
+fn percentiles(values: &mut Values, metrics: [Metric; 3], times: &[f64]) {
+    for (metric, q) in metrics.into_iter().zip([0.50, 0.95, 0.99]) {
+        values.set(metric, quantile(times, q));
+    }
 }
 
 /// The pages that began within the window.
@@ -419,12 +448,7 @@ fn page_figures<'a>(
     }
     values.set(Metric::Pages, times.len() as f64);
     values.set(Metric::PageTimeMean, times.iter().sum::<f64>() / times.len() as f64);
-    for (metric, q) in [(Metric::PageTimeP50, 0.50), (Metric::PageTimeP95, 0.95), (Metric::PageTimeP99, 0.99)]
-    {
-        if let Some(t) = quantile(&times, q) {
-            values.set(metric, t);
-        }
-    }
+    percentiles(values, [Metric::PageTimeP50, Metric::PageTimeP95, Metric::PageTimeP99], &times);
 }
 
 /// The mean, over the events of loss within the window that hit one of these flows, of the share of them that
@@ -473,13 +497,11 @@ fn timed_figures<'a>(values: &mut Values, flows: impl Iterator<Item = &'a [Timed
         (Metric::DelayVariation, &variations, 0.99),
     ];
     for (metric, sorted, q) in percentiles {
-        if let Some(ns) = quantile_of_counts(sorted, q) {
-            values.set(metric, ns as f64 * 1e-9);
-        }
+        values.set(metric, quantile_of_counts(sorted, q).map(|ns| ns as f64 * 1e-9));
     }
 }
 
-/// The least of rising values, each with how often it occurs, that a share `q` of all is not above; none if there
+/// The least of rising values, each with how often it occurs, that a share `q` of all is not above; `None` if there
 /// are none.
 fn quantile_of_counts(sorted: &[(u64, u32)], q: f64) -> Option<u64> {
     let all: u64 = sorted.iter().map(|(_, count)| u64::from(*count)).sum();
@@ -494,7 +516,7 @@ fn quantile_of_counts(sorted: &[(u64, u32)], q: f64) -> Option<u64> {
         .map(|(value, _)| *value)
 }
 
-/// What players did in segments.
+/// The figures of players, over segments.
 fn video_figures<'a>(values: &mut Values, segments: impl Iterator<Item = &'a VideoSegment>) {
     let sum = segments.fold(VideoSegment::default(), |sum, s| VideoSegment {
         chunks: sum.chunks + s.chunks,
@@ -517,15 +539,21 @@ fn completion_time(t: &Transfer) -> f64 {
     t.end.since(t.start).as_secs_f64()
 }
 
+/// Names for many rows.
+fn shared(names: &[String]) -> Vec<Arc<str>> {
+    names.iter().map(|name| name.as_str().into()).collect()
+}
+
 /// Every flow over the whole measured window.
 fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
+    let (groups, classes) = (shared(&facts.groups), shared(&facts.classes));
     let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
         let sum = flow.segments.iter().fold(FlowSegment::default(), add);
         let seconds = active(fact, window).as_secs_f64();
         FlowRow {
             flow: i as u32,
-            group: facts.groups[usize::from(fact.group)].clone(),
-            class: facts.classes[usize::from(fact.class)].clone(),
+            group: groups[usize::from(fact.group)].clone(),
+            class: classes[usize::from(fact.class)].clone(),
             base_rtt_s: fact.base_rtt.as_secs_f64(),
             start_s: fact.start.as_secs_f64(),
             stop_s: fact.stop.map(Time::as_secs_f64),
@@ -544,6 +572,7 @@ fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow>
 
 /// The finished transfers.
 fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
+    let classes = shared(&facts.classes);
     outcome
         .transfers
         .iter()
@@ -551,7 +580,7 @@ fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
             let fact = facts.flows.get(t.flow as usize)?;
             Some(TransferRow {
                 flow: t.flow,
-                class: facts.classes[usize::from(fact.class)].clone(),
+                class: classes[usize::from(fact.class)].clone(),
                 start_s: t.start.as_secs_f64(),
                 flow_completion_time_s: completion_time(t),
                 size_packets: t.packets,
@@ -569,18 +598,28 @@ fn shares() -> impl Iterator<Item = f64> {
 fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
-        let scopes = scopes(facts, link);
-        let classes = scopes.iter().map(|(scope, classes)| (scope.clone(), Part::Classes(classes)));
-        let lanes = link.lanes.iter().enumerate().map(|(i, name)| (format!("{LANE}{name}"), Part::Lane(i)));
-        for (scope, part) in classes.chain(lanes) {
-            let Some(histogram) = histogram(&link.segments, part, |c| &c.delay_ns) else { continue };
-            // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
-            rows.extend(shares().zip(histogram.value_at_quantiles(shares())).map(|(share, ns)| DelayRow {
-                link: link.name.clone(),
+        // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
+        let delays = |part: Part<'_>| -> Vec<u64> {
+            let histogram = histogram(&link.segments, part, |c| &c.delay_ns);
+            histogram.map_or(Vec::new(), |h| h.value_at_quantiles(shares()).collect())
+        };
+        let name: Arc<str> = link.name.as_str().into();
+        let mut add = |scope: &str, delays: &[u64]| {
+            let scope: Arc<str> = scope.into();
+            rows.extend(shares().zip(delays).map(|(share, ns)| DelayRow {
+                link: name.clone(),
                 scope: scope.clone(),
                 cumulative_probability: share,
-                queue_delay_s: ns as f64 * 1e-9,
+                queue_delay_s: *ns as f64 * 1e-9,
             }));
+        };
+        let mut known = Vec::new();
+        for scope in scopes(facts, link) {
+            let classes = Part::Classes(&scope.classes);
+            add(&scope.name, once::<Vec<u64>>(&mut known, &scope.seen, || delays(classes)));
+        }
+        for (i, name) in link.lanes.iter().enumerate() {
+            add(&format!("{LANE}{name}"), &delays(Part::Lane(i)));
         }
     }
     rows
@@ -1019,9 +1058,9 @@ mod tests {
         assert_eq!(rows[2].goodput_bps, 9e6 * 8.0 / 5.0, "over the time it was active");
         assert_eq!((rows[0].delivered_bytes, rows[0].sent_packets, rows[0].timeouts), (1_250_000, 200, 2));
         let transfers = transfers(&facts, &outcome);
-        assert_eq!((transfers[1].class.as_str(), transfers[1].flow_completion_time_s), ("web", 3.0));
+        assert_eq!((&*transfers[1].class, transfers[1].flow_completion_time_s), ("web", 3.0));
         let delays = delays(&facts, &outcome);
-        let top = delays.iter().rfind(|d| d.scope == "ftp").unwrap();
+        let top = delays.iter().rfind(|d| &*d.scope == "ftp").unwrap();
         assert_eq!(top.cumulative_probability, 1.0);
         assert!((top.queue_delay_s - 4e-3).abs() < 1e-5);
         assert!(

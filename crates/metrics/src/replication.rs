@@ -1,5 +1,7 @@
 //! The figures of one replication, as rows of tables.
 
+use std::sync::Arc;
+
 use crate::columns::row;
 use crate::metric::Values;
 
@@ -69,7 +71,7 @@ pub struct LinkSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked during the step.
     pub marked_packets: Vec<u64>,
-    /// Per class seen at the link: bits sent during the step over its length.
+    /// The bits sent during the step over its length, per class seen at the link.
     pub throughput_bps: Vec<(String, Vec<f64>)>,
     /// The algorithm's internal signals.
     pub internals: Vec<InternalSeries>,
@@ -92,9 +94,9 @@ row! {
         /// Its index.
         pub flow: u32,
         /// Its group.
-        pub group: String,
+        pub group: Arc<str>,
         /// Its class.
-        pub class: String,
+        pub class: Arc<str>,
         /// Its round-trip propagation time at its start, in seconds.
         pub base_rtt_s: f64,
         /// The time at which it started.
@@ -116,7 +118,7 @@ row! {
         pub fast_retransmits: u64,
         /// Window reductions by ECN.
         pub ecn_responses: u64,
-        /// Mean of the round-trip times that its sender measured; none if it measured none.
+        /// Mean of the round-trip times that its sender measured; `None` if it measured none.
         pub round_trip_time_mean_s: Option<f64>,
     }
 }
@@ -127,7 +129,7 @@ row! {
         /// Its flow.
         pub flow: u32,
         /// Its class.
-        pub class: String,
+        pub class: Arc<str>,
         /// The time at which it began.
         pub start_s: f64,
         /// The time that it took.
@@ -157,9 +159,9 @@ row! {
     /// A point of a queueing delay's distribution function.
     pub struct DelayRow {
         /// The link.
-        pub link: String,
+        pub link: Arc<str>,
         /// "all", "data" or a class.
-        pub scope: String,
+        pub scope: Arc<str>,
         /// The share of packets that waited no longer.
         pub cumulative_probability: f64,
         /// The delay.

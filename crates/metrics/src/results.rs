@@ -11,7 +11,7 @@ use crate::info::{PointInfo, RunInfo};
 use crate::metric::LANE;
 use crate::quantity::{Quantity, Term};
 use crate::replication::{InternalRow, Replication};
-use crate::stats::{ERROR, Estimate};
+use crate::stats::{ERROR, Estimate, distinct};
 
 /// Everything a run found.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +26,9 @@ pub struct Results {
 pub struct View {
     /// Index of the point.
     pub point: usize,
-    /// The link; none for the point's first observed link.
+    /// The link; `None`: the point's first observed link.
     pub link: Option<String>,
-    /// The segment; none for the whole measured window.
+    /// The segment; `None`: the whole measured window.
     pub segment: Option<u32>,
     /// "all", "data" (all but acknowledgments), or a class.
     pub scope: String,
@@ -116,16 +116,11 @@ impl Results {
 
     /// The internal signals that the algorithms of a point report at a link.
     pub fn signals(&self, point: usize, link: &str) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for row in self.replications_at(point).iter().flat_map(|r| &r.internal_means) {
-            if row.link == link && !names.contains(&row.signal.as_str()) {
-                names.push(&row.signal);
-            }
-        }
-        names
+        let rows = self.replications_at(point).iter().flat_map(|r| &r.internal_means);
+        distinct(rows.filter(|row| row.link == link).map(|row| row.signal.as_str()))
     }
 
-    /// Why a quantity has no value anywhere: it names a class or a signal that is not there.
+    /// The reason for which a quantity has no value anywhere: it names a class or a signal that is not there.
     pub fn lacks(&self, of: &Quantity) -> Option<String> {
         let lack = |kind: &str, wrong: &str, mut names: Vec<&str>| {
             names.sort_unstable();
@@ -156,7 +151,7 @@ impl Results {
         })
     }
 
-    /// The mean over replications with its interval; none where the metric does not apply.
+    /// The mean over replications with its interval; `None` where the metric does not apply.
     pub fn estimate(&self, view: &View, algorithm: &str, of: impl Into<Quantity>) -> Option<Estimate> {
         let values: Vec<f64> = self.samples(view, algorithm, of).iter().map(|s| s.1).collect();
         let error = self.error_at(view.point, self.finished(view.point, algorithm));
@@ -232,7 +227,7 @@ impl Results {
             .collect()
     }
 
-    /// An algorithm's paired difference from `baseline` in one metric, over the seeds that both have; none
+    /// An algorithm's paired difference from `baseline` in one metric, over the seeds that both have; `None`
     /// without any.
     pub fn difference(
         &self,
@@ -254,13 +249,7 @@ impl Results {
 
     /// The scopes that a link's figures have: "all", "data", then the classes seen there.
     pub fn scopes(&self, point: usize) -> Vec<String> {
-        let mut scopes: Vec<String> = Vec::new();
         let rows = self.replications_at(point).iter().flat_map(|r| &r.metrics);
-        for row in rows {
-            if !scopes.contains(&row.scope) {
-                scopes.push(row.scope.clone());
-            }
-        }
-        scopes
+        distinct(rows.map(|row| &row.scope)).into_iter().cloned().collect()
     }
 }

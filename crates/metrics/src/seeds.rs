@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
-use crate::stats::ERROR;
+use crate::stats::{ERROR, distinct};
 
 /// A metric, and how well it is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Aim {
 pub struct Auto {
     /// The aims, all of which are to be reached.
     pub aims: Vec<Aim>,
-    /// Whose difference from each other algorithm is to be decided. None: each algorithm's own mean is to be
+    /// The algorithm whose difference from each other one is to be decided. `None`: each algorithm's own mean is to be
     /// known within the widths.
     pub baseline: Option<String>,
     /// The link; `None`: each point's first observed one.
@@ -36,7 +36,7 @@ pub struct Auto {
 /// The cap on seeds where none is given.
 pub const MAX_SEEDS: usize = 50;
 
-/// Why an algorithm got no more seeds.
+/// The reason for which an algorithm got no more seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
@@ -61,7 +61,7 @@ pub struct Stop {
     pub algorithm: String,
     /// The number of seeds that it was given: 1, 2, ... up to this.
     pub seeds: usize,
-    /// Why no more.
+    /// The reason for which it got no more.
     pub reason: Reason,
     /// The metrics of which less is known than was asked.
     pub open: Vec<Quantity>,
@@ -72,7 +72,7 @@ pub struct Stop {
 pub struct Sequential {
     /// The question.
     pub asked: Auto,
-    /// The looks at the differences, and the error of each; none without a baseline.
+    /// The looks at the differences, and the error of each; `None` without a baseline.
     pub looks: Option<Looks>,
     /// The stop of each algorithm, by point and in the order of the scenario.
     pub stops: Vec<Stop>,
@@ -136,12 +136,7 @@ impl Auto {
 /// # Errors
 /// Names the classes.
 pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
-    let mut classes: Vec<String> = Vec::new();
-    study.points.iter().flat_map(Point::classes).for_each(|class| {
-        if !classes.contains(&class) {
-            classes.push(class);
-        }
-    });
+    let classes = distinct(study.points.iter().flat_map(Point::classes));
     let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
     let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
     let (rule, nearest) = unknown("class", wrong, &known);

@@ -66,7 +66,7 @@ impl Looks {
         look.map_or(f64::NAN, |l| l.error)
     }
 
-    /// The mean of samples with the interval of their look; none without samples.
+    /// The mean of samples with the interval of their look; `None` without samples.
     pub fn estimate(&self, samples: &[f64]) -> Option<Estimate> {
         Estimate::with_error(samples, self.error_at(samples.len()))
     }

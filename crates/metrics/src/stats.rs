@@ -11,7 +11,7 @@ pub const ERROR: f64 = 0.05;
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the 95 % interval (Student's t); none from a single
+    /// Half the width of the 95 % interval (Student's t); `None` from a single
     /// replication, or where every seed gave the same path.
     pub half_width: Option<f64>,
     /// The number of replications that it comes from.
@@ -61,7 +61,7 @@ pub fn t_quantile(freedom: usize, error: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - error / 2.0))
 }
 
-/// Jain's fairness index, `(sum x)^2 / (n sum x^2)`; none if nothing was shared.
+/// Jain's fairness index, `(sum x)^2 / (n sum x^2)`; `None` if nothing was shared.
 pub fn jain_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
@@ -72,6 +72,17 @@ pub fn jain_index(shares: &[f64]) -> Option<f64> {
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+/// The distinct items, in the order of first appearance.
+pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for x in all {
+        if !once.contains(&x) {
+            once.push(x);
+        }
+    }
+    once
 }
 
 #[cfg(test)]

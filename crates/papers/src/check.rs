@@ -234,12 +234,7 @@ fn cells(papers: &Papers, document: &str, e: &Experiment) -> Result<(), PaperErr
             ("case", of.case.keys().collect(), |c| c.part(2)),
         ];
         for (kind, names, part) in parts {
-            let mut known: Vec<&str> = Vec::new();
-            for cell in all().filter(|c| !known.contains(&part(c))).collect::<Vec<_>>() {
-                if !known.contains(&part(cell)) {
-                    known.push(part(cell));
-                }
-            }
+            let known = quell_lab::distinct(all().map(part));
             if let Some(lost) = names.into_iter().find(|name| !known.contains(&name.as_str())) {
                 let (_, nearest) = quell_scenario::unknown(kind, lost, &known);
                 let rule = format!("{kind} \"{lost}\": no cell of \"{}\" has it", of.of);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use quell_lab::{Quantity, Width};
+use quell_lab::{Quantity, Width, distinct};
 use quell_scenario::TomlFile;
 use serde::Deserialize;
 
@@ -555,13 +555,8 @@ impl Papers {
         if let Some(document) =
             lower.split_once('/').and_then(|(key, _)| self.documents.iter().find(|d| d.key == key))
         {
-            let mut tables: Vec<String> = Vec::new();
-            for cell in self.cells.iter().filter(|c| c.document == document.key) {
-                let table = format!("{}/{}", document.key, cell.part(1));
-                if !tables.contains(&table) {
-                    tables.push(table);
-                }
-            }
+            let cells = self.cells.iter().filter(|c| c.document == document.key);
+            let tables = distinct(cells.map(|cell| format!("{}/{}", document.key, cell.part(1))));
             return match &tables[..] {
                 [] => format!("{} has no tables; --list names its experiments", document.key),
                 tables => format!("there is no such table; there are {}", tables.join(", ")),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use askama::Template;
+use quell_lab::distinct;
 
 use crate::experiment::{Document, Experiment, Papers, Reading, ScenarioRun};
 use crate::figures::{Beside, Drawn};
@@ -256,16 +257,8 @@ fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
     // Without figures on record there is nothing to say of them.
     let record = LiveRecord::read(e).ok().flatten();
     let (Some(figure), Some(record), false) = (of, record, beside.is_empty()) else { return String::new() };
-    let mut xs: Vec<f64> = Vec::new();
-    let mut labels: Vec<&str> = Vec::new();
-    for point in beside {
-        if !xs.contains(&point.x) {
-            xs.push(point.x);
-        }
-        if !labels.contains(&point.label.as_str()) {
-            labels.push(&point.label);
-        }
-    }
+    let xs = distinct(beside.iter().map(|point| point.x));
+    let labels = distinct(beside.iter().map(|point| point.label.as_str()));
     let mut out = format!("\nLive / simulated, by `{}`:\n\n| |", figure.x.as_deref().unwrap_or("x"));
     out.push_str(&xs.iter().map(|x| format!(" {x} |")).collect::<String>());
     out.push_str(&format!("\n| --- |{}\n", " --: |".repeat(xs.len())));
@@ -500,15 +493,8 @@ fn rendered(markdown: &str) -> String {
 }
 
 fn block(table: &JudgedTable<'_>) -> Block {
-    let mut metrics: Vec<(String, String)> = Vec::new();
+    let metrics = distinct(table.cells.iter().map(|of| (of.cell.metric.clone(), of.cell.unit.clone())));
     let mut rows: Vec<(String, String, Vec<Option<Shown>>)> = Vec::new();
-    for cell in &table.cells {
-        let c = cell.cell;
-        let heading = (c.metric.clone(), c.unit.clone());
-        if !metrics.contains(&heading) {
-            metrics.push(heading);
-        }
-    }
     for cell in &table.cells {
         let c = cell.cell;
         let label = cell.label;

@@ -1,6 +1,6 @@
-//! Events at a queue: the counts that RFC 9332 section 2.5.2.2 asks to report. The delay that it asks for as
-//! well is for the host to measure, which knows when packets leave. The lanes of a discipline share one set
-//! of counts, and those with a name have one each beside it.
+//! Counts of a queue, as RFC 9332 section 2.5.2.2 asks to report them. The delay that it asks
+//! for as well is for the host to measure, which knows when packets leave. The lanes of a discipline share one
+//! set of counts, and those with a name have one each beside it.
 
 use core::ops::{AddAssign, Sub};
 
@@ -44,9 +44,9 @@ impl AddAssign for Tally {
 pub struct Drops {
     /// Early signals on packets that are not ECN-capable, and early drops.
     pub early: Tally,
-    /// Drops because a hard limit of the algorithm was passed.
+    /// Because a hard limit of the algorithm was passed.
     pub forced: Tally,
-    /// Drops for want of room.
+    /// The buffer had no room.
     pub overflow: Tally,
     /// The ECN-capable packets among all these.
     pub ecn_capable: Tally,
@@ -74,14 +74,14 @@ impl Drops {
     }
 }
 
-/// Counts of the events at a queue.
+/// The counts of a queue.
 ///
 /// `arrived = enqueued + refused` and `enqueued = departed + dropped + (packets in the queue)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that came, and were presented to the algorithm.
     pub arrived: Tally,
-    /// Those among them that had been marked before (CE).
+    /// The ones among them that had been marked before (CE).
     pub arrived_ce: Tally,
     /// Packets that were stored.
     pub enqueued: Tally,
@@ -103,9 +103,9 @@ impl Counters {
     }
 }
 
-/// Counts that are kept as events happen. The rest of [`Counters`] follows from them and from what waits:
-/// most packets arrive, are stored and leave, and are counted once. Takes what it counts by value, so that
-/// what else is known of a packet need not be in memory.
+/// Counts that are kept as things happen. The rest of [`Counters`] follows from them and from what waits: most packets
+/// arrive, are stored and leave, and are counted once. Takes what it counts by value, so that what else is known of a
+/// packet need not be in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Events {
     arrived: Tally,

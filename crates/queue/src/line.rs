@@ -18,13 +18,13 @@ use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
 pub struct Line<Q> {
     queue: Q,
     transmitter: Transmitter,
-    /// Size of the last packet and its time on the link; the next usually has the same size.
+    /// The time that a packet as large as the last one takes: the next usually is.
     last: (Bytes, (Duration, u32)),
     carry: Carry,
     busy_until: Time,
     /// The queue has been told that nothing has been in transmission since `busy_until`.
     idle_told: bool,
-    /// Time at which the next packet leaves, if one waits: when the transmission ends, or what the discipline
+    /// The time at which the next packet leaves, if one waits: when the transmission ends, or what the discipline
     /// said; never while the rate is zero.
     serves_from: Time,
 }
@@ -47,9 +47,9 @@ pub trait Host<P> {
 pub struct Sent<P> {
     /// The packet, marked if it is to be.
     pub packet: P,
-    /// Time of its arrival at the queue.
+    /// The time at which it came to the queue.
     pub arrived: Time,
-    /// Beginning and end of its transmission.
+    /// The times at which its transmission begins and ends.
     pub start: Time,
     /// See `start`.
     pub end: Time,
@@ -74,7 +74,7 @@ impl<Q: Qdisc> Line<Q> {
         }
     }
 
-    /// Tells whether the link's rate is zero.
+    /// Says whether the link's rate is zero.
     pub fn stopped(&self) -> bool {
         self.serves_from == Time::MAX
     }
@@ -89,25 +89,25 @@ impl<Q: Qdisc> Line<Q> {
         self.queue
     }
 
-    /// End of the transmission under way, or of the last one.
+    /// The time at which the transmission under way ends, or the last one ended.
     #[inline]
     pub fn busy_until(&self) -> Time {
         self.busy_until
     }
 
-    /// Time at which the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
+    /// The time at which the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         (!self.stopped() && !self.queue.is_empty()).then_some(self.serves_from)
     }
 
-    /// Latest time at which the host is to call [`Line::run`]; `None` if nothing is left to do.
+    /// The latest time at which the host is to call [`Line::run`]; `None`: nothing is left to do.
     pub fn next(&self) -> Option<Time> {
         let update = self.queue.next_update().map(|due| due + CATCH_UP);
         [self.next_departure(), update].into_iter().flatten().min()
     }
 
-    /// Counts of the events at the queue so far.
+    /// The counts of the queue so far.
     pub fn counters(&self) -> Counters {
         self.queue.counters()
     }
@@ -172,8 +172,8 @@ impl<Q: Qdisc> Line<Q> {
         self.serves_from = self.busy_until.max(from);
     }
 
-    /// Replaces the queue: from `now` on `queue`, which is new and knows the link's rate, holds what waits
-    /// and decides. Packets that wait stay, even if they are more than it admits; counters go on.
+    /// Replaces the queue: from `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
+    /// Packets that wait stay, even if they are more than it admits; counters go on.
     pub fn reconfigure(&mut self, now: Time, queue: Q, host: &mut impl Host<Q::Packet>) {
         self.run_before(now, host);
         let (waiting, counters) = core::mem::replace(&mut self.queue, queue).into_parts();
@@ -228,7 +228,7 @@ impl<Q: Qdisc> Line<Q> {
         }
     }
 
-    /// Nothing has been in transmission since `busy_until`.
+    /// Tells the queue that nothing has been in transmission since `busy_until`.
     #[inline]
     fn idle(&mut self) {
         if !self.idle_told {
@@ -238,7 +238,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 }
 
-/// Transmission times of packets at a link's rate; the default is infinitely fast.
+/// The times that packets take at a link's rate; by default the link is infinitely fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitter {
     /// Nanoseconds per byte, times 2^32; the largest value for a bit per second, the only rate at which
@@ -247,7 +247,7 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// A time beyond the end of every run; sums of a few do not overflow.
+    /// Beyond the end of every run, and sums of a few do not overflow.
     pub const LONGEST: Duration = Duration::from_nanos(1 << 60);
 
     /// A transmitter at `rate`.
@@ -262,7 +262,7 @@ impl Transmitter {
         *self = Transmitter::new(rate);
     }
 
-    /// Transmission time of a packet of this size: whole nanoseconds, at least one, so that every hop takes
+    /// The time that a packet of this size takes: whole nanoseconds, at least one, so that every hop takes
     /// time, and the rest in parts of 2^-32 ns.
     #[inline]
     pub fn time(&self, size: Bytes) -> (Duration, u32) {
@@ -287,7 +287,7 @@ impl Carry {
     /// The carry of a link that has not sent yet: half, so that its first time is rounded to the nearest.
     pub const START: Carry = Carry(1 << 31);
 
-    /// End of a transmission from `start` of this length and rest.
+    /// The time at which a transmission from `start` of this length and rest ends.
     #[inline]
     pub fn end(&mut self, start: Time, (length, rest): (Duration, u32)) -> Time {
         let (carry, more) = self.0.overflowing_add(rest);

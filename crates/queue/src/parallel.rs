@@ -24,13 +24,13 @@ pub struct Parallel<P, D> {
     limit: Limit,
     marks: bool,
     events: Events,
-    /// Events of the lanes that have a name.
+    /// One for each lane that has a name.
     lane_events: Vec<Events>,
     /// The lane of the last arrival.
     arrival_lane: usize,
     rate: Option<BitRate>,
     leaving: Leaving,
-    /// Beginning of the discipline's life.
+    /// The time at which the discipline's life began.
     began: Time,
 }
 
@@ -101,7 +101,7 @@ struct Ends {
 
 const NONE: u32 = u32::MAX;
 
-/// Lanes of which a packet has been in transmission since the link was last known to be idle.
+/// The lane whose packet has been in transmission since the link was last known to be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaving {
     /// None has ever been, and no lane's idleness has been told.
@@ -256,7 +256,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         }
     }
 
-    /// Tells whether an arrival fits.
+    /// Says whether an arrival fits.
     #[inline]
     fn has_room(&self, pkt: &quell_aqm::PacketMeta) -> bool {
         self.limit.has_room(self.packets.packets, self.bytes, pkt.bytes.get())

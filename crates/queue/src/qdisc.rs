@@ -1,4 +1,4 @@
-//! A queue as its host sees it.
+//! The contract between a queue and its host.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::{Admission, Counters, Packet};
 /// [`Line`](crate::Line) is the host that keeps the order of calls; a host of its own calls
 /// [`Qdisc::idle`] before anything that is later than the end of a transmission.
 pub trait Qdisc {
-    /// Type of the packets in it.
+    /// The packets that it holds.
     type Packet: Packet;
 
     /// Offers a packet; says whether it was kept. What is dropped, the arrival or packets that make
@@ -30,37 +30,37 @@ pub trait Qdisc {
         now: Time,
         dropped: &mut dyn FnMut(Dropped<Self::Packet>),
     ) -> Dequeued<Self::Packet>;
-    /// Nothing is in transmission since `since`. May be called more than once.
+    /// Tells the queue that nothing is in transmission since `since`. May be called more than once.
     fn idle(&mut self, since: Time);
     /// Runs every update due at or before `now`; a host that shows or samples the queue calls it.
     fn advance(&mut self, now: Time);
-    /// Time at which the next update is due.
+    /// The time at which the next update is due.
     fn next_update(&self) -> Option<Time>;
-    /// Counts of the events so far.
+    /// The counts so far.
     fn counters(&self) -> Counters;
     /// The lane of the last arrival; 0 where there is one queue.
     #[inline]
     fn arrival_lane(&self) -> usize {
         0
     }
-    /// Names of the discipline's lanes; empty if there is one queue, or lanes have no names.
+    /// The names of the discipline's lanes; none where there is one queue, or lanes have no names.
     fn lane_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// The packets that wait in a lane; `None` if there is one queue.
+    /// The packets that wait in a lane; `None` where there is one queue.
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
         let _ = lane;
         None
     }
-    /// Counts of the events in a lane that the discipline gives a name; `None` for others, and if there is
-    /// one queue. After a change of the discipline the counts begin again.
+    /// The counts of a lane that the discipline gives a name; `None` of others, and where there is one queue.
+    /// After a change of the discipline the counts begin again.
     fn lane_counters(&self, lane: usize) -> Option<Counters> {
         let _ = lane;
         None
     }
     /// The queue now: of several lanes, all together.
     fn view(&self) -> QueueView;
-    /// Tells whether the queue is empty.
+    /// Says whether nothing waits.
     fn is_empty(&self) -> bool {
         self.view().packets.get() == 0
     }
@@ -110,7 +110,7 @@ pub struct Dropped<P> {
     pub place: Place,
 }
 
-/// Place in a queue at which a packet is dropped.
+/// The place in a queue at which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// It has just arrived and was not stored.

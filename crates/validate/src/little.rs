@@ -23,7 +23,7 @@ impl Little {
     pub fn of(replication: &Replication, mean_packet: f64) -> Option<Little> {
         let row = replication.metrics.iter().find(|m| m.scope == "all" && m.segment.is_none())?;
         let value = |metric| row.values.get(metric);
-        let delays = replication.delays.iter().filter(|d| d.link == row.link && d.scope == "all");
+        let delays = replication.delays.iter().filter(|d| *d.link == *row.link && &*d.scope == "all");
         let longest = delays.map(|d| d.queue_delay_s).fold(0.0, f64::max);
         // What a link sends within the longest delay is what can have waited at one edge.
         let rate = value(Metric::Throughput)? / value(Metric::Utilization)? / 8.0 / mean_packet;

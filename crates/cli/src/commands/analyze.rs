@@ -260,15 +260,9 @@ fn point_text(title: &str, found: &PointVerdicts, brief: bool) -> String {
 }
 
 fn agreement_text(agreement: &BTreeMap<String, Agreement>) -> String {
-    let names = Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: agreement.keys().map(|k| (k.clone(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| Column {
-        title: title.into(),
-        unit: String::new(),
-        cells: agreement.values().map(|a| (f(a).to_string(), tint)).collect(),
+    let names = Column::names("algorithm", agreement.keys());
+    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| {
+        Column::new(title, "", agreement.values().map(|a| (f(a).to_string(), tint)))
     };
     let columns = [
         column("stable, settled", Tint::Good, |a| a.stable_settled),

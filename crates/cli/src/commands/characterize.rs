@@ -233,15 +233,9 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         }
     }
     let others: Vec<&String> = plan.algorithms.iter().filter(|a| *a != DROP_TAIL).collect();
-    let names = Column {
-        title: "better/worse than drop-tail".to_string(),
-        unit: String::new(),
-        cells: others.iter().map(|a| (a.to_string(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, of: &dyn Fn(&str) -> Tally| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: others.iter().map(|a| counts(&of(a))).collect(),
+    let names = Column::names("better/worse than drop-tail", &others);
+    let column = |title: &str, of: &dyn Fn(&str) -> Tally| {
+        Column::new(title, "", others.iter().map(|a| counts(&of(a))))
     };
     // In a narrow terminal what comes first stays beside the names.
     let mut columns = vec![column("all", &|a| findings.tally(a))];
@@ -273,11 +267,7 @@ fn counts(tally: &Tally) -> (String, Tint) {
 
 /// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.
 fn point_table(results: &Results, section: &Section, point: &PointFound) -> String {
-    let names = Column {
-        title: "algorithm".to_string(),
-        unit: String::new(),
-        cells: point.rows.iter().map(|row| (row.algorithm.clone(), Tint::Name)).collect(),
-    };
+    let names = Column::names("algorithm", point.rows.iter().map(|row| &row.algorithm));
     let shown = |heading: &Heading, cell: Option<&Cell>| match cell {
         None => ("-".to_string(), Tint::Plain),
         Some(cell) => {
@@ -293,11 +283,8 @@ fn point_table(results: &Results, section: &Section, point: &PointFound) -> Stri
     };
     let column = |(i, heading): (usize, &Heading)| {
         let wish = if section.figures[i].wish == Wish::NearOne { " (1 is fair)" } else { "" };
-        Column {
-            title: format!("{}{wish}", heading.title),
-            unit: heading.unit.clone(),
-            cells: point.rows.iter().map(|row| shown(heading, row.cells[i].as_ref())).collect(),
-        }
+        let cells = point.rows.iter().map(|row| shown(heading, row.cells[i].as_ref()));
+        Column::new(format!("{}{wish}", heading.title), heading.unit.clone(), cells)
     };
     let headings = Heading::all(results, section, point);
     let columns: Vec<Column> = headings.iter().enumerate().map(column).collect();

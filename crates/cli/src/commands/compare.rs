@@ -84,7 +84,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, |_| false)?;
         }
-        return print(&results, args, &selection, Some(source));
+        return print(&results, args, &selection, Some(&source));
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
@@ -99,7 +99,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
     let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
-    print(&results, args, &selection, kept.folder.clone())?;
+    print(&results, args, &selection, kept.folder.as_deref())?;
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
@@ -187,7 +187,7 @@ fn select_algorithms(study: &mut Study, args: &Args) -> Result<(), Failure> {
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let document = Document::parse(&scenario.to_toml(), &name)?.among(files_in(Path::new("")));
+        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
         if let Err(mut error) = document.study(&Plugins::new()) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
@@ -221,10 +221,9 @@ fn print(
     results: &Results,
     args: &Args,
     selection: &selection::Selection,
-    folder: Option<PathBuf>,
+    folder: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
-        let folder = folder.map(|f| f.display().to_string());
         return json::print(&json::Comparison {
             schema: json::SCHEMA,
             run: selection::json_run(results, folder, None),
@@ -257,8 +256,7 @@ fn print(
 
 fn one_table(results: &Results, baseline: &str, rows: &Rows, metrics: &[Quantity]) -> String {
     let first = format!("{baseline} (baseline)");
-    let names =
-        selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
+    let names = Column::names("algorithm", std::iter::once(&first).chain(&rows.algorithms));
     let shown =
         selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
     let mut columns: Vec<Column> = shown
@@ -287,11 +285,7 @@ fn column(
         Some(d) if d.excludes_zero() => (format!("{text} *"), judge(figure, &d)),
         _ => (format!("{text}  "), Tint::Plain),
     };
-    Column {
-        title: figure.title(),
-        unit,
-        cells: align(&figures).into_iter().zip(flags).map(flagged).collect(),
-    }
+    Column::new(figure.title(), unit, align(&figures).into_iter().zip(flags).map(flagged))
 }
 
 fn judge(figure: &Quantity, difference: &Estimate) -> Tint {

@@ -208,14 +208,10 @@ fn word(direction: Direction) -> &'static str {
 /// The traffic of each direction.
 fn directions(report: &Report) -> String {
     let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        cells: report.directions.iter().map(|d| (word(d.direction).to_string(), Tint::Name)).collect(),
-        ..Column::default()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into()))).collect(),
+    let names = Column::names("", report.directions.iter().map(|d| word(d.direction)));
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| {
+        let cells = report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into())));
+        Column::new(title, unit, cells)
     };
     let share = |x: Option<f64>| x.map(|x| digits(100.0 * x, 3));
     let columns = [
@@ -353,13 +349,9 @@ fn round_trip(report: &Report) -> Vec<String> {
 }
 
 fn every_interval(intervals: &[Interval]) -> String {
-    let cells = |cell: &dyn Fn(&Interval) -> Option<String>| {
-        intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain)).collect()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: cells(cell),
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| {
+        let cells = intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain));
+        Column::new(title, unit, cells)
     };
     let rate = |i: &Interval, t: &Traffic| {
         (i.length_s > 0.0).then(|| format!("{:.3}", t.bytes as f64 * 8.0 / i.length_s / 1e6))

@@ -185,13 +185,8 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
         false => Err(unknown_name(what, wanted, names.iter().map(String::as_str))),
     };
     for label in &args.aqm {
-        let mut labels: Vec<String> = Vec::new();
-        results.run.points.iter().flat_map(|p| &p.algorithms).for_each(|l| {
-            if !labels.contains(l) {
-                labels.push(l.clone());
-            }
-        });
-        known("algorithm", label, &labels)?;
+        let labels = results.run.points.iter().flat_map(|p| &p.algorithms).cloned();
+        known("algorithm", label, &quell_lab::distinct(labels))?;
     }
     if let Some(link) = &args.link {
         known("link", link, &point.links)?;

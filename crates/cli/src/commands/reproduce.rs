@@ -89,7 +89,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     #[cfg(target_os = "linux")]
     if args.live {
-        return live::run(&papers, &chosen, args, line);
+        return live::run(&papers, &chosen, &args.what, args.watch.quiet, args.format.format, line);
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
@@ -310,12 +310,7 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
         let computed =
             e.computed.iter().filter_map(|of| papers.cells.iter().find(|c| of.cell.as_ref() == Some(&c.id)));
         let cells: Vec<_> = e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed).collect();
-        let mut tables: Vec<&str> = Vec::new();
-        for cell in &cells {
-            if !tables.contains(&cell.table.as_str()) {
-                tables.push(&cell.table);
-            }
-        }
+        let tables = quell_lab::distinct(cells.iter().map(|cell| cell.table.as_str()));
         ListedExperiment {
             experiment: &e.id,
             section: &e.section,
@@ -341,16 +336,9 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
     let Listed { documents, experiments: rows, .. } = listed(papers, chosen);
     let title = |d: &Titled<'_>| format!("{}: {} ({})\n", d.document, d.title, d.reference);
     let titles = documents.iter().map(title).collect::<String>();
-    let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        title: "experiment".to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| plain(of(row))).collect(),
+    let names = Column::names("experiment", rows.iter().map(|row| row.experiment));
+    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| {
+        Column::new(title, "", rows.iter().map(|row| (of(row), Tint::Plain)))
     };
     let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
     let columns = [
@@ -378,16 +366,10 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
     let all = rows.iter().fold(Score::default(), |all, (_, s)| all.and(s));
     let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all)]).collect();
     let count = |n: usize| (if n == 0 { String::new() } else { n.to_string() }, Tint::Plain);
-    let column = |title: &str, of: &dyn Fn(&Score) -> usize| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|(_, s)| count(of(s))).collect(),
+    let column = |title: &str, of: &dyn Fn(&Score) -> usize| {
+        Column::new(title, "", rows.iter().map(|(_, s)| count(of(s))))
     };
-    let names = Column {
-        title: String::new(),
-        unit: String::new(),
-        cells: rows.iter().map(|(name, _)| (name.clone(), Tint::Name)).collect(),
-    };
+    let names = Column::names("", rows.iter().map(|(name, _)| name));
     let columns = [
         column("numbers", &Score::of_cells),
         column("agree", &|s| s.cell(Verdict::Agrees)),

@@ -169,29 +169,21 @@ fn probes(question: &Search, found: &Searched) -> String {
     let mut probes = found.crossing.probes.clone();
     probes.sort_by(|a, b| a.at.total_cmp(&b.at));
     let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        title: question.over.name.clone(),
-        unit: String::new(),
-        cells: probes.iter().map(|p| (question.text(p.at), Tint::Name)).collect(),
-    };
+    let names = Column::names(question.over.name.clone(), probes.iter().map(|p| question.text(p.at)));
     let estimates: Vec<Option<Estimate>> = probes.iter().map(|p| Some(p.estimate)).collect();
     let side = |p: &Probe| match p.side {
         Some(Side::Below) => "below",
         Some(Side::Above) => "above",
         None => "undecided",
     };
-    let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string())).collect();
-    let sides = probes.iter().map(|p| plain(side(p).to_string())).collect();
+    let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string()));
+    let sides = probes.iter().map(|p| plain(side(p).to_string()));
     let columns = [
         selection::column(&question.metric, &estimates, |largest| {
             scale_of(&question.metric, &found.unit, largest)
         }),
-        Column { title: "seeds".to_string(), unit: String::new(), cells: seeds },
-        Column {
-            title: figure(&question.metric, &found.unit, question.crosses),
-            unit: String::new(),
-            cells: sides,
-        },
+        Column::new("seeds", "", seeds),
+        Column::new(figure(&question.metric, &found.unit, question.crosses), "", sides),
     ];
     table::figures(&names, &columns) + "\n"
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::entry::{self, About, Hit};
 use super::key::Key;
-use crate::store::{StoreError, TEMPORARY};
+use crate::store::{StoreError, TEMPORARY, at};
 
 /// The end of the name of an entry's file.
 const SUFFIX: &str = ".entry";
@@ -54,7 +54,7 @@ impl Cache {
     }
 
     /// The folder of the cache unless somebody says otherwise: what `QUELL_CACHE` names, or `quell` in the user's
-    /// folder for caches (`XDG_CACHE_HOME`, or `.cache` at home); none without a home.
+    /// folder for caches (`XDG_CACHE_HOME`, or `.cache` at home); `None` without a home.
     pub fn default_dir() -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         set(CACHE_VARIABLE)
@@ -90,16 +90,15 @@ impl Cache {
 
     pub(super) fn read(&self, key: &Key) -> Lookup {
         let path = self.path(key);
-        let decoded = match fs::read(&path) {
+        let bytes = match fs::read(&path) {
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Lookup::Miss;
             }
-            Err(e) => Err(format!("cannot be read: {e}")),
-            Ok(bytes) => entry::decode(&bytes, key).map_err(|why| format!("is damaged: {why}")),
+            bytes => bytes.map_err(at(&path, "be read")),
         };
-        match decoded {
+        match bytes.and_then(|bytes| entry::decode(&bytes, key).map_err(damaged(&path))) {
             Ok(hit) => Lookup::Hit(Box::new(hit)),
-            Err(why) => Lookup::Damaged(StoreError { path, why }),
+            Err(error) => Lookup::Damaged(error),
         }
     }
 
@@ -116,8 +115,7 @@ impl Cache {
             // It is there, and has more.
             return Ok(path);
         }
-        let bytes = entry::encode(key, hit)
-            .map_err(|why| StoreError { path: path.clone(), why: format!("cannot be encoded: {why}") })?;
+        let bytes = entry::encode(key, hit).map_err(at(&path, "be encoded"))?;
         self.write(&path, &bytes)?;
         Ok(path)
     }
@@ -127,9 +125,7 @@ impl Cache {
     /// # Errors
     /// If it is damaged, or cannot be written.
     pub fn copy(&self, entry: &CacheEntry) -> Result<bool, StoreError> {
-        let wrong = |why: String| StoreError { path: entry.path.clone(), why };
-        let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        let found = entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
+        let (bytes, found) = whole(entry)?;
         match self.read(&entry.key) {
             Lookup::Hit(there) if there.series || !found.series => Ok(false),
             // What lacks the time series, or is damaged, is replaced.
@@ -143,7 +139,7 @@ impl Cache {
                 path: self.dir.clone(),
                 why: "must be a folder, or a name that none has yet".to_string(),
             },
-            _ => StoreError { path: path.to_path_buf(), why: format!("cannot be written: {e}") },
+            _ => at(path, "be written")(e),
         };
         let folder = path.parent().unwrap_or(&self.dir);
         fs::create_dir_all(folder).map_err(wrong)?;
@@ -158,14 +154,10 @@ impl Cache {
     /// # Errors
     /// If a folder cannot be read; a cache that does not exist has no entries.
     pub fn entries(&self) -> Result<Vec<CacheEntry>, StoreError> {
-        let wrong = |path: &Path, e: io::Error| StoreError {
-            path: path.to_path_buf(),
-            why: format!("cannot be read: {e}"),
-        };
         let mut all = Vec::new();
         for folder in self.folders()? {
             let prefix = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            for file in fs::read_dir(&folder).map_err(|e| wrong(&folder, e))?.flatten() {
+            for file in fs::read_dir(&folder).map_err(at(&folder, "be read"))?.flatten() {
                 let name = file.file_name().to_string_lossy().into_owned();
                 let current = name.ends_with(SUFFIX);
                 // Those of the first version were Parquet files.
@@ -190,8 +182,7 @@ impl Cache {
         let now = SystemTime::now();
         let mut all = Vec::new();
         for folder in self.folders()? {
-            let files = fs::read_dir(&folder)
-                .map_err(|e| StoreError { path: folder.clone(), why: format!("cannot be read: {e}") })?;
+            let files = fs::read_dir(&folder).map_err(at(&folder, "be read"))?;
             for file in files.flatten().filter(|f| f.file_name().to_string_lossy().starts_with(TEMPORARY)) {
                 let written = file.metadata().and_then(|meta| meta.modified());
                 if written.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > FORSAKEN)) {
@@ -206,8 +197,7 @@ impl Cache {
     fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let folders = match fs::read_dir(&self.dir) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            folders => folders
-                .map_err(|e| StoreError { path: self.dir.clone(), why: format!("cannot be read: {e}") })?,
+            folders => folders.map_err(at(&self.dir, "be read"))?,
         };
         let named = folders.flatten().filter(|folder| folder.file_name().len() == 2);
         Ok(named.map(|folder| folder.path()).filter(|path| path.is_dir()).collect())
@@ -218,10 +208,8 @@ impl Cache {
     /// # Errors
     /// If it is damaged.
     pub fn about(entry: &CacheEntry) -> Result<About, StoreError> {
-        let wrong = |why: String| StoreError { path: entry.path.clone(), why };
-        let mut file = File::open(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        let head = entry::head(&mut file, &entry.key).map_err(|why| wrong(format!("is damaged: {why}")))?;
-        Ok(head.about)
+        let mut file = File::open(&entry.path).map_err(at(&entry.path, "be read"))?;
+        Ok(entry::head(&mut file, &entry.key).map_err(damaged(&entry.path))?.about)
     }
 
     /// Reads the whole entry, to see whether it is sound.
@@ -229,8 +217,17 @@ impl Cache {
     /// # Errors
     /// If it is damaged; says how.
     pub fn check(entry: &CacheEntry) -> Result<(), StoreError> {
-        let wrong = |why: String| StoreError { path: entry.path.clone(), why };
-        let bytes = fs::read(&entry.path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-        entry::decode(&bytes, &entry.key).map_err(|why| wrong(format!("is damaged: {why}"))).map(drop)
+        whole(entry).map(drop)
     }
+}
+
+fn damaged(path: &Path) -> impl FnOnce(String) -> StoreError {
+    move |why| StoreError { path: path.to_path_buf(), why: format!("is damaged: {why}") }
+}
+
+/// The bytes of an entry, and what they say.
+fn whole(entry: &CacheEntry) -> Result<(Vec<u8>, Hit), StoreError> {
+    let bytes = fs::read(&entry.path).map_err(at(&entry.path, "be read"))?;
+    let hit = entry::decode(&bytes, &entry.key).map_err(damaged(&entry.path))?;
+    Ok((bytes, hit))
 }

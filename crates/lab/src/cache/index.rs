@@ -16,7 +16,7 @@ use super::entry::About;
 use super::folder::{Cache, Lookup};
 use super::key::Key;
 use crate::parquet;
-use crate::store::StoreError;
+use crate::store::{StoreError, at};
 
 /// The folder of the parts, within that of the cache.
 pub(super) const FOLDER: &str = "index";
@@ -77,7 +77,7 @@ impl Cache {
         self.write_part(&table(rows))
     }
 
-    /// Takes the rows of entries that are no more out of the index.
+    /// Takes the rows of entries that were removed out of the index.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -119,7 +119,7 @@ impl Cache {
     fn merge(&self, parts: &[PathBuf]) -> Result<(), StoreError> {
         let mut merged: Vec<(NamedColumns, Vec<&PathBuf>)> = Vec::new();
         for path in parts {
-            let part = parquet::read(bytes(path)?).map_err(|e| wrong(path, "read", e))?;
+            let part = parquet::read(bytes(path)?).map_err(at(path, "be read"))?;
             let same = |found: &NamedColumns| {
                 found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name))
             };
@@ -142,7 +142,7 @@ impl Cache {
         let folder = self.dir().join(FOLDER);
         let mut parts: Vec<PathBuf> = match fs::read_dir(&folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files.map_err(|e| wrong(&folder, "read", e))?.flatten().map(|f| f.path()).collect(),
+            files => files.map_err(at(&folder, "be read"))?.flatten().map(|f| f.path()).collect(),
         };
         parts.retain(|path| path.extension().is_some_and(|e| e == "parquet"));
         parts.sort();
@@ -153,7 +153,7 @@ impl Cache {
     fn write_part(&self, rows: &NamedColumns) -> Result<(), StoreError> {
         let folder = self.dir().join(FOLDER);
         let encoded = parquet::write(rows.iter().map(|(name, column)| (name.as_str(), column)))
-            .map_err(|e| wrong(&folder, "encoded", e))?;
+            .map_err(at(&folder, "be encoded"))?;
         let name = hex(&Sha256::digest(&encoded)[..12]);
         self.write(&folder.join(format!("{name}.parquet")), &encoded)
     }
@@ -161,25 +161,20 @@ impl Cache {
     /// Whoever rewrites the index does so alone; its readers are not kept waiting.
     fn lock_index(&self) -> Result<File, StoreError> {
         let folder = self.dir().join(FOLDER);
-        fs::create_dir_all(&folder).map_err(|e| wrong(&folder, "written", e))?;
+        fs::create_dir_all(&folder).map_err(at(&folder, "be written"))?;
         let path = folder.join("lock");
-        let file =
-            File::options().create(true).append(true).open(&path).map_err(|e| wrong(&path, "written", e))?;
+        let file = File::options().create(true).append(true).open(&path).map_err(at(&path, "be written"))?;
         // Some file systems have no locks. There the worst is a row in two parts.
         let _ = file.lock();
         Ok(file)
     }
 }
 
-fn wrong(path: &Path, what: &str, e: impl std::fmt::Display) -> StoreError {
-    StoreError { path: path.to_path_buf(), why: format!("cannot be {what}: {e}") }
-}
-
 fn bytes(part: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(part).map_err(|e| wrong(part, "read", e))
+    fs::read(part).map_err(at(part, "be read"))
 }
 
-/// The keys of a part; none if it is damaged.
+/// The keys of a part; `None` if it is damaged.
 fn keys(part: &Path) -> Option<Vec<Key>> {
     let found = parquet::read_only(bytes(part).ok()?, Some(KEY)).ok()?;
     match &found[..] {
@@ -190,7 +185,7 @@ fn keys(part: &Path) -> Option<Vec<Key>> {
 
 fn remove(part: &Path) -> Result<(), StoreError> {
     match fs::remove_file(part) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(wrong(part, "removed", e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(at(part, "be removed")(e)),
         _ => Ok(()),
     }
 }

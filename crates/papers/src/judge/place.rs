@@ -74,12 +74,8 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
             .by
             .as_ref()
             .ok_or_else(|| format!("panel = \"{panel}\": \"by\" must say of which field"))?;
-        let mut values: Vec<&str> = Vec::new();
-        for setting in results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by) {
-            if !values.contains(&setting.value.as_str()) {
-                values.push(&setting.value);
-            }
-        }
+        let settings = results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by);
+        let values = quell_lab::distinct(settings.map(|setting| setting.value.as_str()));
         if !values.iter().any(|value| same(panel, value)) {
             return Err(format!("panel = \"{panel}\": is no value of {by}; there are {}", values.join(", ")));
         }

@@ -216,14 +216,8 @@ impl<'a> Judge<'a, '_> {
             }
             Term::Number(_) => return Err("a number has no fields".to_string()),
         };
-        let mut values: Vec<String> = Vec::new();
-        for point in &self.results(found, reading)?.run.points {
-            for setting in point.settings.iter().filter(|s| s.field == field) {
-                if !values.contains(&setting.value) {
-                    values.push(setting.value.clone());
-                }
-            }
-        }
+        let settings = self.results(found, reading)?.run.points.iter().flat_map(|point| &point.settings);
+        let values = quell_lab::distinct(settings.filter(|s| s.field == field).map(|s| s.value.clone()));
         if values.is_empty() { Err(format!("{field}: no run varies it")) } else { Ok(values) }
     }
 

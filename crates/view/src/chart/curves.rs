@@ -1,5 +1,6 @@
 //! The numbers of a figure: panels, and curves in them.
 
+use quell_metrics::distinct;
 use serde::Serialize;
 
 use super::events::Event;
@@ -123,14 +124,7 @@ impl Chart {
 
     /// The distinct curves of a legend, in order: label and style.
     pub(crate) fn legend(&self) -> Vec<(&str, usize)> {
-        let mut entries: Vec<(&str, usize)> = Vec::new();
-        for curve in self.curves() {
-            let entry = (curve.label.as_str(), curve.style);
-            if !entries.contains(&entry) {
-                entries.push(entry);
-            }
-        }
-        entries
+        distinct(self.curves().map(|curve| (curve.label.as_str(), curve.style)))
     }
 
     /// A panel's title with its letter: "(a) red", "(b) flows.ftp.count = 20".

@@ -1,6 +1,6 @@
 //! Charts from results.
 
-use quell_metrics::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View};
+use quell_metrics::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View, distinct};
 
 use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
 use super::events::events;
@@ -65,9 +65,9 @@ pub struct Choice<'a> {
     pub scope: &'a str,
     /// The figure; `None`: the utilization.
     pub metric: Option<&'a Quantity>,
-    /// The field along the axis; none for the first that varies, numbers before names.
+    /// The field along the axis; `None`: the first that varies, numbers before names.
     pub over: Option<&'a str>,
-    /// The field that has a panel for each of its values; none for the next that varies, if there is one.
+    /// The field that has a panel for each of its values; `None`: the next that varies, if there is one.
     pub by: Option<&'a str>,
 }
 
@@ -239,7 +239,7 @@ impl<'a> ChartSource<'a> {
         let scope = self.choice.scope;
         let curve = |(style, label): (usize, &str)| {
             let rows = |r: &&'a Replication| {
-                let mine = r.delays.iter().filter(|d| d.link == self.link() && d.scope == scope);
+                let mine = r.delays.iter().filter(|d| *d.link == *self.link() && *d.scope == *scope);
                 mine.map(|d| (d.queue_delay_s * 1e3, d.cumulative_probability)).collect::<Vec<_>>()
             };
             let each: Vec<Vec<(f64, f64)>> = self.replications(label).iter().map(rows).collect();
@@ -306,19 +306,13 @@ impl<'a> ChartSource<'a> {
         let within = over.along(&all, choice.point, by);
         let (places, x) = Places::of(over, &within);
         let mut panels = Vec::new();
-        let distinct = by.map_or(vec![""], |by| {
+        let values = by.map_or(vec![""], |by| {
             let mut order = by.along(&all, choice.point, Some(over));
             // Where the field along the axis is set too.
             order.retain(|i| within.contains(i));
-            let mut labels: Vec<&str> = Vec::new();
-            order.iter().map(|i| by.labels[*i]).for_each(|l| {
-                if !labels.contains(&l) {
-                    labels.push(l)
-                }
-            });
-            labels
+            distinct(order.iter().map(|i| by.labels[*i]))
         });
-        for value in &distinct {
+        for value in &values {
             let here = |i: &&usize| by.is_none_or(|by| by.labels[**i] == *value);
             let at: Vec<usize> = within.iter().filter(here).copied().collect();
             let point_of = |place: usize| at.iter().copied().find(|i| places.of_point(over, *i) == place);
@@ -427,13 +421,7 @@ impl<'a> Places<'a> {
 
 /// Every label of an algorithm, in the order in which points name them.
 pub(crate) fn labels_of(results: &Results) -> Vec<&String> {
-    let mut labels: Vec<&String> = Vec::new();
-    for label in results.run.points.iter().flat_map(|p| &p.algorithms) {
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    labels
+    distinct(results.run.points.iter().flat_map(|p| &p.algorithms))
 }
 
 /// The measured window.
@@ -442,7 +430,7 @@ pub(crate) fn window(point: &PointInfo) -> (f64, f64) {
     (from, point.segments.last().map_or(f64::INFINITY, |s| s.1))
 }
 
-/// Bits per second of a class, or of all; none where the class has no traffic.
+/// Bits per second of a class, or of all; `None` where the class has no traffic.
 pub(crate) fn throughput(series: &LinkSeries, class: Option<&str>) -> Option<Vec<f64>> {
     let Some(class) = class else {
         let at = |i: usize| series.throughput_bps.iter().filter_map(|(_, v)| v.get(i)).sum();

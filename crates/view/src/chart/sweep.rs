@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quell_metrics::PointInfo;
+use quell_metrics::{PointInfo, distinct};
 use quell_units::{BitRate, Duration, QueueSize};
 
 /// A field that the points set.
@@ -13,7 +13,7 @@ pub(crate) struct Parameter<'a> {
     pub unit: &'static str,
     /// Its value at each point as written; empty where a point does not set it.
     pub labels: Vec<&'a str>,
-    /// The same as numbers, not a number where a point does not set it; none if they are not all of one kind.
+    /// The same as numbers, not a number where a point does not set it; `None` if they are not all of one kind.
     pub numbers: Option<Vec<f64>>,
     /// True if the numbers follow each other in equal ratios rather than in equal steps.
     pub geometric: bool,
@@ -23,12 +23,7 @@ pub(crate) struct Parameter<'a> {
 
 /// Every field that points set, in the order of the study.
 pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
-    let mut fields: Vec<&str> = Vec::new();
-    for setting in points.iter().flat_map(|p| &p.settings) {
-        if !fields.contains(&setting.field.as_str()) {
-            fields.push(&setting.field);
-        }
-    }
+    let fields = distinct(points.iter().flat_map(|p| &p.settings).map(|setting| setting.field.as_str()));
     let parameter = |field| {
         let label = |p| settings(p, field).unwrap_or("");
         let labels: Vec<&str> = points.iter().map(label).collect();

@@ -40,7 +40,7 @@ pub struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// A curve at a frequency, between its points; none outside of them.
+    /// A curve at a frequency, between its points; `None` outside of them.
     fn at(&self, curve: &[f64], frequency: f64) -> Option<f64> {
         let i = self.frequency.windows(2).position(|f| f[0] <= frequency && frequency <= f[1])?;
         let (f, v) = (&self.frequency[i..], &curve[i..]);

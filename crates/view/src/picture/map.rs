@@ -42,7 +42,7 @@ pub struct Map<'a> {
     pub value: Axis<'a>,
     /// The values, row by row from the lowest `y`; no number where there is none.
     pub values: &'a [f64],
-    /// Why there may be none, such as `no equilibrium`.
+    /// The reason for which there may be none, such as `no equilibrium`.
     pub missing: &'a str,
     /// A value whose line is drawn, and its name: 0 and `border of stability`.
     pub contour: Option<(f64, &'a str)>,

@@ -56,7 +56,7 @@ impl Panel {
         (self.x.to - self.x.from, self.y.from - self.y.to)
     }
 
-    /// The place of two values, outside of the panel too; none where an axis has no place for them.
+    /// The place of two values, outside of the panel too; `None` where an axis has no place for them.
     pub fn at(&self, x: f64, y: f64) -> Option<Position> {
         Some((self.x.at(x)?, self.y.at(y)?))
     }

@@ -90,7 +90,7 @@ fn best(results: &Results, view: &View, algorithms: &[String], metric: Metric) -
     (rivals > 0 && beaten == rivals).then_some(at)
 }
 
-/// Traffic classes and algorithms by metrics; none if there is only one class.
+/// Traffic classes and algorithms by metrics; `None` if there is only one class.
 pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     const METRICS: &[Metric] = &[
         Metric::Throughput,
@@ -135,7 +135,7 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
     finish(table)
 }
 
-/// Segments and algorithms by metrics; none unless the window is cut.
+/// Segments and algorithms by metrics; `None` unless the window is cut.
 pub(super) fn segments(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     if point.segments.len() < 2 {
         return None;
@@ -178,7 +178,7 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
     }
 }
 
-/// The averages of the internal signals, one per row, and a column per algorithm; none without any.
+/// The averages of the internal signals, one per row, and a column per algorithm; `None` without any.
 pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     let link = view.link.as_ref().or(point.links.first())?;
     let row = |signal: &&str| {
@@ -202,7 +202,7 @@ pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Op
     })
 }
 
-/// Each algorithm's paired difference from the first one; none without another or without pairs.
+/// Each algorithm's paired difference from the first one; `None` without another or without pairs.
 pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     let (baseline, others) = point.algorithms.split_first()?;
     let all = results.compare(view, baseline, Metric::TABLE);
@@ -269,7 +269,7 @@ fn column(metric: Metric, scale: Scale) -> Column {
     Column { title: metric.title().to_string(), unit: scale.unit.to_string(), doc: metric.doc().to_string() }
 }
 
-/// The scale that fits the largest of the estimates; none without any.
+/// The scale that fits the largest of the estimates; `None` without any.
 fn scale_of(metric: Metric, estimates: &[Option<Estimate>]) -> Option<Scale> {
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
     Some(figures::scale(metric, largest))

@@ -1,6 +1,6 @@
 //! What a cache gives back is what was run, and what it loses is run again.
 
-#[path = "../../../fuzz/src/entry.rs"]
+#[path = "../../../../fuzz/src/entry.rs"]
 mod fuzz;
 
 use std::sync::Mutex;

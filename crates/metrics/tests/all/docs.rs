@@ -1,13 +1,13 @@
 //! `docs/metrics.md` is written from the declaration of the metrics.
 //!
-//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test docs` writes the page again.
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs::` writes the page again.
 
 use quell_metrics::{Better, Metric};
 
 fn page() -> String {
     let mut page = String::from(
         "# Metrics\n\n\
-         <!-- Written from crates/metrics/src/metric.rs by QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test docs -->\n\n\
+         <!-- Written from crates/metrics/src/metric.rs by QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs:: -->\n\n\
          Every figure is taken at an observed link, over the measured window and over each segment, for all \
          traffic (scope \"all\"), for all but acknowledgments (\"data\"), for each traffic class, and for each lane that a discipline names \
          (\"lane:l\": what RFC 9332 section 2.5.2.2 asks for). The name is the \
@@ -47,6 +47,6 @@ fn the_page_of_metrics_is_that_of_the_code() {
     }
     assert!(
         std::fs::read_to_string(path).unwrap_or_default() == page,
-        "docs/metrics.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test docs writes it again"
+        "docs/metrics.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs:: writes it again"
     );
 }
