@@ -26,7 +26,7 @@ pub struct Options {
 /// The cases of the command, with what follows the scenario's name.
 const COMMAND: [(&str, &[&str]); 2] = [("run", &[]), ("run --series none", &["--series", "none"])];
 
-/// How much more than the kept count is an error: compilers differ by less.
+/// Excess over the kept count that is an error: compilers differ by less.
 const MARGIN: f64 = 0.05;
 
 /// Two durations in seconds: the difference leaves out set-up and start-up.
@@ -45,12 +45,12 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.toml")
 }
 
-/// What the file begins with.
+/// The beginning of the file.
 const HEAD: &str = "\
 # Instructions per data packet, written by `quell-bench instructions --keep`; [dev] is what `make test` compiles.
 ";
 
-/// How this program was compiled.
+/// The profile of this program.
 const BUILD: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
 
 /// Refuses to count where there is nothing to count with.
@@ -145,7 +145,7 @@ pub fn check(options: &Options) -> Outcome<()> {
     ))
 }
 
-/// What `quell run` is given in a case of the command.
+/// Arguments of `quell run` in a case of the command.
 fn command(case: &str) -> Option<&'static [&'static str]> {
     COMMAND.iter().find(|(name, _)| *name == case).map(|(_, line)| *line)
 }

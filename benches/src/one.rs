@@ -30,10 +30,10 @@ pub struct Args {
     /// Only count hops: record every queue, which costs time that is not the case's
     #[arg(long)]
     pub hops: bool,
-    /// How many cores may help with the run
+    /// Cores that may help with the run
     #[arg(long, default_value_t = 1)]
     pub cores: usize,
-    /// Into how many parts the flows are divided; none for what suits their number
+    /// Parts into which the flows are divided; default: what suits their number
     #[arg(long)]
     pub parts: Option<usize>,
 }

@@ -1,5 +1,5 @@
-//! What a packet costs with each queue and each sender, beside drop-tail's and Reno's: instructions, whose ratios
-//! are the same on every machine, and the ratio of times in turn.
+//! The cost of a packet with each queue and each sender, beside drop-tail's and Reno's: instructions, whose
+//! ratios are the same on every machine, and the ratio of times in turn.
 
 use crate::Outcome;
 use crate::cost::least;
@@ -13,14 +13,14 @@ use crate::table::{Section, count, figure, load};
 struct Row {
     name: String,
     args: Args,
-    /// At most so many times what it is compared with, which has no aim.
+    /// Largest ratio to what it is compared with, which has no aim itself.
     aim: Option<f64>,
     instructions: f64,
     costs: Vec<Cost>,
 }
 
 impl Row {
-    /// What those that follow are compared with.
+    /// Makes the row that those which follow are compared with.
     fn base(name: &str, args: Args) -> Self {
         Row { name: name.to_string(), args, aim: None, instructions: 0.0, costs: Vec::new() }
     }

@@ -10,7 +10,7 @@ use quell_gateway::{Packet, Shaped};
 use quell_queue::{Admission, Dropped, Host, Sent};
 use quell_units::{BitRate, Duration, Time};
 
-use super::{PACKET, line};
+use super::subject::{PACKET, line};
 use crate::Outcome;
 use crate::table::{Section, figure, load};
 

@@ -12,7 +12,7 @@ use quell_gateway::{Delays, LineConfig, Pace, Ports, Relay};
 use quell_queue::Qdisc;
 use quell_units::{BitRate, Duration};
 
-use super::{ALGORITHMS, PACKET, line, named};
+use super::subject::{ALGORITHMS, PACKET, line, named};
 use crate::Outcome;
 use crate::progress::Progress;
 use crate::table::{Section, figure, load};

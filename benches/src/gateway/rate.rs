@@ -10,7 +10,7 @@ use quell_gateway::{Delays, LineConfig};
 use quell_units::text::duration;
 use quell_units::{BitRate, Duration};
 
-use super::{PACKET, line, named};
+use super::subject::{PACKET, line, named};
 use crate::Outcome;
 use crate::progress::Progress;
 use crate::table::{Section, figure, load};

@@ -95,7 +95,7 @@ impl Installed {
 fn compile(program: &Path, flags: &str, libraries: &str) -> Outcome<()> {
     let help = |what: &str| format!("cannot compile peers/ns3.cc: {what}; {HELP}");
     let mut why = String::new();
-    // Old headers are no C++20, new ones no C++17.
+    // Old headers do not compile as C++20, nor new ones as C++17.
     for standard in ["-std=c++17", "-std=c++20", "-std=c++23"] {
         let mut compiler = Command::new("g++");
         compiler.args(["-O2", standard]).arg(folder().join("ns3.cc")).arg("-o").arg(program);

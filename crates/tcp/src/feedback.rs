@@ -106,13 +106,13 @@ impl Marks {
         delivered
     }
 
-    /// Returns whether [`Marks::delivered`] is what is acknowledged, for what is no duplicate.
+    /// Returns whether [`Marks::delivered`] is what is acknowledged, for what is not a duplicate.
     #[inline(always)]
     pub fn is_level(&self) -> bool {
         self.ahead == 0
     }
 
-    /// [`Marks::delivered`] for what is no duplicate.
+    /// [`Marks::delivered`] for what is not a duplicate.
     #[inline]
     pub fn would_deliver(&self, newly: u32) -> u32 {
         newly - self.ahead.min(newly)

@@ -61,7 +61,7 @@ pub struct Receiver {
     /// start has overrun a long queue. They come at the back and go at the front.
     blocks: VecDeque<Block>,
     /// The blocks of the latest packets that came out of order, the latest first: they order those of a selective
-    /// acknowledgment (RFC 2018 section 4). What lies below `next` is no block any more.
+    /// acknowledgment (RFC 2018 section 4). What lies below `next` is not a block any more.
     recent: [Block; 3],
     /// Counts of the packets that came marked, and of those of which the sender was told, where marks are counted.
     marks: u32,

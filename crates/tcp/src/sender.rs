@@ -597,7 +597,7 @@ impl Sender {
     }
 
     /// Returns whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux,
-    /// since what that has left of the window by then is no window; or by a timeout since which nothing was
+    /// since what that has left of the window by then is not a window; or by a timeout since which nothing was
     /// acknowledged (RFC 5681 section 3.1).
     fn is_reduced_already(&self) -> bool {
         let went_on = |fall: &Proportional| self.reduced_by == Cause::Timeout && self.una > fall.timed_out_at;

@@ -676,7 +676,7 @@ impl Congestion for Bbr1 {
         Some(f64::from(flight) + 1.0)
     }
 
-    /// Losses that a timer finds are no sample's (as in Linux).
+    /// Losses that a timer finds do not belong to a sample (as in Linux).
     fn on_timer(&mut self) {
         self.samples.rate.forget_lost();
     }
