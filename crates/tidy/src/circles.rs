@@ -19,7 +19,6 @@ const NOT_YET: &[&str] = &[
     "cli",
     "conformance",
     "gateway",
-    "lab",
     "papers",
     "py",
     "scenario",

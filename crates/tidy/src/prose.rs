@@ -29,7 +29,6 @@ const NOT_YET: &[&str] = &[
     "cli",
     "conformance",
     "gateway",
-    "lab",
     "names",
     "papers",
     "py",
@@ -38,7 +37,6 @@ const NOT_YET: &[&str] = &[
     "sim",
     "tcp",
     "validate",
-    "view",
 ];
 
 #[test]
