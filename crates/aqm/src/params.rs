@@ -285,6 +285,42 @@ impl Visitor<'_> for FieldNumber {
     }
 }
 
+/// A choice between alternatives, which is read as the number of one: by one type for all choices, as fields are.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Choice {
+    /// The name of the type.
+    pub name: &'static str,
+    /// The alternatives as scenario files have them.
+    pub texts: &'static [&'static str],
+}
+
+impl<'de> DeserializeSeed<'de> for Choice {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Choice {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "enum {}", self.name)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<usize, E> {
+        let at = self.texts.iter().position(|t| *t == text);
+        at.ok_or_else(|| E::unknown_variant(text, self.texts))
+    }
+
+    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<usize, A::Error> {
+        let (at, variant) = access.variant_seed(self)?;
+        serde::de::VariantAccess::unit_variant(variant).map(|()| at)
+    }
+}
+
 /// `x` is a finite number of at least `min` and at most `max`, or the error that says so.
 pub fn in_range(field: &'static str, x: f64, min: f64, max: f64, source: &str) -> Result<(), ParamError> {
     require((min..=max).contains(&x), field, x, format!("must lie in [{min}, {max}] [{source}]"))

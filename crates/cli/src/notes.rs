@@ -1,8 +1,9 @@
 //! Notes on a study that its reader should know before it runs, on stderr.
 
 use quell_aqm::params::Marks;
-use quell_scenario::format::{AqmChoice, FlowGroup, Scenario};
+use quell_scenario::format::{AqmChoice, Scenario};
 use quell_scenario::{Hole, Point, Study};
+use quell_tcp::TcpParams;
 use quell_tcp::catalog::Idle;
 
 use crate::terminal;
@@ -20,7 +21,7 @@ pub fn say(study: &Study, most: usize) {
             marks_note(s, false),
             share_note(s, true),
             share_note(s, false),
-            access_note(s),
+            access_note(p),
             wire_note(s),
         ]
     };
@@ -57,7 +58,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     let capable: Vec<&str> = s
         .flows
         .iter()
-        .filter(|g| if g.kind.is_tcp() { g.tcp.ecn } else { g.ecn == Some(true) })
+        .filter(|g| g.tcp.as_ref().map_or(g.ecn == Some(true), |tcp| tcp.ecn))
         .map(|g| g.name.as_str())
         .collect();
     (!marks && !capable.is_empty()).then(|| {
@@ -67,9 +68,9 @@ fn ecn_note(s: &Scenario) -> Option<String> {
 }
 
 /// The TCP groups whose congestion control is such.
-fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String> {
+fn groups_with(s: &Scenario, such: impl Fn(&TcpParams) -> bool) -> Option<String> {
     let names: Vec<&str> =
-        s.flows.iter().filter(|g| g.kind.is_tcp() && such(g)).map(|g| g.name.as_str()).collect();
+        s.flows.iter().filter(|g| g.tcp.as_ref().is_some_and(&such)).map(|g| g.name.as_str()).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 
@@ -77,7 +78,7 @@ fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String
 fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     let none: Vec<&str> =
         s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
         format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
@@ -95,8 +96,8 @@ fn wire_note(s: &Scenario) -> Option<String> {
 }
 
 /// A link that becomes faster than what leads to it.
-fn access_note(s: &Scenario) -> Option<String> {
-    let (field, most, access) = s.lifted_above_access()?;
+fn access_note(p: &Point) -> Option<String> {
+    let (field, most, access) = p.lifted_above_access()?;
     Some(format!(
         "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
          access_rate a higher rate"
@@ -105,10 +106,10 @@ fn access_note(s: &Scenario) -> Option<String> {
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
 fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable() && !g.tcp.congestion.is_model();
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
+    let classic = |tcp: &TcpParams| !tcp.congestion.is_scalable() && !tcp.congestion.is_model();
     let others = groups_with(s, classic)?;
-    let all_capable = s.flows.iter().all(|g| !g.kind.is_tcp() || !classic(g) || g.tcp.ecn);
+    let all_capable = s.flows.iter().filter_map(|g| g.tcp.as_ref()).all(|tcp| !classic(tcp) || tcp.ecn);
     let alike = |marks: Marks| match marks {
         Marks::Alike => true,
         Marks::Capable => all_capable,

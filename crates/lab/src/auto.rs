@@ -151,7 +151,7 @@ fn finish(results: &mut Results, study: &Study, auto: &Auto, mut stops: Vec<Stop
         let most = of_point.map(|s| s.seeds).max().unwrap_or(info.seeds.len());
         // The scenario that repeats it has the seeds of the algorithm that needed the most.
         let point = with_seeds(point, 0, most);
-        (info.seeds, info.scenario) = (point.scenario.seeds.list(), point.scenario.to_toml());
+        (info.seeds, info.scenario) = (point.scenario.seeds.list(), point.to_toml());
         stops.extend(auto.baseline.iter().map(|baseline| Stop {
             point: number,
             algorithm: baseline.clone(),

@@ -88,7 +88,7 @@ pub(crate) fn jobs<'a>(study: &'a Study, options: &Options<'_>, keep: bool) -> V
     let mut jobs = Vec::new();
     let idle = Arc::new(IdleCores::default());
     for (point, spec) in study.points.iter().enumerate() {
-        let weight = spec.scenario.estimated_packets();
+        let weight = spec.estimated_packets();
         for aqm in 0..spec.scenario.aqm.len() {
             let cached = keep.then(Arc::default);
             for (seed_index, seed) in spec.scenario.seeds.list().into_iter().enumerate() {

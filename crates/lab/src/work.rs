@@ -64,9 +64,9 @@ pub fn tasks(study: &Study, options: &Options<'_>) -> Result<Vec<Task>, String> 
             continue; // Another point has the same.
         }
         let of = known.entry((job.point, job.aqm)).or_insert_with(|| {
-            let mut scenario = job.spec.scenario.clone();
-            scenario.aqm = vec![scenario.aqm.swap_remove(job.aqm)];
-            (scenario.to_toml().into(), cost(job.spec))
+            let mut point = job.spec.clone();
+            point.scenario.aqm = vec![point.scenario.aqm.swap_remove(job.aqm)];
+            (point.to_toml().into(), cost(job.spec))
         });
         tasks.push(Task {
             key,

@@ -96,7 +96,7 @@ impl PointInfo {
         let (scenario, measure) = (&point.scenario, point.measure());
         PointInfo {
             settings: point.settings.clone(),
-            scenario: scenario.to_toml(),
+            scenario: point.to_toml(),
             algorithms: scenario.aqm.iter().map(|a| a.label().to_string()).collect(),
             seeds: scenario.seeds.list(),
             links: point.links(),

@@ -69,7 +69,7 @@ impl Results {
         let scenario = std::cell::OnceCell::new();
         // With its defaults filled in, an algorithm that knows the key has it.
         let can_spare = |algorithm: &str, link: &str| {
-            let scenario = scenario.get_or_init(|| toml::from_str::<Scenario>(&info.scenario).ok());
+            let scenario = scenario.get_or_init(|| Scenario::parse(&info.scenario));
             let choice = scenario.as_ref()?.algorithm_at(link, algorithm)?;
             Some(choice.parameters.get("signal")?.as_str() != Some("by-size"))
         };

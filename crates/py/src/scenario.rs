@@ -63,7 +63,7 @@ pub fn check<'py>(
     }
     let list = PyList::empty(py);
     for point in &study.points {
-        list.append(value::resolved(py, &point.scenario.to_toml())?)?;
+        list.append(value::resolved(py, &point.to_toml())?)?;
     }
     Ok(list)
 }

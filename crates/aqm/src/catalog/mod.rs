@@ -318,9 +318,9 @@ pub trait Visitor {
     /// The result.
     type Output;
     /// Does it with an algorithm of one FIFO.
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
+    fn visit<A: Aqm + Send + 'static>(self, aqm: A) -> Self::Output;
     /// Does it with a discipline.
-    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
+    fn visit_discipline<D: Discipline + Send + 'static>(self, discipline: D) -> Self::Output;
 }
 
 // Not inline: the decisions of all algorithms would be compiled into each of its callers, which take three times as long to

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::dialect::{self, Dialect, Row};
 use quell_scenario::format::{Kind, Scenario};
-use quell_scenario::{Hole, Plugins, ScenarioError, Setting, Study};
+use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
 
 use crate::args::{Changes, Format, FormatArgs, whole};
@@ -193,7 +193,7 @@ fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failu
     for line in Hole::lines(&study.holes, MOST_HOLES).iter().filter(|_| number.is_none()) {
         text.push_str(&format!("# Not valid: {}\n", one_line(line)));
     }
-    text.push_str(&point.scenario.to_toml());
+    text.push_str(&point.to_toml());
     terminal::print(&text)
 }
 
@@ -243,7 +243,7 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let key = |row: &Row| {
             let defaults = all().map(|d| (d.name(), value(row, d))).collect();
-            Key { table: row.table, key: row.key, defaults, source: row.source }
+            Key { table: row.table(), key: row.key, defaults, source: row.source }
         };
         return json::print(&Dialects {
             schema: json::SCHEMA,
@@ -253,7 +253,7 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
     let row = |row: &Row| {
-        let names = [row.table, row.key].map(str::to_string);
+        let names = [row.table(), row.key].map(str::to_string);
         names.into_iter().chain(all().map(|d| value(row, d))).collect()
     };
     let rows: Vec<Vec<String>> = kept().map(row).collect();
@@ -273,7 +273,7 @@ fn summary(study: &Study) -> Summary {
     // Every study has a point; sweeps seldom change what the line says, so the first one stands for all.
     let first = &study.points[0].scenario;
     let runs = |s: &Scenario| s.aqm.len() * s.seeds.list().len();
-    let total = |of: &dyn Fn(&Scenario) -> f64| study.points.iter().map(|p| of(&p.scenario)).sum::<f64>();
+    let total = |of: &dyn Fn(&Point) -> f64| study.points.iter().map(of).sum::<f64>();
     Summary {
         title: study.title().to_string(),
         points: study.points.len(),
@@ -281,7 +281,7 @@ fn summary(study: &Study) -> Summary {
         algorithms: first.aqm.iter().map(|a| a.label().to_string()).collect(),
         seeds: first.seeds.list().len(),
         runs: study.points.iter().map(|p| runs(&p.scenario)).sum(),
-        simulated_s: round(total(&|s| runs(s) as f64 * s.duration.as_secs_f64())),
+        simulated_s: round(total(&|p| runs(&p.scenario) as f64 * p.scenario.duration.as_secs_f64())),
         flow_groups: first
             .flows
             .iter()
@@ -292,7 +292,7 @@ fn summary(study: &Study) -> Summary {
             })
             .collect(),
         network: network(first),
-        estimated_packets: total(&|s| runs(s) as f64 * s.estimated_packets()),
+        estimated_packets: total(&|p| runs(&p.scenario) as f64 * p.estimated_packets()),
     }
 }
 

@@ -70,7 +70,7 @@ flows = [{ name = "ftp", count = 2, rtt = "50 ms" }]
 sweep = { "dumbbell.rate" = ["39 Mbit/s", "1 Mbit/s"] }
 "#;
     let study = Study::parse(text, "rates.toml", &Plugins::new()).unwrap();
-    let packets: Vec<f64> = study.points.iter().map(|p| p.scenario.estimated_packets()).collect();
+    let packets: Vec<f64> = study.points.iter().map(|p| p.estimated_packets()).collect();
     assert!((packets[0] / packets[1] - 39.0).abs() < 1e-9, "{packets:?}");
     let cache = tempfile::tempdir().unwrap();
     let cache = quell_lab::Cache::at(cache.path().to_path_buf());

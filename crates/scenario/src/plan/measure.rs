@@ -1,4 +1,4 @@
-//! When a scenario measures, and the classes it counts.
+//! The times at which a scenario measures, and the classes that it counts.
 
 use quell_sim::network::Measure;
 use quell_units::{Duration, Time};
@@ -9,7 +9,7 @@ use crate::values::Segments;
 /// The class that acknowledgments are counted in.
 pub const ACKS: &str = "acks";
 
-/// When the scenario measures.
+/// The times at which the scenario measures.
 pub(crate) fn measure(scenario: &Scenario) -> Measure {
     let (warmup, end) = (at(scenario.warmup), at(scenario.duration));
     let boundaries = match &scenario.segments {

@@ -25,7 +25,7 @@ use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
 use super::service::hosts_of_flows;
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
-use super::{Ends, bounds, is_logged, outcome};
+use super::{Ends, bounds, outcome, taps};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome};
 use crate::record::RoundTrips;
@@ -164,7 +164,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let hosts = hosts_of_flows(&network);
     let links: Vec<Link> = (0..network.links.len())
         .filter(|i| plan.merges[*i])
-        .map(|i| Link::new(&mut network, i, bits, is_logged(control, i), &hosts))
+        .map(|i| Link::new(&mut network, i, bits, taps(control, i), &hosts))
         .collect();
     drop(network);
 
@@ -212,16 +212,15 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     count.in_flight += net.nodes.iter().map(|n| n.inbox.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
-        let recorder = match link {
+        recorded.extend(match link {
             Link::Plain(_) => None,
             Link::Arrival(queue) => queue.finish(measure.end),
             Link::Head(link) => {
-                let (recorder, waiting) = link.finish(measure.end);
+                let (measured, waiting) = link.finish(measure.end);
                 count.in_flight += waiting;
-                recorder
+                measured
             }
-        };
-        recorded.extend(recorder.map(|r| r.finish()));
+        });
     }
     let flows = Ends { flows, classes: ends.classes }.finish(&bounds);
     Ok(outcome(recorded, flows, transfers, net.round_trips, measure.warmup, count, net.events))

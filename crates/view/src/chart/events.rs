@@ -25,7 +25,7 @@ const MOST_CHANGES: u64 = 60;
 /// The changes within a point's run, in order: rates and delays of links, flows that start and stop, their
 /// round-trip times and rates. Changes at the same time are one event.
 pub fn events(point: &PointInfo) -> Vec<Event> {
-    let Ok(scenario) = toml::from_str::<Scenario>(&point.scenario) else { return Vec::new() };
+    let Some(scenario) = Scenario::parse(&point.scenario) else { return Vec::new() };
     let mut found: Vec<(Duration, String)> = Vec::new();
     let links = scenario.dumbbell.iter().map(|l| (String::new(), &l.changes));
     let links = links.chain(scenario.parking_lot.iter().map(|l| (String::new(), &l.changes)));

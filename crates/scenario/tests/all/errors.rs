@@ -905,7 +905,7 @@ fn thresholds_follow_a_buffer_that_varies() {
         .iter()
         .map(|p| {
             let red = &p.scenario.aqm[0].parameters;
-            assert!(p.scenario.to_toml().contains(&format!("\nmin_th = {}\n", red["min_th"])));
+            assert!(p.to_toml().contains(&format!("\nmin_th = {}\n", red["min_th"])));
             (
                 red["min_th"].as_str().unwrap().to_string(),
                 red["max_th"].as_str().unwrap().to_string(),

@@ -132,7 +132,7 @@ fn a_run_depends_on_what_the_file_holds() {
     assert_ne!(plain, identity("a.csv", &[("a.csv", two)]));
     // Written out it names the file where it was found, and what it must hold.
     let p = point(TRACE, &[("a.csv", one)]);
-    let text = p.scenario.to_toml();
+    let text = p.to_toml();
     assert!(text.contains("file = \"found/a.csv\"") && text.contains("mean_packet = \"51 B\""), "{text}");
     let again = |bytes: &[u8]| {
         let list = [("found/a.csv", bytes)];
@@ -245,7 +245,7 @@ fn what_a_trace_does_not_have_is_refused() {
     // What is the same for all kinds.
     let keys = "class = \"all-of-it\"\ndirection = \"reverse\"\nstart = \"1 s\"\nstop = \"2 s\"\n";
     let p = point(&format!("{TRACE}{keys}"), &[("a.csv", csv)]);
-    assert_eq!(p.scenario.estimated_packets(), 1.0);
+    assert_eq!(p.estimated_packets(), 1.0);
     assert_eq!(p.plan(0, 1, &Plugins::new()).unwrap().facts.classes, ["all-of-it", "acks"]);
 }
 

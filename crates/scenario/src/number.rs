@@ -6,7 +6,7 @@ use quell_units::{BitRate, Duration, QueueSize};
 
 use crate::tree::{Node, Value};
 
-/// What an amount measures: exponents of its base units.
+/// The unit of an amount: exponents of its base units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unit {
     packets: i32,
@@ -20,12 +20,12 @@ const SECONDS: Unit = Unit { packets: 0, bits: 0, seconds: 1 };
 const RATE: Unit = Unit { packets: 0, bits: 1, seconds: -1 };
 
 impl Unit {
-    /// That of plain numbers.
+    /// The unit of plain numbers.
     pub const ONE: Unit = Unit { packets: 0, bits: 0, seconds: 0 };
-    /// That of queues that are counted in packets.
+    /// The unit of queues that are counted in packets.
     pub const PACKETS: Unit = PACKETS;
 
-    /// That of a product, or with `sign` -1 of a quotient.
+    /// The unit of a product, or with `sign` -1 of a quotient.
     pub fn times(self, other: Unit, sign: i32) -> Unit {
         let add = |a: i32, b: i32| a.saturating_add(b.saturating_mul(sign));
         Unit {
@@ -69,7 +69,7 @@ pub(crate) struct Amount {
     pub unit: Unit,
 }
 
-/// Beyond this, whole numbers are not exact.
+/// The largest number up to which whole numbers are exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Amount {
@@ -98,7 +98,7 @@ impl Amount {
         }
     }
 
-    /// What a node holds.
+    /// The amount that a node holds.
     pub fn of(node: &Node) -> Option<Amount> {
         match &node.value {
             Value::Integer(n) => Some(Amount::number(*n as f64)),
@@ -118,7 +118,7 @@ impl Amount {
         Amount { value: text.parse().unwrap_or(self.value), ..self }
     }
 
-    /// How it is written in a file. Whole numbers are integers.
+    /// Its form in a file. Whole numbers are integers.
     pub fn write(self) -> Result<Value, String> {
         let Amount { value, unit } = self;
         if unit == Unit::ONE {

@@ -1,6 +1,6 @@
 //! The fuzz targets' functions on inputs that a plain test run can afford.
 
-#[path = "../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/lib.rs"]
 mod fuzz;
 
 use proptest::prelude::*;
@@ -89,11 +89,11 @@ fn replace_value(text: &str, line: usize, part: usize) -> String {
 
 fn seeds() -> [&'static str; 5] {
     [
-        include_str!("../../../scenarios/main.toml"),
-        include_str!("../../../scenarios/parking_lot.toml"),
-        include_str!("../../../scenarios/graph.toml"),
-        include_str!("../../../scenarios/web_sessions.toml"),
-        include_str!("../../../scenarios/papers/fuzzy-s1.toml"),
+        include_str!("../../../../scenarios/main.toml"),
+        include_str!("../../../../scenarios/parking_lot.toml"),
+        include_str!("../../../../scenarios/graph.toml"),
+        include_str!("../../../../scenarios/web_sessions.toml"),
+        include_str!("../../../../scenarios/papers/fuzzy-s1.toml"),
     ]
 }
 

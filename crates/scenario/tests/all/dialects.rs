@@ -6,7 +6,7 @@ use std::path::Path;
 use quell_aqm::catalog::CATALOG;
 use quell_scenario::dialect::{Dialect, Row, TABLE};
 use quell_scenario::{Document, Plugins, Point, Study};
-use quell_tcp::{CongestionControl, Feedback, Recovery};
+use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
 use quell_units::Duration;
 
 const FRAME: &str = r#"
@@ -47,6 +47,10 @@ fn red(point: &Point, key: &str) -> Option<String> {
     point.scenario.aqm[0].parameters.get(key).map(|v| v.to_string().trim_matches('"').to_string())
 }
 
+fn tcp(point: &Point) -> &TcpParams {
+    point.scenario.flows[0].tcp.as_ref().unwrap()
+}
+
 #[test]
 fn a_dialect_gives_what_the_file_leaves_out() {
     let ms = Duration::from_millis;
@@ -57,7 +61,7 @@ fn a_dialect_gives_what_the_file_leaves_out() {
         ("ns-2.35", s(3), ms(10), 40, true, "by-size", "0.1", "link-rate"),
     ] {
         let point = speaking(dialect, &[]);
-        let tcp = &point.scenario.flows[0].tcp;
+        let tcp = tcp(&point);
         assert_eq!((tcp.initial_rto, tcp.granularity), (initial, tick), "{dialect}");
         assert_eq!((tcp.header.get(), tcp.limited_transmit), (header, limited), "{dialect}");
         assert!(tcp.ecn_retransmissions && tcp.delayed_ack.is_none());
@@ -69,10 +73,10 @@ fn a_dialect_gives_what_the_file_leaves_out() {
         assert_eq!(red(&point, "mark_limit").as_deref(), Some(limit));
         assert_eq!(red(&point, "weight").as_deref(), Some(weight));
         assert!(point.scenario.aqm[1].parameters.is_empty(), "drop-tail has none of them");
-        assert!(point.scenario.flows[1].tcp.is_absent(), "UDP speaks no TCP");
+        assert!(point.scenario.flows[1].tcp.is_none(), "UDP speaks no TCP");
     }
     let plain = speaking("quell", &[]);
-    assert_eq!(plain.scenario.flows[0].tcp.initial_rto, s(3));
+    assert_eq!(tcp(&plain).initial_rto, s(3));
     assert_eq!(red(&plain, "spacing"), None);
 }
 
@@ -96,7 +100,7 @@ fn the_unit_of_the_thresholds_decides_how_many_packets_must_wait() {
 
 #[test]
 fn quic_counts_marks_where_packets_may_be_marked() {
-    let of = |settings: &[(&str, &str)]| speaking("quic", settings).scenario.flows[0].tcp.params.clone();
+    let of = |settings: &[(&str, &str)]| tcp(&speaking("quic", settings)).clone();
     let plain = of(&[]);
     assert_eq!((plain.recovery, plain.congestion), (Recovery::Rack, CongestionControl::Reno));
     assert_eq!((plain.wire_bytes().get(), plain.initial_window, plain.pacing), (1242, 10, true));
@@ -132,7 +136,7 @@ fn what_a_run_depends_on_are_values_and_not_the_dialect() {
     let ns2 = of(&format!("dialect = \"ns-2.27\"{FRAME}"));
     assert_ne!(ns2, none);
     // Written out, the same values are the same run.
-    let written = speaking("ns-2.27", &[]).scenario.to_toml().replace("dialect = \"ns-2.27\"", "");
+    let written = speaking("ns-2.27", &[]).to_toml().replace("dialect = \"ns-2.27\"", "");
     assert!(!written.contains("dialect = "), "{written}");
     assert_eq!(of(&written), ns2);
     // It has nothing to say of drop-tail and UDP.
@@ -150,7 +154,7 @@ fn what_is_shown_says_what_the_dialect_gave() {
             .replace("[[aqm]]\nalgorithm = \"red\"\nmax_p = 0.05\n[[aqm]]\nalgorithm = \"drop-tail\"\n", "")
             .replace("tcp = { min_rto = \"300 ms\" }", "tcp = { ecn = true }")
             .replace("[dumbbell]", "[dumbbell]\necn = true\nchanges = [[1, 1e6]]");
-        let shown = study(&text).points[0].scenario.to_toml();
+        let shown = study(&text).points[0].to_toml();
         let remark = format!(" # as in {}", dialect.name());
         let keys: BTreeSet<&str> =
             shown.lines().filter(|l| l.ends_with(&remark)).filter_map(|l| l.split(" = ").next()).collect();
@@ -158,7 +162,7 @@ fn what_is_shown_says_what_the_dialect_gave() {
         let all: BTreeSet<&str> = TABLE.iter().filter(gives).map(|row| row.key).collect();
         assert_eq!(keys, all, "{shown}");
         // Nothing is lost when it is read again.
-        assert_eq!(study(&shown).points[0].scenario.to_toml(), shown);
+        assert_eq!(study(&shown).points[0].to_toml(), shown);
         let algorithms = study(&text).points[0].scenario.aqm.len();
         assert_eq!(algorithms, CATALOG.len());
     }
@@ -213,7 +217,7 @@ fn a_dialect_may_be_swept() {
     let mut doc = Document::parse(FRAME, "x.toml").unwrap();
     doc.sweep_text("dialect=quell,ns-2.1b,ns-2.35").unwrap();
     let study = doc.study(&Plugins::new()).unwrap();
-    let rto = |p: &Point| p.scenario.flows[0].tcp.initial_rto;
+    let rto = |p: &Point| tcp(p).initial_rto;
     let s = Duration::from_secs;
     assert_eq!(study.points.iter().map(rto).collect::<Vec<_>>(), [s(3), s(6), s(3)]);
     assert_eq!(study.points[1].title(), "dialect = ns-2.1b");
@@ -257,7 +261,7 @@ fn the_page_has_the_table() {
     (0..Dialect::ALL.len() + 4).for_each(|_| table.push_str(" --- |"));
     table.push('\n');
     for row in TABLE {
-        table.push_str(&format!("| {} | `{}` | {}", row.table, row.key, row.quell()));
+        table.push_str(&format!("| {} | `{}` | {}", row.table(), row.key, row.quell()));
         Dialect::ALL.iter().for_each(|d| table.push_str(&format!(" | {}", row.value(*d).unwrap())));
         table.push_str(&format!(" | {} |\n", row.source));
     }
@@ -303,13 +307,13 @@ fn an_optional_key_is_none_in_every_dialect() {
     let off: Vec<(&str, &str)> = off.iter().map(|(field, value)| (field.as_str(), *value)).collect();
     for dialect in [Dialect::Quell].into_iter().chain(Dialect::ALL) {
         let point = speaking(dialect.name(), &off);
-        let tcp = &point.scenario.flows[0].tcp.params;
-        assert_eq!((tcp.delayed_ack, tcp.send_quantum, tcp.sack_delay), (None, None, None));
-        assert_eq!(tcp.initial_ssthresh, None);
-        let written = point.scenario.to_toml();
+        let params = tcp(&point);
+        assert_eq!((params.delayed_ack, params.send_quantum, params.sack_delay), (None, None, None));
+        assert_eq!(params.initial_ssthresh, None);
+        let written = point.to_toml();
         let again = study(&written).points.remove(0);
-        assert_eq!(again.scenario.flows[0].tcp.params, *tcp, "{written}");
-        assert_eq!(again.scenario.to_toml(), written);
+        assert_eq!(tcp(&again), params, "{written}");
+        assert_eq!(again.to_toml(), written);
         let says = written.contains("\ndelayed_ack = \"none\"\n");
         assert_eq!(says, matches!(dialect, Dialect::Linux | Dialect::Quic), "{written}");
         assert!(!written.contains("\ninitial_ssthresh = "), "{written}");
@@ -318,14 +322,14 @@ fn an_optional_key_is_none_in_every_dialect() {
     let point = speaking("ns-2.27", &[("aqm.red.mark_limit", "none")]);
     assert_eq!(red(&point, "mark_limit"), None);
     assert_eq!(red(&point, "min_backlog"), red(&speaking("ns-2.27", &[]), "min_backlog"));
-    let written = point.scenario.to_toml();
+    let written = point.to_toml();
     assert!(written.contains("\nmark_limit = \"none\"\n"), "{written}");
-    assert_eq!(study(&written).points[0].scenario.to_toml(), written);
+    assert_eq!(study(&written).points[0].to_toml(), written);
     // In a sweep.
     let mut doc = Document::parse(FRAME, "x.toml").unwrap();
     doc.set_text("dialect", "linux").unwrap();
     doc.sweep_text("flows.ftp.tcp.delayed_ack=none,200 ms").unwrap();
     let points = doc.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}")).points;
-    let delays: Vec<_> = points.iter().map(|p| p.scenario.flows[0].tcp.delayed_ack).collect();
+    let delays: Vec<_> = points.iter().map(|p| tcp(p).delayed_ack).collect();
     assert_eq!(delays, [None, Some(Duration::from_millis(200))]);
 }

@@ -120,11 +120,11 @@ fn what_is_written_out_names_the_file_and_its_hash() {
         ["changes = \"a.csv\"", "changes = { file = \"m\" }\nreverse = { changes = { file = \"a.csv\" } }"]
     {
         let first = point(link, list);
-        let text = first.scenario.to_toml();
+        let text = first.to_toml();
         assert!(text.contains("sha256 = "), "{text}");
         let again = Document::parse(&text, "again").unwrap().among(files(list)).study(&Plugins::new());
         let again = again.unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!(again.points[0].scenario.to_toml(), text);
+        assert_eq!(again.points[0].to_toml(), text);
         assert_eq!(again.points[0].identity(0), first.identity(0));
         // Another file in its place is refused.
         let other = files(&[("a.csv", b"time_s,rate_bps\n1,1\n"), ("m", b"100\n")]);
@@ -187,9 +187,9 @@ fn each_direction_changes_by_itself() {
     assert_eq!(now(&all), [(1, ms(3)), (2, ms(3))]);
     // It is written out, empty or not.
     for back in ["reverse = { changes = [] }", &all] {
-        let text = point(back, &[]).scenario.to_toml();
+        let text = point(back, &[]).to_toml();
         let again = Study::parse(&text, "x", &Plugins::new()).unwrap();
-        assert_eq!(again.points[0].scenario.to_toml(), text);
+        assert_eq!(again.points[0].to_toml(), text);
         let [there, back] = links(&again.points[0]);
         assert!(there.rate.is_constant() && there.rate != back.rate || back.rate.is_constant());
     }
@@ -593,7 +593,7 @@ fn a_delay_may_be_drawn_in_each_replication() {
     let own = text("{ uniform = [\"5 ms\", \"15 ms\"] }", "reverse = { delay = \"1 ms\" }\n");
     assert!(drawn(&own, 3, 0).0.chunks(2).all(|pair| pair[1] == ms(1) && pair[0] >= ms(5)));
     // Written out it is the same.
-    let again = study.points[0].scenario.to_toml();
+    let again = study.points[0].to_toml();
     assert_eq!(drawn(&again, 5, 0), drawn(&spread, 5, 0));
 }
 

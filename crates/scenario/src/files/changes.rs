@@ -1,6 +1,5 @@
-//! Files that scenarios name, and changes of a link that one holds: CSV, or a mahimahi trace.
+//! Files with changes of a link: CSV, or a mahimahi trace.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use quell_sim::network as sim;
@@ -8,160 +7,64 @@ use quell_units::text::cut;
 use quell_units::{BitRate, Duration, Time};
 use sha2::{Digest, Sha256};
 
-use super::arrivals::Arrivals;
-use super::limits;
-use super::measure::at;
-use crate::error::{Files, FoundFile, Problem, require};
-use crate::format::{Changes, Course, Kind, Scenario};
-use crate::tree::{Path, steps};
+use super::found::FoundFile;
+use super::table::{Fault, lines, text};
+use crate::limits;
 
-/// What a file holds. It is shared by all points, replications and links that follow it.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Trace {
-    /// What it is called in the scenario, for errors, and from where the program runs.
-    pub(super) name: String,
-    pub(super) found: String,
-    /// Of the file, in hexadecimal.
-    pub(super) sha256: String,
-    /// How long each rate of a mahimahi trace holds.
-    pub(super) bin: Option<Duration>,
-    pub(super) rate: Arc<sim::Changes<BitRate>>,
-    pub(super) delay: Arc<sim::Changes<Duration>>,
+/// The changes that a file holds. All points, replications and links that follow it share them.
+#[derive(Debug)]
+pub(crate) struct ChangesFile {
+    /// Its name in the scenario, for errors.
+    pub(crate) name: String,
+    /// Its name from where the program runs.
+    pub(crate) found: String,
+    /// The SHA-256 of the file, in hexadecimal.
+    pub(crate) sha256: String,
+    /// The time for which each rate of a mahimahi trace holds.
+    pub(crate) bin: Option<Duration>,
+    pub(crate) rate: Arc<sim::Changes<BitRate>>,
+    pub(crate) delay: Arc<sim::Changes<Duration>>,
     /// The highest rate and its line.
-    pub(super) fastest: Option<(BitRate, usize)>,
+    pub(crate) fastest: Option<(BitRate, usize)>,
 }
 
 /// The bytes of an opportunity of a mahimahi trace.
 const OPPORTUNITY_BYTES: u64 = 1500;
 
-/// The default of [`Course::bin`].
+/// The default of `bin`.
 const BIN: Duration = Duration::from_millis(100);
 
-/// What is wrong with a file: the line, if it is one, and the rule.
-#[derive(Debug)]
-pub(super) struct Fault(pub(super) Option<usize>, pub(super) String);
-
-/// The files of a study, each read once.
-pub(crate) struct Traces<'a> {
-    files: &'a Files,
-    known: HashMap<(String, Option<Duration>, Option<Duration>), Arc<Trace>>,
-    arrivals: HashMap<String, Arc<Arrivals>>,
-}
-
-impl<'a> Traces<'a> {
-    pub(crate) fn new(files: &'a Files) -> Self {
-        Traces { files, known: HashMap::new(), arrivals: HashMap::new() }
+impl ChangesFile {
+    pub(super) fn parse(
+        name: &str,
+        file: FoundFile,
+        bin: Option<Duration>,
+        repeat: Option<Duration>,
+    ) -> Result<ChangesFile, Fault> {
+        let FoundFile { name: found, bytes } = file;
+        let mut lines = lines(text(&bytes)?).peekable();
+        let Some((_, first)) = lines.peek() else {
+            return Err(Fault(None, "holds no changes: it is empty".to_string()));
+        };
+        let sha256 = format!("{:x}", Sha256::digest(&bytes));
+        let mahimahi = first.bytes().all(|b| b.is_ascii_digit());
+        let steps = if mahimahi { opportunities(lines, bin, repeat)? } else { table(lines, repeat)? };
+        let Steps { rate, delay, fastest, period } = steps;
+        let (rate, delay) = match period {
+            Some(period) => (sim::Changes::every(period, rate), sim::Changes::every(period, delay)),
+            None => (sim::Changes::once(rate), sim::Changes::once(delay)),
+        };
+        let bin = mahimahi.then(|| bin.unwrap_or(BIN));
+        Ok(ChangesFile {
+            name: cut(name),
+            found,
+            sha256,
+            bin,
+            rate: Arc::new(rate),
+            delay: Arc::new(delay),
+            fastest,
+        })
     }
-
-    /// Reads the files that a scenario names.
-    pub(crate) fn fill(&mut self, scenario: &mut Scenario) -> Result<(), Problem> {
-        for (path, changes) in scenario.changes_mut() {
-            let Changes::Course(course) = changes else { continue };
-            let Course { list, file, sha256, bin, repeat, .. } = &**course;
-            require(
-                list.is_none() || file.is_none(),
-                path.then("file"),
-                "cannot be combined with list: give one of them",
-            )?;
-            require(*repeat != Some(Duration::ZERO), path.then("repeat"), "must be longer than 0 s")?;
-            let Some(name) = file else {
-                require(list.is_some(), path.clone(), "changes nothing: give a list or a file")?;
-                require(sha256.is_none(), path.then("sha256"), "is that of a file, but there is none")?;
-                require(bin.is_none(), path.then("bin"), "is for mahimahi traces: omit it")?;
-                continue;
-            };
-            let key = (name.clone(), *bin, *repeat);
-            let trace = match self.known.get(&key) {
-                Some(trace) => trace.clone(),
-                None => {
-                    let trace = load(self.files, name, &path, |file| parse(name, file, *bin, *repeat))?;
-                    self.known.entry(key).or_insert(trace).clone()
-                }
-            };
-            check_sha256(sha256, name, &trace.sha256, &path)?;
-            require(
-                bin.is_none() || trace.bin.is_some(),
-                path.then("bin"),
-                "is for mahimahi traces, and the file is CSV: omit it",
-            )?;
-            course.trace = Some(trace);
-        }
-        for (i, group) in scenario.flows.iter_mut().enumerate() {
-            let (Kind::Trace, Some(name)) = (group.kind, &group.file) else { continue };
-            let path = steps!["flows", i];
-            let arrivals = match self.arrivals.get(name) {
-                Some(arrivals) => arrivals.clone(),
-                None => {
-                    let arrivals = load(self.files, name, &path.then("file"), Arrivals::parse)?;
-                    self.arrivals.entry(name.clone()).or_insert(arrivals).clone()
-                }
-            };
-            check_sha256(&group.sha256, name, &arrivals.sha256, &path)?;
-            group.arrivals = Some(arrivals);
-        }
-        Ok(())
-    }
-}
-
-/// Reads a file that `path` names.
-fn load<T>(
-    files: &Files,
-    name: &str,
-    path: &Path,
-    parse: impl FnOnce(FoundFile) -> Result<T, Fault>,
-) -> Result<Arc<T>, Problem> {
-    let blame = |Fault(line, rule)| {
-        let line = line.map_or(String::new(), |line| format!(":{line}"));
-        Problem::new(path.clone(), format!("{}{line}: {rule}", cut(name)))
-    };
-    let file = files.read(name).map_err(|rule| blame(Fault(None, rule)))?;
-    parse(file).map(Arc::new).map_err(blame)
-}
-
-/// A scenario that gives the SHA-256 of a file means no other.
-fn check_sha256(given: &Option<String>, name: &str, found: &str, path: &Path) -> Result<(), Problem> {
-    let same = given.as_ref().is_none_or(|given| given.eq_ignore_ascii_case(found));
-    require(same, path.then("sha256"), format!("is not that of {}, which has {found}", cut(name)))
-}
-
-/// A file as text.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        Fault(Some(line), "is not UTF-8 text".to_string())
-    })
-}
-
-/// The lines of a table that say something, with their numbers.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.trim_start_matches('\u{feff}')
-        .lines()
-        .zip(1..)
-        .map(|(line, number)| (number, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-}
-
-fn parse(
-    name: &str,
-    file: FoundFile,
-    bin: Option<Duration>,
-    repeat: Option<Duration>,
-) -> Result<Trace, Fault> {
-    let FoundFile { name: found, bytes } = file;
-    let mut lines = lines(text(&bytes)?).peekable();
-    let Some((_, first)) = lines.peek() else {
-        return Err(Fault(None, "holds no changes: it is empty".to_string()));
-    };
-    let sha256 = format!("{:x}", Sha256::digest(&bytes));
-    let mahimahi = first.bytes().all(|b| b.is_ascii_digit());
-    let steps = if mahimahi { opportunities(lines, bin, repeat)? } else { table(lines, repeat)? };
-    let Steps { rate, delay, fastest, period } = steps;
-    let (rate, delay) = match period {
-        Some(period) => (sim::Changes::every(period, rate), sim::Changes::every(period, delay)),
-        None => (sim::Changes::once(rate), sim::Changes::once(delay)),
-    };
-    let bin = mahimahi.then(|| bin.unwrap_or(BIN));
-    Ok(Trace { name: cut(name), found, sha256, bin, rate: Arc::new(rate), delay: Arc::new(delay), fastest })
 }
 
 #[derive(Default)]
@@ -218,13 +121,13 @@ fn table<'a>(
             let rule = || says(&format!("must lie between 0 and {most}"));
             (0.0..=most).contains(&x).then_some(x).ok_or_else(rule)
         };
-        let t = at(Duration::from_secs_f64(cell(time, limits::SECONDS as f64)?));
+        let t = Time::ZERO + Duration::from_secs_f64(cell(time, limits::SECONDS as f64)?);
         let says = |rule: &str| fault(format!("time_s = \"{}\": {rule}", cut(cells[time])));
         if before.is_some_and(|before| t <= before) {
             return Err(says("must be later than the time before it"));
         }
         if let Some(repeat) = repeat
-            && t >= at(repeat)
+            && t >= Time::ZERO + repeat
         {
             return Err(says(&format!("must be earlier than the end of the period (repeat = {repeat})")));
         }

@@ -6,19 +6,19 @@ use quell_units::text::cut;
 use quell_units::{Bytes, Duration, Time};
 use sha2::{Digest, Sha256};
 
-use super::limits;
-use super::traces::{Fault, lines, text};
-use crate::error::FoundFile;
+use super::found::FoundFile;
+use super::table::{Fault, lines, text};
+use crate::limits;
 
-/// What a file holds. It is shared by all points and replications that replay it.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Arrivals {
-    /// What the file is called from where the program runs.
+/// The arrivals that a file holds. All points and replications that replay it share them.
+#[derive(Debug)]
+pub(crate) struct ArrivalsFile {
+    /// Its name from where the program runs.
     pub(crate) found: String,
-    /// Of the file, in hexadecimal.
+    /// The SHA-256 of the file, in hexadecimal.
     pub(crate) sha256: String,
     pub(crate) trace: sim::Trace,
-    /// Of the packets, in whole bytes.
+    /// The mean size of the packets, in whole bytes.
     pub(crate) mean: Bytes,
     pub(crate) smallest: Bytes,
 }
@@ -32,9 +32,9 @@ const TRANSPORT: [(&str, Transport); 3] =
     [("tcp", Transport::Tcp), ("udp", Transport::Udp), ("other", Transport::Other)];
 const SYN: [(&str, bool); 2] = [("0", false), ("1", true)];
 
-impl Arrivals {
+impl ArrivalsFile {
     /// Reads CSV: a header, then a line for each packet.
-    pub(super) fn parse(file: FoundFile) -> Result<Arrivals, Fault> {
+    pub(super) fn parse(file: FoundFile) -> Result<ArrivalsFile, Fault> {
         let FoundFile { name: found, bytes } = file;
         let mut lines = lines(text(&bytes)?);
         let Some((number, header)) = lines.next() else {
@@ -86,7 +86,7 @@ impl Arrivals {
         let sha256 = format!("{:x}", Sha256::digest(&bytes));
         let trace =
             sim::Trace::new(arrivals).map_err(|(i, rule)| Fault(None, format!("packet {} {rule}", i + 1)))?;
-        Ok(Arrivals { found, sha256, trace, mean: Bytes::new(mean), smallest: Bytes::new(smallest) })
+        Ok(ArrivalsFile { found, sha256, trace, mean: Bytes::new(mean), smallest: Bytes::new(smallest) })
     }
 }
 
@@ -122,7 +122,7 @@ impl Row<'_> {
         number.ok_or_else(|| self.says(column, &format!("must be a whole number from {least} to {most}")))
     }
 
-    /// What a name stands for; the first one where there is no such column.
+    /// The meaning of a name; that of the first one where there is no such column.
     fn name<T: Copy>(&self, column: usize, names: &[(&str, T)]) -> Result<T, Fault> {
         let Some(text) = self.cells[column] else { return Ok(names[0].1) };
         names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {

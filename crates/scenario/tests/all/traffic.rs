@@ -115,7 +115,7 @@ fn a_request_goes_the_way_of_acknowledgments() {
 fn a_scenario_with_requests_survives_being_written_out() {
     for request in ["request = \"500 B\"", "request = { uniform = [\"100 B\", \"500 B\"] }", ""] {
         let p = point(&format!("{WEB}{request}"));
-        let text = p.scenario.to_toml();
+        let text = p.to_toml();
         assert_eq!(text.contains("# request: "), request.is_empty(), "{text}");
         let again = Document::parse(&text, "again").unwrap().study(&Plugins::new()).unwrap();
         assert_eq!(apps(&again.points[0], 1), apps(&p, 1));
@@ -150,7 +150,7 @@ fn transfers_are_a_number_or_drawn_for_each_flow() {
         plan.network.flows.iter().map(|f| f.start).collect()
     };
     assert_eq!(starts("transfers = { exponential = 5 }"), starts("transfers = 5"));
-    let text = group("transfers = { uniform = [1, 3] }").scenario.to_toml();
+    let text = group("transfers = { uniform = [1, 3] }").to_toml();
     assert!(text.contains("transfers = { uniform = [1, 3] }"), "{text}");
     let of_three = apps(&point(&format!("{WEB}count = 50\ntransfers = {{ uniform = [0, 3] }}")), 1);
     let of_three: Vec<_> =
@@ -190,15 +190,15 @@ fn a_source_over_tcp_has_the_words_of_one_over_udp() {
     assert!(bulk(&point("")) && !bulk(&tcp));
     // More than the link takes is in order: it waits.
     run(&point("rate = \"10 Mbit/s\"\naccess_rate = \"5 Mbit/s\""));
-    let again = Document::parse(&tcp.scenario.to_toml(), "again").unwrap().study(&Plugins::new()).unwrap();
+    let again = Document::parse(&tcp.to_toml(), "again").unwrap().study(&Plugins::new()).unwrap();
     assert_eq!(apps(&again.points[0], 1), apps(&tcp, 1));
-    assert!(point("rate = \"1 Mbit/s\"").scenario.to_toml().contains("gaps = \"constant\""));
+    assert!(point("rate = \"1 Mbit/s\"").to_toml().contains("gaps = \"constant\""));
 }
 
 /// Flows are dealt to the hosts of their group, and no other group's.
 #[test]
 fn flows_come_from_the_hosts_of_their_group() {
-    let text = point("count = 4\nhosts = 2").scenario.to_toml();
+    let text = point("count = 4\nhosts = 2").to_toml();
     let text =
         format!("{text}\n[[flows]]\nname = \"more\"\ncount = 2\nhosts = 3\n\n[[flows]]\nname = \"others\"\n");
     let study = Document::parse(&text, "hosts").unwrap().study(&Plugins::new()).unwrap();
