@@ -14,8 +14,8 @@ use crate::table::replace;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The cases to count, or senders of the table of ratios such as "bbr1"; "run" and "run --series none" are `quell run` of 1 s of case a, which the program `quell`
-    /// beside this one does
+    /// The cases to count, or senders of the table of ratios such as "bbr1"; "run" and "run --series none" are `quell
+    /// run` of 1 s of case a, which the program `quell` beside this one does
     #[arg(value_name = "CASE", default_values = ["a", "e"])]
     cases: Vec<String>,
     /// Keep the counts as what later ones are compared with
