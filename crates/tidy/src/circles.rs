@@ -22,7 +22,6 @@ const NOT_YET: &[&str] = &[
     "lab",
     "papers",
     "py",
-    "scenario",
     "sim",
     "tcp",
     "validate",

@@ -34,7 +34,6 @@ const NOT_YET: &[&str] = &[
     "papers",
     "py",
     "queue",
-    "scenario",
     "sim",
     "tcp",
     "validate",
