@@ -7,8 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-# The command whole; with what runs scenarios alone, which is half of it to compile (ARCHITECTURE.md); and that with
-# the theory.
+# The command whole; with what runs scenarios alone, which is less to compile (ARCHITECTURE.md); and that with the theory.
 QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
@@ -96,11 +95,11 @@ ALGORITHMS := crates/aqm/src/catalog/*/*.rs
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
-	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --bin quell --no-default-features --quiet -- -D warnings
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
-	cargo test --quiet --no-default-features --test small
+	cargo test --workspace --quiet --no-default-features --test small
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:

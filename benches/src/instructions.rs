@@ -9,11 +9,12 @@ use crate::Outcome;
 use crate::case::find;
 use crate::one::{Args, Cost};
 use crate::progress::Progress;
+use crate::senders::sender;
 use crate::table::replace;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The cases to count; "run" and "run --series none" are `quell run` of 1 s of case a, which the program `quell`
+    /// The cases to count, or senders of the table of ratios such as "bbr1"; "run" and "run --series none" are `quell run` of 1 s of case a, which the program `quell`
     /// beside this one does
     #[arg(value_name = "CASE", default_values = ["a", "e"])]
     cases: Vec<String>,
@@ -69,13 +70,22 @@ pub fn difference(
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
+/// The run of a sender, or of a case with RED.
+fn run_of(name: &str) -> Outcome<Args> {
+    if let Some(run) = sender(name) {
+        return Ok(run);
+    }
+    find(name)?;
+    match name {
+        "d" => Err("case d would take hours under valgrind".to_string()),
+        _ => Ok(Args::new(name, "red")),
+    }
+}
+
 pub fn check(options: &Options) -> Outcome<()> {
     needs_valgrind()?;
     for name in options.cases.iter().filter(|name| command(name).is_none()) {
-        find(name)?;
-        if name == "d" {
-            return Err("case d would take hours under valgrind".to_string());
-        }
+        run_of(name)?;
     }
     let path = file();
     let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -101,7 +111,7 @@ pub fn check(options: &Options) -> Outcome<()> {
             None => {
                 let each = difference(durations(case), |seconds| {
                     progress.next(&format!("case {case}, {seconds} s"));
-                    counted(&Args { set: vec![format!("duration={seconds} s")], ..Args::new(case, "red") })
+                    counted(&run_of(case)?.with(&[("duration", &format!("{seconds} s"))]))
                 })?;
                 vec![(case.clone(), "packet", each)]
             }

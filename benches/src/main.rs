@@ -1,4 +1,4 @@
-//! What a simulated packet costs, in Quell and in other simulators. The method and the figures are
+//! The cost of a simulated packet, in Quell and in other simulators. The method and the figures are
 //! in `docs/performance.md`.
 
 mod case;
@@ -16,6 +16,7 @@ mod peers;
 mod progress;
 mod ratios;
 mod scaling;
+mod senders;
 mod store;
 mod table;
 

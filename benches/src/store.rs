@@ -1,4 +1,4 @@
-//! What keeping replications costs, and what a thousand cores would do with it, on paper.
+//! The cost of keeping replications, and what a thousand cores would do with it, on paper.
 
 use std::path::Path;
 use std::time::Instant;
@@ -116,8 +116,8 @@ rtt = { uniform = ["50 ms", "100 ms"] }
 "flows.ftp.count" = [20, 50, 100]
 "#;
 
-/// When `cores` workers have made tasks of these lengths, if each puts what it made into a store that serves one
-/// at a time in `serve_s`.
+/// The time at which `cores` workers have made tasks of these lengths, if each puts what it made into a store that
+/// serves one at a time in `serve_s`.
 fn makespan(lengths: impl Iterator<Item = f64>, cores: usize, serve_s: f64) -> f64 {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;

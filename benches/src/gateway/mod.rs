@@ -1,4 +1,4 @@
-//! What the gateway costs on real packets, and how exactly it keeps a rate.
+//! The cost of the gateway on real packets, and how exactly it keeps a rate.
 
 mod line;
 mod ports;
@@ -30,7 +30,7 @@ pub fn all(rounds: u32, seconds: u32, mut publish: impl FnMut(&Section) -> Outco
     ratios.and(kept)
 }
 
-/// Why there can be no namespaces.
+/// The reason why there can be no namespaces.
 fn why_not() -> Option<String> {
     if !quell_gateway::wire::may_make_namespaces() {
         return Some("network namespaces need root".into());

@@ -6,8 +6,9 @@ use std::path::Path;
 fn the_header_is_that_of_the_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
-    let bindings =
-        cbindgen::Builder::new().with_config(config).with_src(root.join("src/lib.rs")).generate().unwrap();
+    let sources = ["src/types.rs", "src/lib.rs"].map(|file| root.join(file));
+    let builder = cbindgen::Builder::new().with_config(config);
+    let bindings = sources.iter().fold(builder, |builder, file| builder.with_src(file)).generate().unwrap();
     let mut made = Vec::new();
     bindings.write(&mut made);
     // Rust's conditions on unsafe functions are said to C by the texts above them.

@@ -404,7 +404,7 @@ fn ratio(x: &f64) -> String {
     format!("{x:.2}")
 }
 
-/// A time in milliseconds; none is no timer.
+/// A time in milliseconds. `None`: there is no timer.
 fn timer(seconds: &Option<f64>) -> String {
     seconds.map_or("none".to_string(), |s| format!("{} ms", three_digits(1e3 * s)))
 }

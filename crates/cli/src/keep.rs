@@ -18,6 +18,15 @@ pub struct KeptResults {
     pub failure: Option<Failure>,
 }
 
+impl KeptResults {
+    /// Lines that name the places.
+    pub fn places(&self) -> String {
+        let places = [("results", &self.folder), ("report ", &self.report)];
+        let line = |(what, path): (&str, &PathBuf)| format!("{what}  {}\n", path.display());
+        places.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).map(line).collect()
+    }
+}
+
 /// The help where results cannot be written after the work.
 const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
 

@@ -47,7 +47,8 @@ pub fn measure(
     quiet: bool,
     line: Vec<String>,
 ) -> Result<Measured, Failure> {
-    for log in log.map(|log| live.logs(log)).iter().flatten().filter(|log| log.is_file()) {
+    let logs = log.map(|log| live.logs(log)).unwrap_or_default();
+    if let Some(log) = logs.iter().find(|log| log.is_file()) {
         return Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", log.display())));
     }
     let (meter, began) = (Meter::new(quiet), Instant::now());
@@ -72,14 +73,7 @@ pub fn measure(
 /// Keeps results and prints their tables, and says where everything is.
 pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[PathBuf]) -> Result<(), Failure> {
     let kept = keep(Some(place), results, true, true);
-    let mut text = selection::heading(results);
-    text.push_str(&selection::tables(results, selection));
-    text.push_str(&selection::caption(results));
-    for (what, path) in [("results", &kept.folder), ("report ", &kept.report)] {
-        if let Some(path) = path {
-            text.push_str(&format!("{what}  {}\n", path.display()));
-        }
-    }
+    let mut text = selection::text(results, selection) + &kept.places();
     match logs {
         [] => {}
         [log] => text.push_str(&format!("log      {}\n", log.display())),

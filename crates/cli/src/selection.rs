@@ -1,5 +1,7 @@
 //! The selection of results that is shown, and its tables.
 
+use std::path::Path;
+
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
@@ -174,8 +176,13 @@ pub fn heading(results: &Results) -> String {
     text
 }
 
+/// All that is selected as text: the heading, the tables, what was left out, and what the intervals are.
+pub fn text(results: &Results, selection: &Selection) -> String {
+    heading(results) + &tables(results, selection) + &holes(results) + &caption(results)
+}
+
 /// The tables of all that is selected, with headings where there are several.
-pub fn tables(results: &Results, selection: &Selection) -> String {
+fn tables(results: &Results, selection: &Selection) -> String {
     let mut out = String::new();
     for (point, _) in selection.points(results) {
         out.push_str(&point_heading(results, point));
@@ -241,7 +248,7 @@ pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
 }
 
 /// The explanation of the intervals, for below the tables.
-pub fn caption(results: &Results) -> String {
+fn caption(results: &Results) -> String {
     let counts = replications(results);
     let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
     match (least.unwrap_or(0), most.unwrap_or(0)) {
@@ -276,9 +283,24 @@ fn replications(results: &Results) -> Vec<usize> {
     counts.filter(|n| *n > 0).collect()
 }
 
+/// Prints all that is selected as JSON; `folder` and `report` are where the results were written.
+pub fn print_json(
+    results: &Results,
+    selection: &Selection,
+    folder: Option<&Path>,
+    report: Option<&Path>,
+) -> Result<(), Failure> {
+    json::print(&json::Output {
+        schema: json::SCHEMA,
+        run: json_run(results, folder, report),
+        points: json_points(results, selection),
+    })
+}
+
 /// The run behind the figures, for JSON.
-pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
+pub fn json_run<'a>(results: &'a Results, folder: Option<&Path>, report: Option<&Path>) -> json::Run<'a> {
     let run = &results.run;
+    let text = |path: &Path| path.display().to_string();
     json::Run {
         title: &run.title,
         scenario: &run.scenario_file,
@@ -294,8 +316,8 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
             .collect(),
         elapsed_s: run.elapsed_s,
         sequential: &run.sequential,
-        folder,
-        report,
+        folder: folder.map(text),
+        report: report.map(text),
     }
 }
 
@@ -319,10 +341,7 @@ pub fn json_row<'a>(
 }
 
 /// Everything that is selected, for JSON.
-pub fn json_points<'a>(
-    results: &'a Results,
-    selection: &'a Selection,
-) -> Vec<json::Point<'a, json::Row<'a>>> {
+fn json_points<'a>(results: &'a Results, selection: &'a Selection) -> Vec<json::Point<'a, json::Row<'a>>> {
     selection
         .points(results)
         .map(|(point, link)| {

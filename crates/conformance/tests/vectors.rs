@@ -34,16 +34,21 @@ fn the_vectors_are_those_of_the_digests() {
     let mut digests = String::new();
     for entry in CATALOG {
         let vectors = generate::of(entry);
-        let text: String = vectors.iter().map(Vector::text).collect();
-        for vector in &vectors {
-            let digest = Sha256::digest(vector.text());
+        let texts: Vec<String> = vectors.iter().map(Vector::text).collect();
+        for (vector, text) in vectors.iter().zip(&texts) {
+            let digest = Sha256::digest(text);
             let digest: String = digest.iter().take(16).fold(String::new(), |mut all, byte| {
                 let _ = write!(all, "{byte:02x}");
                 all
             });
             writeln!(digests, "{digest} {} {}", vector.header.events, vector.header.vector).unwrap();
         }
-        assert_eq!(Vector::read_all(&text).unwrap(), vectors, "{}: reads what it writes", entry.name);
+        assert_eq!(
+            Vector::read_all(&texts.concat()).unwrap(),
+            vectors,
+            "{}: reads what it writes",
+            entry.name
+        );
     }
     let how_to_see = "To see the first event that differs, write a vector with `quell conformance write FOLDER NAME` \
                       before and after the change, and compare the folders with `diff -r`.\n";

@@ -45,13 +45,16 @@ pub(crate) fn write<'n, 'c>(
     Ok(file)
 }
 
-/// True of measured values that hardly repeat each other, by some of them: a dictionary of these takes time and
+/// True of numbers that hardly repeat each other, by some of them: a dictionary of these takes time and
 /// room.
 fn is_varied(column: &Column) -> bool {
     const SOME: usize = 64;
-    let Column::F64(values) = column else { return false };
-    let each = values.len().div_ceil(SOME).max(1);
-    let mut some: Vec<u64> = values.iter().step_by(each).map(|x| x.to_bits()).collect();
+    let each = column.len().div_ceil(SOME).max(1);
+    let mut some: Vec<u64> = match column {
+        Column::F64(values) => values.iter().step_by(each).map(|x| x.to_bits()).collect(),
+        Column::U64(counts) => counts.iter().step_by(each).copied().collect(),
+        _ => return false,
+    };
     let all = some.len();
     some.sort_unstable();
     some.dedup();

@@ -63,13 +63,13 @@ impl Tcp {
         Ok(Tcp { congestion, packet, simulated: tcp.packet.get(), ecn: tcp.ecn })
     }
 
-    /// What a packet carries, in bytes.
+    /// The bytes that a packet carries.
     pub fn payload(&self) -> u64 {
         self.packet - HEADERS - OPTIONS
     }
 }
 
-/// What is sent through TCP, and when it begins if it is to at `start`.
+/// An application on TCP, and its beginning if that is to be at `start`.
 pub(crate) fn tcp_app(
     job: &Job<'_>,
     fact: &FlowFact,
@@ -135,7 +135,7 @@ fn paced(mut clock: Clock, size: Distribution, start: &mut Time, share: f64) -> 
     })
 }
 
-/// When a source first sends at or after `at`, and its rate then; `None` if it is silent for good.
+/// The first time at or after `at` at which a source sends, and its rate then; `None` if it is silent for good.
 fn first(clock: &mut Clock, mut at: Time) -> Option<(Time, BitRate)> {
     loop {
         match clock.rate(at) {

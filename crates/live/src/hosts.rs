@@ -23,7 +23,7 @@ pub(crate) struct Source {
     pub fact: FlowFact,
     /// Its data goes through the bottleneck, and not its acknowledgments.
     pub forward: bool,
-    /// What a packet carries, in bytes.
+    /// The bytes that a packet carries.
     pub payload: u64,
     /// Its data is TCP's.
     pub tcp: bool,
@@ -42,10 +42,10 @@ impl Sources {
     }
 }
 
-/// What the hosts saw of a replication.
+/// A replication as the hosts saw it.
 pub(crate) struct HostView {
     pub sources: Sources,
-    /// At the end of the warm-up, where segments meet, and at the end.
+    /// Looks at the end of the warm-up, where segments meet, and at the end.
     pub looks: Vec<Look>,
     pub transfers: Vec<Transferred>,
     /// The 99th percentile of how late packets left the bottleneck, in seconds.
@@ -54,20 +54,20 @@ pub(crate) struct HostView {
 
 /// A look at the hosts.
 pub(crate) struct Look {
-    /// When it was due, and when it was, in seconds.
+    /// The time at which it was due, and that at which it was taken, in seconds.
     pub due: f64,
     pub at: f64,
-    /// What each flow had received.
+    /// Bytes that each flow had received.
     pub received: Vec<u64>,
-    /// What each flow's senders had done.
+    /// The work of each flow's senders.
     pub done: Vec<Done>,
 }
 
-/// What a flow did within a window.
+/// A flow's work within a window.
 struct Within {
     /// Bytes that it received.
     delivered: u64,
-    /// For how many seconds it was there.
+    /// The seconds for which it was there.
     active: f64,
     done: Done,
 }
@@ -90,7 +90,7 @@ impl HostView {
             let fact = &source.fact;
             FlowRow {
                 flow: i as u32,
-                group: self.sources.names[usize::from(fact.group)].clone(),
+                group: self.sources.names[usize::from(fact.group)].as_str().into(),
                 class: self.sources.class(i).into(),
                 base_rtt_s: fact.base_rtt.as_secs_f64(),
                 start_s: fact.start.as_secs_f64(),
@@ -121,7 +121,7 @@ impl HostView {
         }
     }
 
-    /// What a flow did between two looks.
+    /// A flow's work between two looks.
     fn within(&self, flow: usize, [from, to]: [&Look; 2]) -> Within {
         let fact = &self.sources.flows[flow].fact;
         let (start, stop) = (fact.start.as_secs_f64(), fact.stop.map_or(to.at, Time::as_secs_f64));
@@ -139,7 +139,7 @@ impl HostView {
         }
     }
 
-    /// Whether a flow's figures are part of a row of metrics.
+    /// Tells whether a flow's figures are part of a row of metrics.
     fn counts(&self, row: &MetricRow, flow: usize) -> bool {
         let in_scope = matches!(&*row.scope, "all" | "data") || self.sources.class(flow) == row.scope;
         self.sources.flows[flow].forward && in_scope

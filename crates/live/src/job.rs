@@ -23,7 +23,7 @@ pub struct How<'a> {
     pub note: &'a dyn Fn(&str),
 }
 
-/// How far a measurement is.
+/// The progress of a measurement.
 pub struct Progress<'a> {
     /// The number of the replication under way, from 1.
     pub run: usize,
@@ -42,13 +42,13 @@ pub struct Progress<'a> {
 /// The reason for which a scenario does not run live.
 #[derive(Debug)]
 pub enum LiveError {
-    /// The scenario is no wire, or wrong.
+    /// The scenario is wrong, or cannot be a wire.
     Scenario(String),
     /// A log cannot be made.
     Log {
         /// Its file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// Something else went wrong.
@@ -90,12 +90,12 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// When it ends.
+    /// Its end.
     pub fn end(&self) -> Time {
         Time::ZERO + self.point.scenario.duration
     }
 
-    /// When its figures begin to count.
+    /// The time from which its figures count.
     pub fn warm(&self) -> Time {
         Time::ZERO + self.point.scenario.warmup
     }

@@ -32,7 +32,7 @@ pub struct Live {
     study: Study,
 }
 
-/// What came of a study.
+/// The outcome of a study.
 pub struct Measured {
     /// The results, of as many replications as were finished.
     pub results: Results,
@@ -45,7 +45,7 @@ pub struct Measured {
 }
 
 impl Live {
-    /// A study that was read, unless it is no wire.
+    /// A study that was read, unless it cannot be a wire.
     ///
     /// # Errors
     /// Names what a wire cannot be.
@@ -156,7 +156,7 @@ fn seconds(job: &Job<'_>) -> f64 {
     job.point.scenario.duration.as_secs_f64()
 }
 
-/// How many processes run or wait for a processor: the kernel's mean over a minute.
+/// The number of processes that run or wait for a processor: the kernel's mean over a minute.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|x| x.parse().ok()).unwrap_or(0.0)

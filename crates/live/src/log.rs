@@ -18,7 +18,7 @@ use crate::job::{Job, LiveError};
 struct Arrivals {
     /// One file for each group, and one for what comes back to flows of the other direction.
     files: Vec<Vec<u8>>,
-    /// How many packets each flow sent after the warm-up.
+    /// Packets that each flow sent after the warm-up.
     sent: Vec<u64>,
 }
 

@@ -12,7 +12,7 @@ use crate::hosts::{HostView, Look};
 use crate::job::{How, Job, LiveError};
 use crate::wiring::Wiring;
 
-/// How often connections are looked at: about as often as the round-trip times that they tell change.
+/// The interval at which connections are looked at: the round-trip times that they tell change about as often.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Job<'_> {

@@ -20,11 +20,11 @@ pub const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);
 /// The link back.
 const BACK: &str = "reverse";
 
-/// What lies between the hosts, and what they send.
+/// A wire and its traffic: what lies between the hosts, and what they send.
 pub(crate) struct Wiring {
     pub line: LineConfig,
     pub back: Option<LineConfig>,
-    /// What happens to the line and the one back by themselves.
+    /// The courses of the line and the one back.
     pub courses: [Course; 2],
     pub flows: Vec<Flow>,
     /// The flows' delays each way.
@@ -141,10 +141,10 @@ fn back(job: &Job<'_>, plan: &Plan, ways: &Ways, line: &LineConfig) -> Result<Op
     }))
 }
 
-/// What happens to the line and the one back by themselves: their rates and the delays of flows change, and their wires
+/// The courses of the line and the one back: their rates and the delays of flows change, and their wires
 /// lose packets.
 fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveError> {
-    /// What is written out before a run begins: 24 bytes each.
+    /// The most changes that are written out before a run begins: 24 bytes each.
     const MOST: usize = 4_000_000;
     let end = job.end();
     let mut all = [Vec::new(), Vec::new()];

@@ -539,15 +539,21 @@ fn completion_time(t: &Transfer) -> f64 {
     t.end.since(t.start).as_secs_f64()
 }
 
+/// Names for many rows.
+fn shared(names: &[String]) -> Vec<Arc<str>> {
+    names.iter().map(|name| name.as_str().into()).collect()
+}
+
 /// Every flow over the whole measured window.
 fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
+    let (groups, classes) = (shared(&facts.groups), shared(&facts.classes));
     let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
         let sum = flow.segments.iter().fold(FlowSegment::default(), add);
         let seconds = active(fact, window).as_secs_f64();
         FlowRow {
             flow: i as u32,
-            group: facts.groups[usize::from(fact.group)].clone(),
-            class: facts.classes[usize::from(fact.class)].clone(),
+            group: groups[usize::from(fact.group)].clone(),
+            class: classes[usize::from(fact.class)].clone(),
             base_rtt_s: fact.base_rtt.as_secs_f64(),
             start_s: fact.start.as_secs_f64(),
             stop_s: fact.stop.map(Time::as_secs_f64),
@@ -566,6 +572,7 @@ fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow>
 
 /// The finished transfers.
 fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
+    let classes = shared(&facts.classes);
     outcome
         .transfers
         .iter()
@@ -573,7 +580,7 @@ fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
             let fact = facts.flows.get(t.flow as usize)?;
             Some(TransferRow {
                 flow: t.flow,
-                class: facts.classes[usize::from(fact.class)].clone(),
+                class: classes[usize::from(fact.class)].clone(),
                 start_s: t.start.as_secs_f64(),
                 flow_completion_time_s: completion_time(t),
                 size_packets: t.packets,
@@ -1051,7 +1058,7 @@ mod tests {
         assert_eq!(rows[2].goodput_bps, 9e6 * 8.0 / 5.0, "over the time it was active");
         assert_eq!((rows[0].delivered_bytes, rows[0].sent_packets, rows[0].timeouts), (1_250_000, 200, 2));
         let transfers = transfers(&facts, &outcome);
-        assert_eq!((transfers[1].class.as_str(), transfers[1].flow_completion_time_s), ("web", 3.0));
+        assert_eq!((&*transfers[1].class, transfers[1].flow_completion_time_s), ("web", 3.0));
         let delays = delays(&facts, &outcome);
         let top = delays.iter().rfind(|d| &*d.scope == "ftp").unwrap();
         assert_eq!(top.cumulative_probability, 1.0);

@@ -94,9 +94,9 @@ row! {
         /// Its index.
         pub flow: u32,
         /// Its group.
-        pub group: String,
+        pub group: Arc<str>,
         /// Its class.
-        pub class: String,
+        pub class: Arc<str>,
         /// Its round-trip propagation time at its start, in seconds.
         pub base_rtt_s: f64,
         /// The time at which it started.
@@ -129,7 +129,7 @@ row! {
         /// Its flow.
         pub flow: u32,
         /// Its class.
-        pub class: String,
+        pub class: Arc<str>,
         /// The time at which it began.
         pub start_s: f64,
         /// The time that it took.

@@ -28,12 +28,12 @@ use timed::Timed;
 use video::Player;
 use watched::Watched;
 
-/// What a flow needs from whoever runs it.
+/// The host of a flow: whoever runs it.
 pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
-    /// What the packets on their way carry beside themselves.
+    /// The table of what the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
@@ -43,12 +43,12 @@ pub(crate) trait Host {
     fn bounds(&self) -> &[Time];
 }
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Direction {
-    /// To the receiver.
+    /// Towards the receiver.
     Forward,
-    /// To the sender.
+    /// Towards the sender.
     Back,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug)]
 struct Meter<T> {
     now: T,
-    /// When the current segment ends.
+    /// The time at which the current segment ends.
     until: Time,
     /// The segments before it; the first is the warm-up.
     done: Vec<T>,
@@ -226,7 +226,7 @@ impl Flow {
         }
     }
 
-    /// When [`Flow::advance`] must be called next; [`Time::MAX`] for never.
+    /// The time at which [`Flow::advance`] must be called next; [`Time::MAX`] for never.
     #[inline]
     pub fn due(&self) -> Time {
         match self {
@@ -294,8 +294,8 @@ impl Flow {
         }
     }
 
-    /// When the transfer began that a packet of data brings a part of, and over which of its connections; none if
-    /// it makes none, or the packet is not of the one under way.
+    /// The beginning of the transfer that a packet of data brings a part of, and which of its connections brings it;
+    /// `None` if it makes none, or the packet is not of the one under way.
     fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
         let (connection, tcp) = match self {
             Flow::Tcp(_, f) => (0, f),
@@ -315,7 +315,7 @@ impl Flow {
         }
     }
 
-    /// How many numbers before it the flow has that it is a connection of; 0 if it is none.
+    /// The number of flows by which the one that it is a connection of comes before it; 0 if it is none.
     pub fn first_connection(&self) -> u32 {
         match self {
             Flow::Connection(before) => *before,
@@ -360,12 +360,12 @@ impl Flow {
 
 pub(crate) struct TcpFlow {
     id: u32,
-    /// Which connection of the flow is open.
+    /// The number of the flow's open connection.
     epoch: u8,
     sender: Sender,
     receiver: Receiver,
     app: Application,
-    /// When the application acts next: begins, stops, or has thought enough.
+    /// The time at which the application acts next: begins, stops, or has thought enough.
     app_due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,
@@ -381,19 +381,19 @@ enum Application {
     Replies(Box<Server>),
 }
 
-/// What hands over data by its own clock.
+/// A source that hands over data by its own clock.
 struct Paced {
     clock: Clock,
-    /// Since when all of it is acknowledged.
+    /// The time since which all of it is acknowledged.
     idle_since: Option<Time>,
 }
 
-/// What sends one transfer after the other.
+/// A sender of one transfer after the other.
 struct Server {
     connection: Connection,
     /// The transfer under way: its size and when it began.
     current: Option<(u32, Time)>,
-    /// When the last one was completed.
+    /// The time at which the last one was completed.
     last: Option<Time>,
 }
 
@@ -798,7 +798,7 @@ pub(crate) struct UdpFlow {
     ecn: Ecn,
     dscp: u8,
     clock: Clock,
-    /// When the next packet goes, or the source looks again.
+    /// The time at which the next packet goes, or the source looks again.
     due: Time,
     stop: Time,
     seq: u32,
@@ -839,7 +839,7 @@ pub(crate) struct TraceFlow {
     /// The number of the next packet.
     next: usize,
     start: Time,
-    /// When the next packet goes.
+    /// The time at which the next packet goes.
     due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,

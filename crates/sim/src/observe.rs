@@ -10,11 +10,11 @@ use crate::packet::Pkt;
 /// A packet that leaves its queue.
 #[derive(Clone, Copy)]
 pub(crate) struct Departure {
-    /// When it came.
+    /// The time at which it came.
     pub arrived: Time,
     pub class: u16,
     pub bytes: u16,
-    /// Of the discipline; 0 where there is one queue.
+    /// The lane of the discipline; 0 where there is one queue.
     pub lane: u8,
     /// This queue marked it.
     pub marked: bool,
@@ -35,7 +35,7 @@ pub(crate) struct EarlyEnd {
 /// The observer of a queue. Its host calls it in order of time, and calls [`Observer::mark`] before anything that
 /// happens at or after [`Observer::next_mark`]. `()` observes nothing.
 pub(crate) trait Observer {
-    /// What it knows a packet by.
+    /// The name by which it knows a packet.
     type Ticket: Copy + Default + Send;
     /// The ticket of the next packet to arrive.
     fn ticket(&self) -> Self::Ticket;
@@ -55,7 +55,7 @@ pub(crate) trait Observer {
     fn departed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
     /// The transmission of a packet that did not wait began at `now`.
     fn passed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
-    /// What was measured, and its digest; every mark up to the end has been made. `None`: nothing was.
+    /// The measurements and their digest; every mark up to the end has been made. `None`: nothing was measured.
     fn finish(self) -> Option<(LinkOutcome, u64)>;
 }
 

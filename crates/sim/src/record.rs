@@ -17,7 +17,7 @@ fn longest_delay_ns(measure: &Measure) -> u64 {
     measure.end.nanos().max(2)
 }
 
-/// How often each time occurred: exact below 2^`BITS` ns, half as many buckets for every doubling above.
+/// A histogram of times: exact below 2^`BITS` ns, half as many buckets for every doubling above.
 #[derive(Clone, Default)]
 struct Buckets<const BITS: u32> {
     counts: Vec<u32>,
@@ -45,7 +45,7 @@ impl<const BITS: u32> Buckets<BITS> {
         self.counts[Self::bucket(ns)] += 1;
     }
 
-    /// As [`Buckets::record`], unless it is longer than the longest.
+    /// Records a time as [`Buckets::record`], unless it is longer than the longest.
     #[inline]
     fn record_if_short(&mut self, ns: u64) {
         if let Some(count) = self.counts.get_mut(Self::bucket(ns)) {
@@ -215,7 +215,7 @@ pub(crate) struct RoundTrips {
     ways: Vec<(u16, Vec<LinkId>)>,
     /// Per flow: the first cell of its way.
     flows: Vec<u32>,
-    /// By way and segment: before the warm-up's end, the measured ones, and after the end.
+    /// Round-trip times by way and segment: before the warm-up's end, the measured ones, and after the end.
     cells: Vec<RoundTripTimes>,
     longest_ns: u64,
 }
@@ -268,10 +268,10 @@ impl RoundTrips {
 /// One class at this link.
 struct Class {
     counts: Counts,
-    /// At the last boundary of a segment, and at the last step.
+    /// The counts at the last boundary of a segment, and at the last step.
     at_segment: Counts,
     at_step: Counts,
-    /// Of this segment.
+    /// The delays of this segment.
     delays: Delays,
     drops: Option<(Time, Time)>,
 }
@@ -286,7 +286,7 @@ struct Integrals {
     bytes2: u128,
 }
 
-/// What waits, and its integrals by parts: up to T, the integral of x is x(T) T less the sum of each
+/// The packets that wait, and their integrals by parts: up to T, the integral of x is x(T) T less the sum of each
 /// change of x times when it happened. A change costs fewer instructions than what has been so since the
 /// last one. Sums wrap, and an integral that fits in 128 bits comes out right all the same; the change of
 /// a square fits in 64 bits for a queue of up to 4 GB.
@@ -303,7 +303,7 @@ struct Backlog {
     sums: Integrals,
 }
 
-/// Of packets alone.
+/// The sums of packets alone.
 #[derive(Clone, Copy, Default)]
 struct Even {
     packets: u128,
@@ -412,7 +412,7 @@ impl Backlog {
 /// of the rate holds from the end of the transmission that it falls into.
 struct Capacity {
     bps: f64,
-    /// Since when these have been added up, and how many there are.
+    /// The time since which these have been added up, and how many there are.
     since: Time,
     bits: f64,
     /// The rate that is to hold, and from when.
@@ -426,7 +426,7 @@ impl Capacity {
         Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, to_come: rate.to_come() }
     }
 
-    /// When the rate changes next.
+    /// The time of the next change of the rate.
     fn next_change(&self) -> Time {
         self.to_come.due()
     }
@@ -473,14 +473,14 @@ pub(crate) struct Recorder {
     next_mark: Time,
     digest: u64,
     classes: Vec<Class>,
-    /// Of the discipline, those with a name.
+    /// The lanes of the discipline that have a name.
     lane_names: &'static [&'static str],
     lanes: Vec<Class>,
     /// The end of the warm-up, the boundaries, the end.
     bounds: Vec<Time>,
-    /// How many of them have passed.
+    /// The number of them that have passed.
     passed: usize,
-    /// At the last boundary, and at the last step.
+    /// The integrals at the last boundary, and at the last step.
     sums_at_segment: Integrals,
     sums_at_step: Integrals,
     segments: Vec<Segment>,
@@ -500,11 +500,11 @@ pub(crate) struct Losses {
     classes: usize,
     /// The longest round trip without queueing.
     round: Duration,
-    /// By flow: the number of the event in which it lost last, counted from 1; [`Losses::NO`] if it does not count.
+    /// The number of the event in which each flow lost last, counted from 1; [`Losses::NO`] if it does not count.
     last: Vec<u32>,
-    /// When the event under way is over.
+    /// The time at which the event under way is over.
     until: Time,
-    /// By event: when it began, and how many flows of each class lost.
+    /// The beginning of each event, and how many flows of each class lost.
     times: Vec<Time>,
     losers: Vec<u32>,
 }
@@ -870,7 +870,7 @@ struct Internals<'a> {
     samples: usize,
     /// Samples of the series when it is complete.
     all: usize,
-    /// Where the next signal stands if the algorithm reports the same ones as last time.
+    /// The place of the next signal if the algorithm reports the same ones as last time.
     at: usize,
 }
 

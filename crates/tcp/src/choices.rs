@@ -38,25 +38,25 @@ macro_rules! names {
 congestion_controls!(names);
 
 impl CongestionControl {
-    /// Whether the share of marks matters to it, not only that there are some: its marks are "scalable" (RFC 9330
-    /// section 3).
+    /// Returns whether the share of marks matters to it, not only that there are some: its marks are "scalable" (RFC
+    /// 9330 section 3).
     pub fn is_scalable(self) -> bool {
         matches!(self, CongestionControl::Dctcp | CongestionControl::Prague)
     }
 
-    /// Whether window and rate follow a model of the path.
+    /// Returns whether window and rate follow a model of the path.
     pub const fn is_model(self) -> bool {
         matches!(self, CongestionControl::Bbr1 | CongestionControl::Bbr3)
     }
 
-    /// Whether its packets ask for the low-latency queue: they are ECT(1) (RFC 9331 section 4.1).
+    /// Returns whether its packets ask for the low-latency queue: they are ECT(1) (RFC 9331 section 4.1).
     pub fn is_l4s(self) -> bool {
         self == CongestionControl::Prague
     }
 }
 
 choice! {
-    /// How a sender recovers from loss.
+    /// The recovery from losses.
     pub enum Recovery {
         /// Every loss restarts from a window of one (Jacobson 1988).
         Tahoe = "tahoe",
@@ -74,13 +74,13 @@ choice! {
 }
 
 impl Recovery {
-    /// Whether acknowledgments are selective.
+    /// Returns whether acknowledgments are selective.
     #[inline]
     pub(crate) fn is_selective(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Prr | Recovery::Rack)
     }
 
-    /// Whether the window falls in proportion to what arrives.
+    /// Returns whether the window falls in proportion to what arrives.
     #[inline]
     pub(crate) fn is_proportional(self) -> bool {
         matches!(self, Recovery::Prr | Recovery::Rack)
@@ -88,20 +88,20 @@ impl Recovery {
 }
 
 choice! {
-    /// How slow start ends.
+    /// The end of slow start.
     pub enum SlowStart {
-        /// With a loss or a mark, or at `initial_ssthresh` (RFC 5681).
+        /// Ends with a loss or a mark, or at `initial_ssthresh` (RFC 5681).
         Standard = "standard",
-        /// Also when the round-trip time rises (RFC 9406).
+        /// Ends also when the round-trip time rises (RFC 9406).
         HyStartPlusPlus = "hystart++",
-        /// Also when the round-trip time rises, or with a train of acknowledgments half a round trip long (Ha and
+        /// Ends also when the round-trip time rises, or with a train of acknowledgments half a round trip long (Ha and
         /// Rhee 2011).
         HyStart = "hystart",
     }
 }
 
 choice! {
-    /// What makes a window grow.
+    /// The units of a window's growth.
     pub enum Growth {
         /// Each acknowledgment that acknowledges something, as if it were of one packet.
         Acknowledgments = "acknowledgments",
@@ -113,31 +113,31 @@ choice! {
 }
 
 choice! {
-    /// How fast CUBIC's window grows where Reno's would be the larger one.
+    /// The growth of CUBIC's window where Reno's would be the larger one.
     pub enum RenoFriendly {
-        /// By alpha a round trip until the window is what it was before the reduction, then by a packet (RFC
+        /// Grows by alpha a round trip until the window is what it was before the reduction, then by a packet (RFC
         /// 9438 section 4.3).
         Rfc9438 = "rfc9438",
-        /// By alpha a round trip (RFC 8312 section 4.2).
+        /// Grows by alpha a round trip (RFC 8312 section 4.2).
         Rfc8312 = "rfc8312",
     }
 }
 
 choice! {
-    /// How a receiver tells its sender of marks.
+    /// The way in which a receiver tells its sender of marks.
     pub enum Feedback {
-        /// By one bit, from a mark until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
+        /// Sets one bit, from a mark until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
         Classic = "classic",
-        /// By counting the marked packets in each acknowledgment, as QUIC does (RFC 9000 section 19.3.2).
+        /// Counts the marked packets in each acknowledgment, as QUIC does (RFC 9000 section 19.3.2).
         Exact = "exact",
-        /// By counting them modulo eight: the ACE field of accurate ECN, without its option (RFC 9768 section
+        /// Counts them modulo eight: the ACE field of accurate ECN, without its option (RFC 9768 section
         /// 3.2.2).
         AccEcn = "accecn",
     }
 }
 
 choice! {
-    /// What `min_rto` is the least of.
+    /// The quantity of which `min_rto` is the least.
     pub enum RtoFloor {
         /// The timeout (RFC 6298 rule 2.4).
         Timeout = "timeout",
@@ -151,20 +151,20 @@ choice! {
     pub enum Rules {
         /// Those of the RFCs.
         Rfc = "rfc",
-        /// Those of ns-3 3.44: a recovery may begin as soon as the last one has ended; proportional rate reduction counts
-        /// duplicates twice and restarts the timer once, Reno's threshold is half of the pipe, and CUBIC keeps what it
-        /// counted when it reduces the window.
+        /// Those of ns-3 3.44: a recovery may begin as soon as the last one has ended; proportional rate reduction
+        /// counts duplicates twice and restarts the timer once, Reno's threshold is half of the pipe, and CUBIC keeps
+        /// what it counted when it reduces the window.
         Ns3 = "ns-3",
     }
 }
 
 choice! {
-    /// How a mark reduces the window.
+    /// The reduction of the window by a mark.
     pub enum MarkReduction {
-        /// At once (RFC 3168 section 6.1.2).
+        /// Takes place at once (RFC 3168 section 6.1.2).
         AtOnce = "at-once",
-        /// As a loss does: in proportion to what arrives, over a round trip in which it does not grow; the receiver
-        /// acknowledges the first packet after it at once (Linux).
+        /// Takes place as that by a loss: in proportion to what arrives, over a round trip in which it does not grow;
+        /// the receiver acknowledges the first packet after it at once (Linux).
         Proportional = "proportional",
     }
 }

@@ -1,6 +1,6 @@
 //! The form in which each part of a sender is described beside its code.
 
-/// What a user may read about one value of a key of the `tcp` table.
+/// The description of one value of a key of the `tcp` table.
 #[derive(Debug, PartialEq)]
 pub struct Entry {
     /// The key, such as "congestion".
@@ -9,9 +9,9 @@ pub struct Entry {
     pub name: &'static str,
     /// Its full name.
     pub title: &'static str,
-    /// What it does, in a sentence.
+    /// Its action, in a sentence.
     pub summary: &'static str,
-    /// Where it is specified.
+    /// Its specification.
     pub source: &'static str,
     /// The keys that matter with it, of those that do not matter to every sender.
     pub reads: &'static [&'static str],
@@ -19,8 +19,24 @@ pub struct Entry {
     pub needs: &'static [(&'static str, &'static [&'static str])],
     /// Keys, and values that they must not have.
     pub refuses: &'static [(&'static str, &'static [&'static str])],
-    /// What it needs of the network; empty for nothing.
+    /// Its needs of the network; empty for nothing.
     pub network: &'static str,
-    /// What the source leaves open or this program does otherwise, and what was chosen.
+    /// Choices, where the source leaves something open or this program does otherwise.
     pub choices: &'static [&'static str],
+}
+
+impl Entry {
+    /// An entry that reads, needs and refuses nothing.
+    pub(crate) const PLAIN: Entry = Entry {
+        key: "",
+        name: "",
+        title: "",
+        summary: "",
+        source: "",
+        reads: &[],
+        needs: &[],
+        refuses: &[],
+        network: "",
+        choices: &[],
+    };
 }

@@ -14,52 +14,43 @@ use crate::choices::{
 };
 use crate::entry::Entry;
 
-/// What a user may read about growth by acknowledgments.
+/// The entry in the catalog: growth by acknowledgments.
 pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
     key: "growth",
     name: "acknowledgments",
     title: "Growth by acknowledgments",
     summary: "Each acknowledgment makes the window grow as if it were of one packet.",
     source: "RFC 2581",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &["With delayed acknowledgments the window grows half as fast."],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about growth by packets.
+/// The entry in the catalog: growth by packets.
 pub(crate) const PACKETS: Entry = Entry {
     key: "growth",
     name: "packets",
     title: "Growth by packets",
     summary: "Each packet that is acknowledged makes the window grow.",
     source: "RFC 5681 section 3.1 and RFC 3465",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "An acknowledgment may add any number of packets: the limit of RFC 3465 is left out. After a timeout it adds one (RFC 3465 section 2.3).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about growth by whole packets.
+/// The entry in the catalog: growth by whole packets.
 pub(crate) const WHOLE_PACKETS: Entry = Entry {
     key: "growth",
     name: "whole-packets",
     title: "Growth by whole packets",
     summary: "Packets that are acknowledged are counted until they make the window a whole packet larger.",
     source: "Linux 7.2, as it runs",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
         "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once.",
         "A window that is reduced is whole, and the count begins anew. DCTCP's estimate is a whole number of 1024ths, and what it takes from the window whole packets, none where that would be less than one. LEDBAT and Prague count as with \"packets\".",
     ],
+    ..Entry::PLAIN
 };
 
 params! {
@@ -227,7 +218,7 @@ pub struct Config {
     pub(crate) sack_delay: Option<Duration>,
     pub(crate) ack_every: u32,
     pub(crate) quick_acks: u32,
-    /// What a data packet brings its receiver.
+    /// The payload of a data packet.
     payload: Bytes,
     wire: Bytes,
     pub(crate) initial_window: f64,
@@ -271,7 +262,7 @@ impl TcpParams {
 }
 
 impl Config {
-    /// Whether losses are repaired as hosts do today, and not by the rules of a simulator.
+    /// Returns whether losses are repaired as hosts do today, and not by the rules of a simulator.
     #[inline]
     pub(crate) fn repairs_as_hosts(&self) -> bool {
         self.recovery.is_proportional() && self.rules != Rules::Ns3
@@ -417,31 +408,31 @@ impl Config {
         })
     }
 
-    /// Whether ns-3's rules hold.
+    /// Returns whether ns-3's rules hold.
     #[inline]
     pub(crate) fn ns3(&self) -> bool {
         self.rules == Rules::Ns3
     }
 
-    /// Whether there is a pacer: packets wait, or some leave together.
+    /// Returns whether there is a pacer: packets wait, or some leave together.
     #[inline]
     pub(crate) fn paces(&self) -> bool {
         self.pacing || self.send_quantum.is_some()
     }
 
-    /// Whether a mark reduces the window in proportion to what arrives.
+    /// Returns whether a mark reduces the window in proportion to what arrives.
     #[inline]
     pub(crate) fn gradual(&self) -> bool {
         self.mark_reduction == MarkReduction::Proportional
     }
 
-    /// Whether reductions are announced (RFC 3168 section 6.1.2).
+    /// Returns whether reductions are announced (RFC 3168 section 6.1.2).
     #[inline]
     pub(crate) fn announces(&self) -> bool {
         self.ecn && self.feedback == Feedback::Classic
     }
 
-    /// What a data packet brings its receiver.
+    /// The payload of a data packet.
     #[inline]
     pub fn payload(&self) -> Bytes {
         self.payload
@@ -461,23 +452,24 @@ impl Config {
         }
     }
 
-    /// Whether each acknowledgment of data carries a [`Report`](crate::Report).
+    /// Returns whether each acknowledgment of data carries a [`Report`](crate::Report).
     #[inline]
     pub fn always_reports(&self) -> bool {
         self.reports == Reports::Always
     }
 
-    /// Whether a number, and where marks are counted their count, acknowledges data that comes in order without a mark.
+    /// Returns whether a number, and where marks are counted their count, acknowledges data that comes in order
+    /// without a mark.
     pub fn acknowledges_by_number(&self) -> bool {
         !self.measures_delay()
     }
 
-    /// Whether each acknowledgment says how many packets have come marked.
+    /// Returns whether each acknowledgment says how many packets have come marked.
     pub fn counts_marks(&self) -> bool {
         self.feedback != Feedback::Classic
     }
 
-    /// Whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
+    /// Returns whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
     #[inline]
     pub fn measures_delay(&self) -> bool {
         self.congestion == CongestionControl::Ledbat
@@ -500,7 +492,7 @@ fn within_span(
     require(time.is_none_or(|t| !t.is_zero() && t <= most), field, time.unwrap_or_default(), rule())
 }
 
-/// What a congestion control asks of the other parameters: all that is missing, at the key that asks.
+/// The demands of a congestion control on the other parameters: all that is missing, at the key that asks.
 fn demands(p: &TcpParams) -> Result<(), ParamError> {
     let (model, scalable) = (p.congestion.is_model(), p.congestion.is_scalable());
     let prague = p.congestion == CongestionControl::Prague;

@@ -9,7 +9,7 @@ use crate::congestion::contract::AckFacts;
 use crate::float::{count, larger, seconds};
 use crate::ring::Ring;
 
-/// What was known when a packet was sent.
+/// The state of the connection when a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Snapshot {
     pub sent: Time,
@@ -33,7 +33,7 @@ pub(crate) struct Sample<'a> {
     pub rate: Option<f64>,
     /// RS.delivered: packets delivered since the newest of those acknowledged was sent.
     pub delivered: u64,
-    /// What was known when that one was sent.
+    /// The state when that one was sent.
     pub newest: Option<Snapshot>,
     /// RS.newly_acked and RS.newly_lost.
     pub acked: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Rate {
     pub lost: u64,
     /// C.app_limited: samples are the application's until so many are delivered; 0 for none.
     app_limited: u64,
-    /// Of the packets that this acknowledgment delivers, the one sent last; 0 for none.
+    /// The packet that was sent last of those that this acknowledgment delivers; 0 for none.
     newest: u32,
     acked: u32,
     /// Lost since the last acknowledgment.
@@ -87,7 +87,7 @@ impl Rate {
         }
     }
 
-    /// What is known when a packet is sent while `flight` others are in flight.
+    /// The state when a packet is sent while `flight` others are in flight.
     #[inline(always)]
     fn snapshot_now(&mut self, now: Time, flight: u32) -> Snapshot {
         if flight == 0 {
@@ -105,7 +105,7 @@ impl Rate {
         }
     }
 
-    /// Whether [`Rate::sent_next`] has room.
+    /// Returns whether [`Rate::sent_next`] has room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.packets.has_room()
@@ -131,7 +131,7 @@ impl Rate {
         Some((count(delivered) / seconds(interval), interval, delivered, newest))
     }
 
-    /// What was known when this packet was sent.
+    /// The state when this packet was sent.
     pub fn snapshot(&self, seq: u32) -> Snapshot {
         self.packets[seq]
     }
@@ -156,14 +156,14 @@ impl Rate {
         // Field by field: as a whole it would be copied to memory first.
         let Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited } =
             self.packets[ack - 1];
-        self.pass(n, ack, now);
+        self.pass(n, ack, now, sent);
         Snapshot { sent, first_sent, delivered_time, delivered, lost, flight, app_limited }
     }
 
-    /// [`Rate::deliver_in_order`] without an answer.
+    /// [`Rate::deliver_in_order`] without an answer; the last of the packets was sent at `sent`.
     #[inline(always)]
-    pub fn pass(&mut self, n: u32, ack: u32, now: Time) {
-        self.first_sent = self.packets[ack - 1].sent;
+    pub fn pass(&mut self, n: u32, ack: u32, now: Time, sent: Time) {
+        self.first_sent = sent;
         self.delivered += u64::from(n);
         self.delivered_time = now;
         self.packets.forget_first(ack);
@@ -174,7 +174,7 @@ impl Rate {
         self.newly_lost += 1;
     }
 
-    /// What has been lost since the last acknowledgment is in no sample.
+    /// Leaves out of samples what has been lost since the last acknowledgment.
     pub fn forget_lost(&mut self) {
         self.newly_lost = 0;
     }
@@ -184,12 +184,12 @@ impl Rate {
         self.app_limited = (self.delivered + flight as u64).max(1);
     }
 
-    /// Whether that is so.
+    /// Returns whether that is so.
     pub fn is_limited(&self) -> bool {
         self.app_limited > 0
     }
 
-    /// Of the packets that the acknowledgment of all below `una` has delivered, which is complete now, what was known
+    /// Takes what is known of the packets that the acknowledgment of all below `una` has delivered: the state
     /// when the last one was sent, and how many they are.
     pub fn take_newest(&mut self, una: u32) -> (Option<Snapshot>, u32) {
         let newest = core::mem::take(&mut self.newest);
@@ -232,7 +232,7 @@ impl Rate {
 /// The largest value of the last so many steps of a count, exactly: values that a later one exceeds are gone.
 #[derive(Clone, Debug)]
 pub(crate) struct MaxFilter {
-    /// Of steps before that of `peak`: what no later value exceeds.
+    /// The values of steps before that of `peak` that no later one exceeds.
     older: VecDeque<(u64, f64)>,
     /// The largest of the latest step, and the latest value, which alone stays when all are old.
     peak: (u64, f64),
@@ -283,7 +283,7 @@ impl MaxFilter {
         }
     }
 
-    /// Below which value further ones of step `at` leave the largest as it is.
+    /// The value below which further ones of step `at` leave the largest as it is.
     pub fn steady(&self, at: u64, length: u64) -> f64 {
         match self.older.back() {
             _ if at != self.peak.0 || length != self.length => f64::NEG_INFINITY,

@@ -41,7 +41,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// As [`RttEstimator::sample`], but leaves the timeout doubled as often as it is.
+    /// Does [`RttEstimator::sample`], but leaves the timeout doubled as often as it is.
     pub fn sample_backed_off(&mut self, cfg: &Config, sent: Time, now: Time) {
         self.measure(cfg, sent, now);
         self.rto = self.backed_off_rto(cfg);
@@ -96,13 +96,13 @@ impl RttEstimator {
         (self.base * (1 << self.backoff.min(cfg.max_doublings))).min(cfg.max_rto)
     }
 
-    /// Whether the timeout stands doubled.
+    /// Returns whether the timeout stands doubled.
     pub fn backed_off(&self) -> bool {
         self.backoff > 0
     }
 }
 
-/// When the packets in flight were sent.
+/// The times at which the packets in flight were sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SendTimes {
     /// [`Time::MAX`] for a packet that was sent again: what its acknowledgment is of is not known (Karn's rule).
@@ -123,7 +123,7 @@ impl SendTimes {
         }
     }
 
-    /// Whether [`SendTimes::sent_next`] has room.
+    /// Returns whether [`SendTimes::sent_next`] has room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.times.has_room()
@@ -135,7 +135,7 @@ impl SendTimes {
         self.times.push_within(now);
     }
 
-    /// When a packet was sent, [`Time::MAX`] for more than once.
+    /// The time at which a packet was sent, [`Time::MAX`] for more than once.
     #[inline(always)]
     pub fn sent_at(&self, seq: u32) -> Time {
         self.times[seq]
@@ -173,7 +173,7 @@ impl SendTimes {
 /// The round-trip times that acknowledgments measure, where each does.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrips {
-    /// When packets were sent, unless RACK knows that or nobody asks.
+    /// The times of packets, unless RACK knows them or nobody asks.
     pub sent: Option<SendTimes>,
     /// The one that the acknowledgment under way measured.
     pub measured: Option<Duration>,

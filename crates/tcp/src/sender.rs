@@ -22,7 +22,7 @@ use crate::params::{Config, Reports};
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::repair::{Proportional, Repair};
 use crate::rtt::{RoundTrips, RttEstimator, SendTimes};
-use crate::scoreboard::Block;
+use crate::scoreboard::{Block, News};
 use crate::slow_start::Search;
 
 mod by_time;
@@ -51,7 +51,7 @@ pub enum Outgoing {
     },
 }
 
-/// What an acknowledgment or a timer did that is worth counting.
+/// The events of an acknowledgment or a timer that are worth counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
     /// A fast retransmission began.
@@ -75,7 +75,7 @@ enum Phase {
 /// No packet's round-trip time is being measured: no acknowledgment is above this number.
 const UNTIMED: u32 = u32::MAX;
 
-/// How much of the window has been used.
+/// The part of the window that has been used.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     /// The window was full in this window of data, which ends with packet `end`.
@@ -97,7 +97,7 @@ impl Usage {
     }
 }
 
-/// What a sender has that is not Reno as it was, without pacing and counted marks.
+/// The further state of a sender that is not Reno as it was, without pacing and counted marks.
 #[derive(Clone, Debug)]
 struct Modern {
     control: Control,
@@ -105,7 +105,7 @@ struct Modern {
     release: Release,
 }
 
-/// What a sender measures for its congestion control.
+/// The measurements that a sender makes for its congestion control.
 #[derive(Clone, Debug)]
 struct Gauges {
     search: Option<Search>,
@@ -114,7 +114,7 @@ struct Gauges {
     /// The window has kept packets back since the last acknowledgment.
     limited: bool,
     marks: Marks,
-    /// How many packets the acknowledgment under way says to have come marked.
+    /// The number of packets that the acknowledgment under way says to have come marked.
     marked: u32,
 }
 
@@ -122,9 +122,9 @@ struct Gauges {
 #[derive(Clone, Copy, Debug)]
 struct Growing {
     packets: u32,
-    /// How many of them came marked.
+    /// The number of them that came marked.
     marked: u32,
-    /// How many packets were outstanding before.
+    /// The number of packets outstanding before.
     flight: u32,
     /// The cumulative acknowledgment, and one past the highest packet sent.
     ack: u32,
@@ -145,7 +145,7 @@ pub struct Sender {
     /// One past the highest packet sent when the window was last reduced (RFC 6582): a second
     /// reduction needs an acknowledgment beyond it.
     recover: u32,
-    /// What asked for the last reduction.
+    /// The cause of the last reduction.
     reduced_by: Cause,
     /// An answered echo has met a window of one, and every acknowledgment since has brought an echo.
     echo_at_one: bool,
@@ -162,12 +162,12 @@ pub struct Sender {
     /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 section 3.2).
     timer_restarted: bool,
     window: Window,
-    /// What fast recovery adds to the window: packets that duplicates say have left the network
+    /// The packets that fast recovery adds to the window: those that duplicates say have left the network
     /// (RFC 5681 section 3.2 steps 3 and 4).
     inflation: i32,
-    /// When the retransmission timer runs out.
+    /// The time at which the retransmission timer runs out.
     deadline: Time,
-    /// When the first of the other timers does.
+    /// The time at which the first of the other timers does.
     sooner: Time,
     /// The packet whose round-trip time is being measured, [`UNTIMED`] if none is, and when it was sent.
     timed: u32,
@@ -176,7 +176,7 @@ pub struct Sender {
     measured: Duration,
     rtt: RttEstimator,
     repair: Repair,
-    /// In a box because most have none.
+    /// A box because most have none.
     modern: Option<Box<Modern>>,
 }
 
@@ -240,7 +240,7 @@ impl Sender {
         self.limit
     }
 
-    /// Whether everything the application gave has been acknowledged.
+    /// Returns whether everything the application gave has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.una >= self.limit
@@ -282,7 +282,7 @@ impl Sender {
         self.rtt.rto()
     }
 
-    /// When [`Sender::on_timer`] must be called; [`Time::MAX`] for never.
+    /// The time at which [`Sender::on_timer`] must be called; [`Time::MAX`] for never.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline.min(self.sooner)
@@ -310,8 +310,8 @@ impl Sender {
         self.on_special_ack(cfg, now, ack, ece, blocks, None)
     }
 
-    /// Whether [`Sender::on_plain_duplicate`] does at `now` what [`Sender::on_ack`] does for an acknowledgment without echo and
-    /// report.
+    /// Returns whether [`Sender::on_plain_duplicate`] does at `now` what [`Sender::on_ack`] does for an
+    /// acknowledgment without echo and report.
     #[inline]
     pub fn takes_plain_duplicate(&self, now: Time, ack: u32) -> bool {
         ack == self.una
@@ -322,19 +322,19 @@ impl Sender {
             && self.deadline() > now
     }
 
-    /// As [`Sender::on_ack`], for a duplicate that says nothing else; whether a fast retransmit begins.
+    /// Does [`Sender::on_ack`] for a duplicate that says nothing else; returns whether a fast retransmit begins.
     #[inline]
     pub fn on_plain_duplicate(&mut self, cfg: &Config, now: Time) -> bool {
         self.in_order = false;
         self.on_dup_ack(cfg, now)
     }
 
-    /// As [`Sender::on_ack`], for an acknowledgment that carries a report.
+    /// Takes in an acknowledgment that carries a report.
     pub fn on_report(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, report: &Report) -> Reaction {
         self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
-    /// As [`Sender::on_ack`], without what is assumed there.
+    /// Takes in any acknowledgment.
     #[inline(never)]
     fn on_special_ack(
         &mut self,
@@ -358,10 +358,10 @@ impl Sender {
         }
         let rack = cfg.recovery == Recovery::Rack;
         let (una, sacked) = (self.una, self.repair.sacked());
-        let only = self.repair.board().and_then(|b| b.only_news(from, blocks));
-        let flight = if rack { self.deliver(cfg, now, from, blocks, only) } else { 0 };
+        let news = self.repair.board().map_or(News::Nothing, |b| b.look(from, blocks));
+        let flight = if rack { self.deliver(cfg, now, from, blocks, news) } else { 0 };
         let board = self.repair.board_mut();
-        let sack_news = board.is_some_and(|b| b.update(from, blocks, only, cfg.dup_threshold));
+        let sack_news = board.is_some_and(|b| b.update(from, blocks, news, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
         let delivered = (from - una + self.repair.sacked()).saturating_sub(sacked);
         let mut congested = ece && cfg.announces();
@@ -421,7 +421,7 @@ impl Sender {
         }
     }
 
-    /// What was outstanding when a mark reduced the window has been acknowledged.
+    /// Ends the fall of the window: what was outstanding when a mark reduced it has been acknowledged.
     fn end_fall(&mut self) {
         if let Some(fall) = self.repair.fall_mut()
             && core::mem::take(&mut fall.falling)
@@ -532,7 +532,7 @@ impl Sender {
         self.deadline = Time::MAX;
     }
 
-    /// Whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
+    /// Returns whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
     /// timer ended the last window if it asked for the last reduction, and CWR went with the first
     /// packet after it: where that is an ECN-capable retransmission, an echo now is of its mark. So
     /// does ns-2; without that, 200 flows on 10 Mbit/s lose 1.7 % under RED instead of 2.8 % (ns-2:
@@ -596,9 +596,9 @@ impl Sender {
         self.cwr = cfg.announces();
     }
 
-    /// Whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux, since what
-    /// that has left of the window by then is no window; or by a timeout since which nothing was acknowledged (RFC
-    /// 5681 section 3.1).
+    /// Returns whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux,
+    /// since what that has left of the window by then is no window; or by a timeout since which nothing was
+    /// acknowledged (RFC 5681 section 3.1).
     fn is_reduced_already(&self) -> bool {
         let went_on = |fall: &Proportional| self.reduced_by == Cause::Timeout && self.una > fall.timed_out_at;
         self.una < self.recover && !self.repair.fall().is_some_and(went_on)
@@ -758,16 +758,19 @@ impl Sender {
         {
             self.repair.set_window_in_order(modern.gauges.rtts.srtt);
         }
-        let did = if self.sooner <= now {
+        let mut did = Reaction::default();
+        if self.sooner > now {
+            did.timeout = self.on_timeout(cfg, now);
+        } else {
             if let Some(pacer) = self.modern.as_mut().and_then(|m| m.release.pacer_mut())
                 && pacer.wake <= now
             {
                 pacer.wake = Time::MAX;
             }
-            self.on_rack_timer(cfg, now)
-        } else {
-            Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
-        };
+            if self.repair.due() <= now {
+                did = self.on_rack_timer(cfg, now);
+            }
+        }
         self.look_ahead();
         self.set_pace();
         if let Some(modern) = &mut self.modern {
@@ -832,7 +835,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
+    /// Returns whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
     pub fn only_window(&self) -> bool {
         self.phase == Phase::Open && !self.retransmit && self.modern.is_none()
@@ -860,7 +863,7 @@ impl Sender {
         Some(self.send(cfg, now, seq))
     }
 
-    /// What goes before the window's next packet: the handshake and what is to be repaired.
+    /// Sends what goes before the window's next packet: the handshake and what is to be repaired.
     #[inline(never)]
     fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {

@@ -1,4 +1,4 @@
-//! How slow start ends without a loss.
+//! The end of slow start without a loss.
 
 use quell_units::{Duration, Time};
 
@@ -6,7 +6,7 @@ use crate::choices::SlowStart;
 use crate::congestion::contract::{Cause, Window};
 use crate::entry::Entry;
 
-/// What a user may read about standard slow start.
+/// The entry in the catalog: standard slow start.
 pub(crate) const STANDARD: Entry = Entry {
     key: "slow_start",
     name: "standard",
@@ -14,15 +14,13 @@ pub(crate) const STANDARD: Entry = Entry {
     summary: "It ends with a loss or a mark, or at initial_ssthresh.",
     source: "RFC 5681",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "After a timeout an acknowledgment adds one packet at most, however much it acknowledges (RFC 3465 section 2.3).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about HyStart++.
+/// The entry in the catalog: HyStart++.
 pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
     key: "slow_start",
     name: "hystart++",
@@ -30,18 +28,16 @@ pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
     summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most.",
     source: "RFC 9406",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "An acknowledgment adds eight packets at most, or any number if packets are paced.",
         "The round-trip time of each acknowledgment is measured.",
         "A window that is not used does not grow.",
         "HyStart, from which it comes and which Linux has, is another value: \"hystart\".",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about HyStart.
+/// The entry in the catalog: HyStart.
 pub(crate) const HYSTART: Entry = Entry {
     key: "slow_start",
     name: "hystart",
@@ -49,9 +45,6 @@ pub(crate) const HYSTART: Entry = Entry {
     summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most, and when acknowledgments have followed each other closely for half of the smallest one.",
     source: "Ha and Rhee 2011",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Acknowledgments follow each other closely if 2 ms at most lie between them. The train begins with the round and ends with the first longer gap; below a window of 16 packets nothing is looked for.",
         "Where packets are paced, a train takes as long as the pace has it: it must last for a whole round-trip time (as in Linux).",
@@ -59,6 +52,7 @@ pub(crate) const HYSTART: Entry = Entry {
         "After a timeout it begins anew. After a loss slow start is over.",
         "A window that is not used does not grow.",
     ],
+    ..Entry::PLAIN
 };
 
 /// RFC 9406 section 4.3.
@@ -74,12 +68,12 @@ const CSS_ROUNDS: u32 = 5;
 /// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
-/// By how much a round-trip time must exceed another to tell of a queue.
+/// The rise of a round-trip time that tells of a queue.
 fn rise(rtt: Duration) -> Duration {
     (rtt / MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
 }
 
-/// What looks for the end of slow start.
+/// The search for the end of slow start.
 #[derive(Clone, Debug)]
 pub(crate) enum Search {
     PlusPlus(HyStartPlusPlus),

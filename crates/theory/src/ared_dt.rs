@@ -407,7 +407,7 @@ fn normal_between(a: f64, b: f64) -> f64 {
     if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) }
 }
 
-/// The stationary distribution of a Markov chain; none if some state leads to none before it.
+/// The stationary distribution of a Markov chain; `None`: some state does not lead to any before it.
 fn eliminate(mut t: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     for n in (1..t.len()).rev() {
         let (before, rest) = t.split_at_mut(n);

@@ -316,7 +316,7 @@ impl Congestion {
         matches!(self, Congestion::Scalable(_))
     }
 
-    /// W in packets at rest, for a probability of a signal and a round-trip time in seconds.
+    /// W in packets at equilibrium, for a probability of a signal and a round-trip time in seconds.
     pub fn window(&self, p: f64, rtt: f64) -> f64 {
         match self {
             Congestion::Reno(tcp) => (tcp.product() / p).sqrt(),

@@ -1,6 +1,6 @@
 //! Adaptive RED in integers, around [`RedFixed`].
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
 use super::{RedConstants, RedFixed};
 use crate::part::Ticker;
@@ -59,16 +59,8 @@ impl AredFixed {
 }
 
 impl Aqm for AredFixed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let avg = self.red.average_now(cx);

@@ -3,7 +3,7 @@
 //! The probability is integrated with 62 binary places: the default gains differ by 6 10^-8, and at
 //! less precision their rounding would be integrated with it.
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
 use crate::part::Ticker;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, Scale, mul_shift};
@@ -57,18 +57,11 @@ impl PiFixed {
 }
 
 impl Aqm for PiFixed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance_fixed(mul_shift(self.p, self.constants.sizer.factor(pkt.bytes), 62)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

@@ -166,7 +166,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     fn on_start(&mut self, now: Time) {
         self.each.iter_mut().for_each(|aqm| aqm.on_start(now));
         if let Some(ticker) = &mut self.ticker {
-            ticker.start(now);
+            ticker.on_start(now);
         }
     }
 

@@ -38,7 +38,7 @@ impl Ticker {
     }
 
     /// Counts from `now` instead of time zero.
-    pub fn start(&mut self, now: Time) {
+    pub fn on_start(&mut self, now: Time) {
         self.due = now + self.interval;
     }
 
@@ -46,6 +46,12 @@ impl Ticker {
     #[inline]
     pub fn due(&self) -> Time {
         self.due
+    }
+
+    /// The same, as algorithms answer it.
+    #[inline]
+    pub fn next_update(&self) -> Option<Time> {
+        Some(self.due)
     }
 
     /// The length of one period.

@@ -100,7 +100,7 @@ struct Contents {
     dir: String,
     replications: usize,
     bytes: u64,
-    /// Files that are no sound entries.
+    /// Files that are not sound entries.
     damaged: usize,
     /// Entries that an earlier version wrote, which this one does not read.
     outdated: usize,

@@ -84,7 +84,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, |_| false)?;
         }
-        return print(&results, args, &selection, Some(source));
+        return print(&results, args, &selection, Some(&source));
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
@@ -99,7 +99,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
     let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
-    print(&results, args, &selection, kept.folder.clone())?;
+    print(&results, args, &selection, kept.folder.as_deref())?;
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
@@ -221,10 +221,9 @@ fn print(
     results: &Results,
     args: &Args,
     selection: &selection::Selection,
-    folder: Option<PathBuf>,
+    folder: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
-        let folder = folder.map(|f| f.display().to_string());
         return json::print(&json::Comparison {
             schema: json::SCHEMA,
             run: selection::json_run(results, folder, None),

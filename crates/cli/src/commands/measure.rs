@@ -349,13 +349,9 @@ fn round_trip(report: &Report) -> Vec<String> {
 }
 
 fn every_interval(intervals: &[Interval]) -> String {
-    let cells = |cell: &dyn Fn(&Interval) -> Option<String>| {
-        intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain)).collect()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: cells(cell),
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| {
+        let cells = intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain));
+        Column::new(title, unit, cells)
     };
     let rate = |i: &Interval, t: &Traffic| {
         (i.length_s > 0.0).then(|| format!("{:.3}", t.bytes as f64 * 8.0 / i.length_s / 1e6))

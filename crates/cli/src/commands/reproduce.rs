@@ -89,7 +89,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     #[cfg(target_os = "linux")]
     if args.live {
-        return live::run(&papers, &chosen, args, line);
+        return live::run(&papers, &chosen, &args.what, args.watch.quiet, args.format.format, line);
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;

@@ -6,7 +6,7 @@ use crate::args::{Format, FormatArgs, SimulationArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
-use crate::{json, notes, selection, simulate, terminal};
+use crate::{notes, selection, simulate, terminal};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -71,27 +71,10 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), args.finished, line)?;
     // The findings are printed even if the files cannot be written.
     let kept = keep(Some(place), &results, !args.no_report, args.finished);
-    let path = |p: &PathBuf| p.display().to_string();
-    let (folder, report) = (kept.folder.as_ref().map(path), kept.report.as_ref().map(path));
+    let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());
     match args.format.format {
-        Format::Json => json::print(&json::Output {
-            schema: json::SCHEMA,
-            run: selection::json_run(&results, folder, report),
-            points: selection::json_points(&results, &selection),
-        })?,
-        Format::Table => {
-            let mut text = selection::heading(&results);
-            text.push_str(&selection::tables(&results, &selection));
-            text.push_str(&selection::holes(&results));
-            text.push_str(&selection::caption(&results));
-            if let Some(folder) = folder {
-                text.push_str(&format!("results  {folder}\n"));
-            }
-            if let Some(report) = report {
-                text.push_str(&format!("report   {report}\n"));
-            }
-            terminal::print(&text)?;
-        }
+        Format::Json => selection::print_json(&results, &selection, folder, report)?,
+        Format::Table => terminal::print(&(selection::text(&results, &selection) + &kept.places()))?,
     }
     selection::say_notes(&results);
     selection.say_lacking(&results);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::args::{Format, FormatArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::selection;
-use crate::{folder, json, terminal};
+use crate::{folder, terminal};
 
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
@@ -41,17 +41,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         // Several have no folder in common.
         let dir = if let [one] = args.results.as_slice() { Some(folder::of(one)) } else { None };
         let report = dir.as_ref().map(|dir| dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
-        return json::print(&json::Output {
-            schema: json::SCHEMA,
-            run: selection::json_run(
-                &results,
-                dir.map(|d| d.display().to_string()),
-                report.map(|r| r.display().to_string()),
-            ),
-            points: selection::json_points(&results, &selection),
-        });
+        return selection::print_json(&results, &selection, dir.as_deref(), report.as_deref());
     }
-    let tables = selection::tables(&results, &selection);
-    let (heading, holes) = (selection::heading(&results), selection::holes(&results));
-    terminal::print(&format!("{heading}{tables}{holes}{}", selection::caption(&results)))
+    terminal::print(&selection::text(&results, &selection))
 }

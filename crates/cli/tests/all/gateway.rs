@@ -12,7 +12,7 @@ use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
     Change, Course, Delays, Event, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, Recorder, Relay,
-    Rest, replay,
+    Sleep, replay,
 };
 use quell_sim::network::*;
 use quell_sim::outcome::{Left, Place};
@@ -75,8 +75,8 @@ fn log(config: &LineConfig, way: &Way, turns: usize) -> Vec<u8> {
     for _ in 0..turns {
         let rest = relay.turn(|| now).unwrap();
         let asked = match rest {
-            Rest::None => 0,
-            Rest::Input(d) | Rest::Tick(d) => rng.next_u64() % d.nanos().clamp(1, 2_500_000),
+            Sleep::None => 0,
+            Sleep::Input(d) | Sleep::Tick(d) => rng.next_u64() % d.nanos().clamp(1, 2_500_000),
         };
         let late = if rng.chance(0.05) { rng.next_u64() % 10_000_000 } else { rng.next_u64() % 50_000 };
         now += Duration::from_nanos(asked + late);

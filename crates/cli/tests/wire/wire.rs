@@ -306,7 +306,7 @@ fn hosts_say_what_each_flow_had() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
     let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
-    let of = |group: &str| run.flows.iter().filter(|f| f.group == group).collect::<Vec<_>>();
+    let of = |group: &str| run.flows.iter().filter(|f| *f.group == *group).collect::<Vec<_>>();
     for (group, flows, least, most) in [
         ("marked", 2, 1e6, 9e6),
         ("dropped", 1, 1e6, 9e6),
@@ -325,7 +325,7 @@ fn hosts_say_what_each_flow_had() {
     // Ten packets take a round trip to connect and two more, and wait in the queue.
     assert!(run.transfers.len() > 5, "{}", run.transfers.len());
     for transfer in &run.transfers {
-        assert_eq!((transfer.class.as_str(), transfer.size_packets), ("web", 10));
+        assert_eq!((&*transfer.class, transfer.size_packets), ("web", 10));
         assert!((0.04..3.0).contains(&transfer.flow_completion_time_s), "{transfer:?}");
     }
     let value = |scope: &str, metric| {

@@ -76,7 +76,7 @@ pub(super) fn algorithm(
     }
 }
 
-/// What a reader of configurations says, with what would be right.
+/// A parser's message, with what would be right.
 fn explained(error: &str) -> String {
     // The name that is wrong, and then those that are right.
     let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();

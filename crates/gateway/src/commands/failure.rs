@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write as _;
 
-/// Why a command ended without success, with its exit code.
+/// The reason why a command ended without success, with its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The user's input is wrong: exit code 2.

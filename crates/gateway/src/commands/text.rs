@@ -62,7 +62,7 @@ pub fn wrap(line: &str, width: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().chars().take(width).collect()).collect()
 }
 
-/// What stands for a figure that there is not.
+/// The sign for a figure that is missing.
 pub const NO_FIGURE: &str = "-";
 
 /// A share in percent.
@@ -107,7 +107,7 @@ pub fn long(seconds: f64) -> String {
     }
 }
 
-/// Without what a terminal would obey.
+/// Returns the text without what a terminal would obey.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -131,7 +131,7 @@ pub fn table(rows: &[Vec<String>], figures_from: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// How wide stdout is, if it is a terminal.
+/// The width of stdout, if it is a terminal.
 pub fn terminal_width() -> Option<usize> {
     #[cfg(target_os = "linux")]
     let width = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));

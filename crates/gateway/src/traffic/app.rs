@@ -24,7 +24,7 @@ use crate::wire::Side;
 /// The port that senders listen at who are asked.
 const ASKED: u16 = 5202;
 
-/// What all flows share while they run.
+/// The state that all flows share while they run.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub clock: MonotonicClock,
@@ -57,12 +57,12 @@ enum Role {
     Asks { segment: u16, draw: Transfers, fresh: bool, exchange: Arc<Exchange> },
 }
 
-/// What the two ends of a flow that is asked know of each other.
+/// The knowledge that the two ends of a flow that is asked have of each other.
 #[derive(Default)]
 struct Exchange {
-    /// Who is asked listens.
+    /// The end that is asked listens.
     listens: AtomicBool,
-    /// When the transfer at hand began, by the wire's clock.
+    /// The beginning of the transfer at hand, by the wire's clock.
     began_ns: AtomicU64,
 }
 
@@ -268,7 +268,7 @@ impl Site {
             if !ready(&listener, PollFlags::IN)? {
                 continue;
             }
-            // Who gave up before is no failure.
+            // Who gave up before is not a failure.
             let Ok((socket, _)) = listener.accept() else { continue };
             socket.set_nonblocking(false)?;
             socket.set_write_timeout(Some(LOOK))?;

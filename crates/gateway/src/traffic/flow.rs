@@ -8,13 +8,13 @@ use crate::wire::Side;
 pub struct Flow {
     /// The host that sends data.
     pub from: Side,
-    /// When it begins, from when traffic does.
+    /// Its beginning, counted from that of all traffic.
     pub start: Duration,
-    /// When it sends nothing new any more.
+    /// The time from which it sends nothing new.
     pub stop: Duration,
     /// The DSCP, 0 to 63.
     pub dscp: u8,
-    /// What it sends.
+    /// Its transport and application.
     pub kind: Kind,
 }
 
@@ -26,7 +26,7 @@ pub enum Kind {
         tcp: Tcp,
         /// It asks for ECN, whether its host does or not.
         ecn: bool,
-        /// What is sent through it.
+        /// The application.
         app: App,
     },
     /// UDP datagrams: their sizes with IP's header, and the gaps after them.
@@ -51,7 +51,7 @@ pub struct Tcp {
 pub enum App {
     /// Data without end.
     Bulk,
-    /// What a source hands over by its own clock: sizes, and the gaps after them.
+    /// Data that a source hands over by its own clock: sizes, and the gaps after them.
     Paced(Draw),
     /// Transfers, one after the other.
     Transfers {
@@ -87,9 +87,9 @@ pub struct Transfer {
 pub struct Transferred {
     /// The flow's index.
     pub flow: usize,
-    /// When it was given to TCP, by the wire's clock; of a connection of its own, before that was opened.
+    /// The time at which it was given to TCP, by the wire's clock; of a connection of its own, before that was opened.
     pub start: Time,
-    /// When its sender knew that all had arrived.
+    /// The time at which its sender knew that all had arrived.
     pub end: Time,
     /// Its size.
     pub bytes: u64,

@@ -22,7 +22,7 @@ use watch::Watch;
 pub struct Traffic {
     shared: Shared,
     flows: Vec<JoinHandle<io::Result<()>>>,
-    /// Of the receivers, which end after the flows: otherwise these would find their connections closed.
+    /// Stops the receivers, which end after the flows: otherwise these would find their connections closed.
     stop_receivers: Arc<AtomicBool>,
     receivers: Vec<JoinHandle<io::Result<()>>>,
 }
@@ -97,8 +97,8 @@ impl Traffic {
         Ok(Traffic { shared, flows: threads, stop_receivers, receivers })
     }
 
-    /// What each flow's senders have done so far. Round-trip times are those of the moments at which this is asked, and
-    /// at which a connection ends: the more often, the nearer their mean.
+    /// Returns what each flow's senders have done so far. Round-trip times are those of the moments at which this is
+    /// asked, and at which a connection ends: the more often, the nearer their mean.
     pub fn done(&self) -> Vec<Done> {
         self.shared.watch.look()
     }

@@ -14,7 +14,7 @@ use socket2::Socket;
 
 use crate::port::{MonotonicClock, sleep, timespec};
 
-/// How often a flow that waits looks whether all is over.
+/// The interval at which a flow that waits looks whether all is over.
 pub(super) const LOOK: Wait = Wait::from_millis(50);
 const LOOK_TIME: Duration = Duration::from_millis(50);
 
@@ -24,7 +24,7 @@ pub(super) struct Life {
     pub clock: MonotonicClock,
     /// Set when all flows end.
     pub stop: Arc<AtomicBool>,
-    /// When the flow sends nothing new any more.
+    /// The time from which the flow sends nothing new.
     pub last: Time,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn connect(socket: Socket, to: SocketAddr, life: &Life) -> io::Result
     Ok(Some(socket))
 }
 
-/// Whether it may succeed when it is tried once more.
+/// Tells whether it may succeed when it is tried once more.
 fn waits(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

@@ -8,7 +8,7 @@ use socket2::Socket;
 
 use crate::sys::{TcpInfo, tcp_info};
 
-/// What a flow's senders have done so far, as their kernel tells.
+/// The work of a flow's senders so far, as their kernel tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Done {
     /// Segments with data that were sent, those sent again included.
@@ -17,9 +17,9 @@ pub struct Done {
     pub sent_again: u64,
     /// Retransmission timeouts; none if the kernel does not say, or there was no connection yet.
     pub timeouts: Option<u64>,
-    /// For how many seconds data arrived, of all connections together.
+    /// The seconds in which data arrived, of all connections together.
     pub busy_s: f64,
-    /// How many round trips that were, by the smoothed round-trip times of the kernel.
+    /// The number of round trips in that time, by the smoothed round-trip times of the kernel.
     pub round_trips: f64,
 }
 

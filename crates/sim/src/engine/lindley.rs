@@ -55,7 +55,7 @@ pub(super) struct LindleyQueue<A, O: Observer> {
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting<O::Ticket>>,
-    /// When the first of them starts; [`Time::MAX`] if none waits.
+    /// The time at which the first of them starts; [`Time::MAX`] if none waits.
     next_start: Time,
     /// The packets that wait, for an algorithm that watches departures.
     watched: Ring<Pkt>,
@@ -172,7 +172,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         update.min(self.observer.next_mark())
     }
 
-    /// When the transmission under way ends, or the last one ended, as far as the queue has been followed.
+    /// The time at which the transmission under way ends, or the last one ended, as far as the queue has been followed.
     fn busy_until(&mut self) -> Time {
         // It ends when the next one begins, if a packet waits, and not for the end of an outage.
         let Some(Waiting { starts, .. }) = self.waiting.front() else { return self.wire.busy_until };

@@ -101,7 +101,7 @@ fn outcome(
     Outcome { links, flows, transfers, conservation, digest, events }
 }
 
-/// How often an engine looks whether it should stop, in events.
+/// Events after which an engine looks again whether it should stop.
 const CHECK_EVERY: u64 = 1 << 14;
 
 /// Says how far the run is and whether to go on.
@@ -119,7 +119,7 @@ fn recorder(network: &Network, link: usize) -> Option<Recorder> {
     spec.observe.then(|| Recorder::new(id, spec, losses(), &network.measure))
 }
 
-/// What follows the packets at a link one by one.
+/// The observers that follow the packets at a link one by one.
 fn taps(control: &Control, link: usize) -> Vec<Box<dyn Tap>> {
     let logged = control.logged.iter().any(|logged| logged.0 as usize == link);
     if logged { vec![Box::new(Vec::<Fate>::new())] } else { Vec::new() }

@@ -20,7 +20,7 @@ use crate::tap::Tapped;
 use crate::wire::Wire;
 use crate::{Control, Error};
 
-/// What happens at one instant comes in this order; within a rank by number, then as scheduled.
+/// The order within one instant; within a rank by number, then as scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// Packets leave queues.
@@ -62,7 +62,7 @@ impl Ord for Entry {
     }
 }
 
-/// Of whatever algorithm, observed or not.
+/// A link of any algorithm, observed or not.
 type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Tapped>;
 
 struct Net {
@@ -72,9 +72,9 @@ struct Net {
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
     links: Vec<Link>,
-    /// What left a link's queue just now.
+    /// The packets that left a link's queue just now.
     left: Vec<Left>,
-    /// For when the next departure from each link was scheduled last.
+    /// The time for which the next departure from each link was scheduled last.
     departures: Vec<Time>,
     heap: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,

@@ -24,7 +24,7 @@ pub(super) struct Queued<T> {
     class: u16,
     hosts: Hosts,
     marked: bool,
-    /// Of the discipline, if it has a name; else the largest number.
+    /// The lane of the discipline, if it has a name; else the largest number.
     lane: u8,
     ticket: T,
 }
@@ -75,7 +75,7 @@ pub(super) enum Left {
     Dropped(Pkt),
 }
 
-/// Who takes what leaves a link's queue.
+/// The receiver of what leaves a link's queue.
 pub(super) trait Way {
     fn take(&mut self, left: Left);
 }
@@ -96,7 +96,7 @@ pub(super) struct ServedLink<Q, O> {
     hosts: HostsOfFlows,
 }
 
-/// Between which hosts each flow travels; empty if nobody knows of any.
+/// The hosts between which each flow travels; empty if nobody knows of any.
 pub(super) type HostsOfFlows = Arc<[Hosts]>;
 
 /// Those of a network.
@@ -105,7 +105,7 @@ pub(super) fn hosts_of_flows(network: &Network) -> HostsOfFlows {
     if hosts().any(|hosts| hosts != Hosts::default()) { hosts().collect() } else { Arc::new([]) }
 }
 
-/// Between which hosts a packet travels.
+/// The hosts between which a packet travels.
 fn hosts_of(pkt: Pkt, flows: &[Hosts]) -> Hosts {
     let hosts = flows.get(pkt.flow() as usize).copied().unwrap_or_default();
     match pkt.is_ack() {
@@ -146,7 +146,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
         ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer, hosts }
     }
 
-    /// When the next packet leaves, if one waits; while the rate is zero, when that changes.
+    /// The time at which the next packet leaves, if one waits; while the rate is zero, when that changes.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         match self.line.next_departure() {

@@ -22,7 +22,7 @@ pub(crate) struct Dialog {
     client: Client,
 }
 
-/// Who asks.
+/// The side that asks.
 pub(crate) enum Client {
     /// A user who makes transfers until a time.
     User(Transfers, Time),
@@ -115,7 +115,7 @@ impl Dialog {
 /// A connection over which a client asks and a server replies.
 pub(super) struct Exchange {
     tcp: TcpFlow,
-    /// How many requests the server has answered: the number of the next one.
+    /// The requests that the server has answered: the number of the next one.
     answered: u8,
     asker: Asker,
 }
@@ -123,9 +123,9 @@ pub(super) struct Exchange {
 /// The client's side of a connection.
 struct Asker {
     connection: Connection,
-    /// What it waits for.
+    /// The event that it waits for.
     phase: Phase,
-    /// When it asks, or asks again.
+    /// The time at which it asks, or asks again.
     due: Time,
     /// The timer of a request that is not answered.
     timer: RttEstimator,
@@ -139,11 +139,11 @@ struct Asker {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// For its own next request.
+    /// It waits for its own next request.
     Thinking,
-    /// For the first packet of the reply.
+    /// It waits for the first packet of the reply.
     Asking,
-    /// For the rest of the reply.
+    /// It waits for the rest of the reply.
     Reading,
 }
 
@@ -172,12 +172,12 @@ impl Exchange {
         self.tcp.due().min(self.asker.due)
     }
 
-    /// When a timer at the receiver's end is due.
+    /// The time at which a timer at the receiver's end is due.
     pub fn client_due(&self) -> Time {
         self.tcp.receiver.deadline().min(self.asker.due)
     }
 
-    /// When a timer at the sender's end is due.
+    /// The time at which a timer at the sender's end is due.
     pub fn server_due(&self) -> Time {
         self.tcp.app_due.min(self.tcp.sender.deadline())
     }
@@ -202,7 +202,7 @@ impl Exchange {
         self.tcp
     }
 
-    /// Whether what is due at `due` at the receiver's end is a request for another reply.
+    /// Says whether what is due at `due` at the receiver's end is a request for another reply.
     pub fn asks_first(&self, due: Time) -> bool {
         due != self.tcp.receiver.deadline() && self.asker.phase == Phase::Thinking
     }
@@ -224,7 +224,7 @@ impl Exchange {
         self.asker.due = due;
     }
 
-    /// What is due at the receiver's end and is no request for another reply: an acknowledgment, or the last
+    /// Does what is due at the receiver's end and is not a request for another reply: an acknowledgment, or the last
     /// request again.
     pub fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
         if due == self.tcp.receiver.deadline() {

@@ -22,7 +22,7 @@ pub(crate) struct Browser {
     reader: Reader,
 }
 
-/// What the connections share: the page under way.
+/// The state that the connections share: the page under way.
 struct Reader {
     pages: Pages,
     stop: Time,
@@ -39,7 +39,7 @@ struct Reader {
     loaded: Vec<Transfer>,
 }
 
-/// What a connection does after an object.
+/// The next step of a connection after an object.
 enum Then {
     /// It asks for another one at that time.
     Ask(Time),
@@ -162,7 +162,7 @@ impl Browser {
         self.due()
     }
 
-    /// How many connections it has.
+    /// The number of its connections.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }

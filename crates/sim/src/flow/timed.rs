@@ -8,7 +8,7 @@ pub(crate) struct Timed {
     flow: Flow,
     /// The flow does not say by itself when its packets were sent.
     stamps: bool,
-    /// By connection: when the transfer began whose data came last.
+    /// The beginning of the transfer whose data came last, by connection.
     last: Vec<Time>,
     counts: Meter<Counts>,
 }

@@ -15,17 +15,15 @@ use crate::float::{ceil, floor, larger, lesser};
 use crate::params::Config;
 use crate::rate::{Sample, Snapshot, chance};
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "bbr1",
     title: "BBR, version 1",
     summary: "A model of the path, its bandwidth and round-trip time, sets window and rate; losses do not.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00",
-    reads: &[],
     needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
     refuses: &[("ecn", &["true"])],
-    network: "",
     choices: &[
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one unless send_quantum is set; the room that the window has for hosts is that of Linux's quantum in any case.",
@@ -35,12 +33,13 @@ pub(crate) const ENTRY: Entry = Entry {
         "The window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends, less what is delivered until pacing lets it leave.",
         "Policers are detected as in Linux: where more than a fifth of the packets delivered were lost over each of two intervals of 4 to 16 round trips, whose rates differ by at most an eighth, their mean is the bandwidth for 48 round trips, and nothing probes.",
     ],
+    ..Entry::PLAIN
 };
 
 /// 2 / ln 2, which doubles what is delivered each round trip, and its inverse, in whole 256ths.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
-/// How long BtlBwFilter and RTpropFilter look back: round trips and time.
+/// The lengths of BtlBwFilter and RTpropFilter: round trips and time.
 const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -49,19 +48,19 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// A plateau: less than a quarter more for three round trips.
 const GROWTH: f64 = 1.25;
 const PLATEAU_ROUNDS: u32 = 3;
-/// What is acknowledged beyond the bandwidth counts for so many round trips, and twice as many at most; the window
-/// has room for so much of it (as in Linux).
+/// Round trips for which packets count that are acknowledged beyond the bandwidth, so many round trips, and twice as
+/// many at most; the window has room for so much of it (as in Linux).
 const EXTRA_ROUNDS: u32 = 5;
 const EXTRA_TIME: Duration = Duration::from_millis(100);
 /// The rate is a hundredth below the model's, so that the queue cannot stand (as in Linux).
 const MARGIN: f64 = 0.99;
-/// What hosts keep together: what leaves in 1/1024 s, at most 64 KiB with the room for headers, and at least two packets
-/// from 1.2 Mbit/s on.
+/// The packets that hosts keep together: those that leave in 1/1024 s, at most 64 KiB with the room for headers, and
+/// at least two packets from 1.2 Mbit/s on.
 const QUANTUM_TIME: f64 = 1.0 / 1024.0;
 const MOST_TOGETHER: f64 = 65_215.0;
 const SLOW: f64 = 1.2e6 / 8.0;
-/// A policer: of an interval of 4 to 16 round trips 50/256 of what was delivered was lost, and the rate is that of the last
-/// such interval within an eighth or 500 B/s. It is believed for 48 round trips.
+/// A policer: of an interval of 4 to 16 round trips 50/256 of what was delivered was lost, and the rate is that of
+/// the last such interval within an eighth or 500 B/s. It is believed for 48 round trips.
 const POLICED_ROUNDS: u32 = 4;
 const POLICED_LOSS: f64 = 50.0 / 256.0;
 const POLICED_RATIO: f64 = 1.0 / 8.0;
@@ -108,7 +107,7 @@ impl Largest {
         }
     }
 
-    /// Below which value further ones of step `at` change neither the largest nor, by their age, the others.
+    /// The value below which further ones of step `at` change neither the largest nor, by their age, the others.
     fn steady(&self, at: u64) -> f64 {
         let Largest([first, second, third]) = self;
         let age = at - first.0;
@@ -143,17 +142,17 @@ impl Largest {
     }
 }
 
-/// What tells a policer: the rate that losses leave, over intervals that begin and end with one.
+/// The signs of a policer: the rate that losses leave, over intervals that begin and end with one.
 #[derive(Clone, Debug, Default)]
 struct Policer {
-    /// Of the last interval; zero for none.
+    /// The bandwidth of the last interval; zero for none.
     bandwidth: f64,
     /// It is the bandwidth now.
     believed: bool,
     samples: bool,
     /// Round trips of this interval, or since it is believed.
     rounds: u32,
-    /// When the interval began, and what had been delivered and lost by then.
+    /// The beginning of the interval, and the packets delivered and lost by then.
     since: Time,
     delivered: u64,
     lost: u64,
@@ -210,7 +209,7 @@ impl Policer {
     }
 }
 
-/// What a policer's detection takes from a sample.
+/// The part of a sample that the detection of policers takes.
 #[derive(Clone, Copy)]
 struct Saw {
     losses: bool,
@@ -294,7 +293,7 @@ pub(crate) struct Bbr1 {
     conserves: bool,
     extra: Extra,
     pace: Pace,
-    /// What a packet brings, in bytes.
+    /// The payload of a packet, in bytes.
     packet: f64,
     initial_window: f64,
 }
@@ -332,7 +331,7 @@ impl Bbr1 {
         if self.policer.believed { self.policer.bandwidth } else { self.largest.max() }
     }
 
-    /// What hosts keep together, in packets (section 4.2.2).
+    /// The packets that hosts keep together (section 4.2.2).
     fn quantum(&self) -> f64 {
         let bytes = self.pace.rate * self.packet;
         let least = if bytes < SLOW { 1.0 } else { 2.0 };
@@ -478,8 +477,8 @@ impl Bbr1 {
         }
     }
 
-    /// Of so many packets, how many are in flight when the next ones leave after this time; with these where the flight
-    /// is to rise.
+    /// The packets that are left of so many in flight when the next ones leave after this time; with these where the
+    /// flight is to rise.
     fn flight_ahead(&self, ahead: Duration, flight: u32) -> f64 {
         let next = if self.pacing_gain > 1.0 { self.quantum() } else { 0.0 };
         let delivered = floor(product(self.bandwidth(), ahead));
@@ -646,7 +645,7 @@ impl Congestion for Bbr1 {
         let Some(seen) = self.samples.foresee(ack) else { return false };
         let usual = self.goes_on(window, ack, &seen);
         if usual {
-            self.samples.rate.pass(ack.newly, ack.ack, ack.now);
+            self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
         }
         usual
     }

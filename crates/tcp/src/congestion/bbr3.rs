@@ -20,17 +20,15 @@ mod tests;
 use cycle::{AckPhase, Cycle};
 use path::{BETA, Bandwidth, Extra, FullPipe, InflightBounds, LossRound, MinRtt};
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "bbr3",
     title: "BBR, version 3",
     summary: "A model of the path sets window and rate, with bounds in flight that losses teach it.",
     source: "draft-ietf-ccwg-bbr",
-    reads: &[],
     needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
     refuses: &[("ecn", &["true"])],
-    network: "",
     choices: &[
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one; the send quantum counts for the window alone.",
@@ -45,6 +43,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "The filters forget exactly what is older than their length.",
         "A sample of the rate over less than BBR.min_rtt is left out; the draft compares with C.min_rtt, the lowest round-trip time of the connection (section 4.1.2.3).",
     ],
+    ..Entry::PLAIN
 };
 
 /// BBR.StartupPacingGain, 4 ln 2, and BBR.DrainPacingGain.
@@ -75,7 +74,7 @@ enum State {
     ProbeRtt,
 }
 
-/// What a loss recovery that was not needed gives back (draft section 2.15).
+/// The state that a loss recovery gives back that was not needed (draft section 2.15).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     /// The state that losses have ended.
@@ -100,7 +99,7 @@ pub(crate) struct Bbr3 {
     pipe: FullPipe,
     /// BBR.drain_start_round.
     drain_start: u64,
-    /// What had been delivered when the window last kept packets back.
+    /// The packets that had been delivered when the window last kept others back.
     limited_at: Option<u64>,
     cycle: Cycle,
     hold: Hold,
@@ -497,7 +496,7 @@ impl Congestion for Bbr3 {
         let Some(seen) = self.samples.foresee(ack) else { return false };
         let usual = self.goes_on(window, ack, &seen);
         if usual {
-            self.samples.rate.pass(ack.newly, ack.ack, ack.now);
+            self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
         }
         usual
     }

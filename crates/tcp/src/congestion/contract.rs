@@ -41,7 +41,7 @@ pub(crate) struct Acked<'a> {
     pub srtt: Duration,
 }
 
-/// What an acknowledgment counts, where the receiver counts marks.
+/// The counts of an acknowledgment, where the receiver counts marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     pub now: Time,
@@ -83,7 +83,7 @@ pub(crate) struct AckFacts<'a> {
 }
 
 impl AckFacts<'_> {
-    /// How long pacing keeps the next packet back.
+    /// The time for which pacing keeps the next packet back.
     #[inline(always)]
     pub fn ahead(&self) -> Duration {
         self.pacer.map_or(Duration::ZERO, |p| p.ahead(self.now))
@@ -96,11 +96,13 @@ pub(crate) struct InOrder<'a> {
     /// The cumulative acknowledgment, and how many packets it acknowledges.
     pub ack: u32,
     pub newly: u32,
-    /// As many as make the window grow.
+    /// The number of those that make the window grow.
     pub packets: f64,
     /// Packets in flight before.
     pub prior_flight: u32,
-    /// The round-trip time, and the smoothed one with it, where every acknowledgment measures one.
+    /// The time at which the last of them was sent, its round-trip time, and the smoothed one with it, where every
+    /// acknowledgment measures one.
+    pub sent: Time,
     pub rtt: Duration,
     pub srtt: Duration,
     /// The window has kept packets back since the acknowledgment before.
@@ -135,18 +137,18 @@ pub(crate) trait Congestion {
     /// An acknowledgment has been taken in.
     fn on_ack(&mut self, _window: &mut Window, _ack: &AckFacts<'_>) {}
 
-    /// [`Congestion::on_delivered`] and [`Congestion::on_ack`] for the next `newly` packets, which were sent once and in
-    /// order, while nothing is repaired.
+    /// [`Congestion::on_delivered`] and [`Congestion::on_ack`] for the next `newly` packets, which were sent once and
+    /// in order, while nothing is repaired.
     fn on_ack_in_order(&mut self, _window: &mut Window, _ack: &AckFacts<'_>, _newly: u32) {}
 
-    /// Takes in an acknowledgment without marks, in congestion avoidance and with a window that is used, if that moves counts
-    /// and the window alone: [`Congestion::on_marks`] and [`Congestion::grow`], or [`Congestion::on_ack_in_order`]. If more, it
-    /// is false, and nothing changes.
+    /// Takes in an acknowledgment without marks, in congestion avoidance and with a window that is used, if that
+    /// moves counts and the window alone: [`Congestion::on_marks`] and [`Congestion::grow`], or
+    /// [`Congestion::on_ack_in_order`]. If more, it is false, and nothing changes.
     fn on_usual_ack(&mut self, _window: &mut Window, _ack: &InOrder<'_>) -> bool {
         false
     }
 
-    /// Whether [`Congestion::on_next_sent`] has room for what it keeps of a packet.
+    /// Returns whether [`Congestion::on_next_sent`] has room for what it keeps of a packet.
     fn has_room(&self) -> bool {
         true
     }
@@ -204,12 +206,12 @@ pub(crate) trait Congestion {
         None
     }
 
-    /// Whether the window begins with a slow start.
+    /// Returns whether the window begins with a slow start.
     fn slow_starts(&self) -> bool {
         true
     }
 
-    /// Whether packets must say when they were sent.
+    /// Returns whether packets must say when they were sent.
     fn measures_delay(&self) -> bool {
         false
     }

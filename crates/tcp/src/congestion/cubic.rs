@@ -12,9 +12,9 @@ use crate::entry::Entry;
 use crate::float::{larger, lesser, seconds};
 use crate::params::Config;
 
-/// How aggressively the window grows, in packets per second cubed (section 5).
+/// The aggressiveness of the growth, in packets per second cubed (section 5).
 pub const C: f64 = 0.4;
-/// What is left of the window after a reduction (section 4.6).
+/// The part of the window that a reduction leaves (section 4.6).
 pub const BETA: f64 = 0.7;
 
 /// Eq. 1: the window in packets, `t` seconds after the epoch began.
@@ -33,11 +33,11 @@ pub fn alpha() -> f64 {
     3.0 * (1.0 - BETA) / (1.0 + BETA)
 }
 
-/// Where the window before a reduction is not known, this many packets make one more at least if whole ones are
+/// Packets that make one more at most where the window before a reduction is not known and whole ones are
 /// counted.
 const MOST_UNKNOWN: f64 = 20.0;
 
-/// From where on a window that was `prior` before its reduction grows by a packet a round trip.
+/// The window from which on it grows by a packet a round trip, where it was `prior` before its reduction.
 fn reno_from(friendly: RenoFriendly, prior: f64) -> f64 {
     match friendly {
         RenoFriendly::Rfc9438 => prior,
@@ -45,7 +45,7 @@ fn reno_from(friendly: RenoFriendly, prior: f64) -> f64 {
     }
 }
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "cubic",
@@ -53,9 +53,6 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "A cubic function of the time since the last loss, and never less than Reno.",
     source: "RFC 9438",
     reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth", "rules"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
         "The window that is reduced is the congestion window, where section 4.6 takes the flight size and allows this where a window that is not used does not grow. It may be far above what was in flight.",
@@ -63,6 +60,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6).",
         "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
     ],
+    ..Entry::PLAIN
 };
 
 /// CUBIC: its rules and what it remembers.
@@ -71,14 +69,14 @@ pub(crate) struct Cubic {
     friendly: RenoFriendly,
     /// Growth counts whole packets.
     whole: bool,
-    /// What was counted for a packet more stays whatever happens (ns-3).
+    /// The count towards a packet more stays whatever happens (ns-3).
     keeps_count: bool,
     memory: Memory,
-    /// What was remembered when a recovery began that may be undone.
+    /// The memory at the beginning of a recovery that may be undone.
     before: Option<Memory>,
 }
 
-/// What CUBIC remembers, and has back after a recovery that was not needed.
+/// The memory of CUBIC, which it has back after a recovery that was not needed.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     /// Packets counted towards one more, and the smallest smoothed round-trip time, where growth counts whole packets.
@@ -86,8 +84,8 @@ struct Memory {
     min_rtt: Duration,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
     w_max: f64,
-    /// From where on the window that Reno would have grows as fast as Reno's: the window before the last reduction, if
-    /// `friendly` has it so.
+    /// The size from which on the window that Reno would have grows as fast as Reno's: the window before the last
+    /// reduction, if `friendly` has it so.
     reno_from: f64,
     /// This congestion avoidance did not begin with a reduction that left some of the window: slow start ended without
     /// a loss (section 4.10), or the timer began it (section 4.8).

@@ -8,7 +8,7 @@ use crate::choices::Growth;
 use crate::entry::Entry;
 use crate::params::Config;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "dctcp",
@@ -17,7 +17,6 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "RFC 8257",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"])],
-    refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
         "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p.",
@@ -25,13 +24,14 @@ pub(crate) const ENTRY: Entry = Entry {
         "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
         "In slow start the estimate falls with every window without marks, as section 3.3 says.",
     ],
+    ..Entry::PLAIN
 };
 
 /// g: how much a window of data changes the estimate (RFC 8257 section 4.2).
 pub(crate) const GAIN: f64 = 1.0 / 16.0;
-/// Where the estimate is a whole number, it is one of these parts.
+/// The parts in which the estimate is a whole number.
 const PARTS: u32 = 1024;
-/// What a mark leaves at least, in packets: a sender with less would have to wait for its timer (RFC 3168 section
+/// The packets that a mark leaves at least: a sender with less would have to wait for its timer (RFC 3168 section
 /// 6.1.2).
 const LEAST: f64 = 2.0;
 
@@ -51,7 +51,7 @@ impl Congestion for Dctcp {
         reno::grow(window, acked.packets, self.0.whole);
     }
 
-    /// What is not a mark is answered as by Reno (RFC 8257 section 3.5).
+    /// Reduces it as Reno, for what is not a mark (RFC 8257 section 3.5).
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         reno::reduce(window, cause);
     }
@@ -72,7 +72,7 @@ impl Congestion for Dctcp {
     }
 }
 
-/// What is known of the share of marked packets.
+/// The estimate of the share of marked packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     /// DCTCP.Alpha.

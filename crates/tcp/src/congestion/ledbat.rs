@@ -16,7 +16,7 @@ const CURRENT_FILTER: usize = 4;
 const MIN_CWND: f64 = 2.0;
 const ALLOWED_INCREASE: f64 = 1.0;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "ledbat",
@@ -24,9 +24,6 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "The delay that a flow adds is held at a target, so that other traffic goes first where the buffer is longer.",
     source: "RFC 6817",
     reads: &["ledbat_target", "ledbat_gain", "initial_ssthresh", "growth"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "There is no slow start; initial_ssthresh matters to pacing alone.",
         "The delay is the smallest of the last four, and the base delay the smallest of ten minutes in which packets came; clocks are exact.",
@@ -34,9 +31,10 @@ pub(crate) const ENTRY: Entry = Entry {
         "A mark is answered as a loss.",
         "Where the buffer is shorter than the target, only losses stop it, and it shares a link equally with Reno (5.2 and 4.8 Mbit/s with a buffer of 40 ms).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What LEDBAT remembers.
+/// LEDBAT and its memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledbat {
     /// Seconds.
@@ -44,7 +42,7 @@ pub(crate) struct Ledbat {
     gain: f64,
     /// The smallest delay of each of the last minutes, the present one first.
     base: [Duration; BASE_HISTORY],
-    /// When the present one ends.
+    /// The end of the present one.
     rollover: Time,
     current: [Duration; CURRENT_FILTER],
     next: usize,
@@ -66,7 +64,7 @@ impl Ledbat {
         }
     }
 
-    /// How far the queueing delay is below the target, as a share of it; negative beyond it.
+    /// The distance of the queueing delay below the target, as a share of it; negative beyond it.
     fn off_target(&self) -> f64 {
         let least = |list: &[Duration]| list.iter().copied().min().unwrap_or(Duration::MAX);
         let queueing = least(&self.current) - least(&self.base);
@@ -86,8 +84,8 @@ impl Congestion for Ledbat {
         window.rarely(|w| self.avoid(w, acked.packets, acked.flight));
     }
 
-    /// As Reno, but not below MIN_CWND; a window of one that a mark meets sends nothing until the timer runs out (RFC
-    /// 3168 section 6.1.2).
+    /// Reduces it as Reno, but not below MIN_CWND; a window of one that a mark meets sends nothing until the timer
+    /// runs out (RFC 3168 section 6.1.2).
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         window.ssthresh = (window.cwnd / 2.0).max(MIN_CWND);
         match cause {

@@ -61,7 +61,7 @@ macro_rules! controls {
             }
         )+
 
-        /// What happens seldom is called by way of a table of functions.
+        /// The events that come seldom, by way of a table of functions.
         impl Deref for Control {
             type Target = dyn Congestion;
 
@@ -87,7 +87,7 @@ macro_rules! each {
     };
 }
 
-/// What happens with every packet of a model.
+/// The events that come with every packet of a model.
 impl Control {
     #[inline(always)]
     pub fn on_sent(&mut self, window: &mut Window, now: Time, seq: u32, flight: u32) {

@@ -20,11 +20,12 @@ pub(super) struct Bounds {
     pub interval: Duration,
     /// The sample is below this rate.
     pub rate: f64,
-    /// What was acknowledged beyond the bandwidth: at most so much in version 1, and less in version 3.
+    /// The packets acknowledged beyond the bandwidth: at most so much in version 1, and less in version 3.
     pub extra: f64,
-    /// More are in flight: of version 1 before the acknowledgment and until the next packet leaves, of version 3 after it.
+    /// More are in flight: of version 1 before the acknowledgment and until the next packet leaves, of version 3
+    /// after it.
     pub flight: f64,
-    /// What the window may be.
+    /// The largest window.
     pub cwnd: f64,
 }
 
@@ -40,9 +41,9 @@ pub(super) struct Foreseen {
     /// The rate, and how many packets it is of.
     pub rate: f64,
     pub delivered: u64,
-    /// How many were in flight when the newest packet was sent, with it.
+    /// The number in flight when the newest packet was sent, with it.
     pub sent_flight: u32,
-    /// How many had been delivered before.
+    /// The number that had been delivered before.
     pub total: u64,
 }
 
@@ -157,7 +158,7 @@ impl Aggregate {
         Aggregate { since: Time::ZERO, acked: 0.0 }
     }
 
-    /// What it becomes with an acknowledgment of `acked` packets, where `expected` were to be acknowledged, and how many
+    /// The aggregate after an acknowledgment of `acked` packets, where `expected` were to be acknowledged, and how many
     /// more these are.
     #[inline(always)]
     pub fn after(&self, now: Time, acked: f64, expected: f64, cwnd: f64) -> (Self, f64) {
@@ -196,9 +197,9 @@ impl PriorWindow {
 /// The rate at which packets leave.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// In packets per second.
+    /// Packets per second.
     pub rate: f64,
-    /// What leaves in a round-trip time in the start.
+    /// The packets that leave in a round-trip time in the start.
     start: f64,
 }
 
@@ -255,8 +256,8 @@ impl Hold {
 }
 
 impl Window {
-    /// Grows by `acked` packets, to `target` where the pipe is `full`; in the start by what the first window delivers in any
-    /// case.
+    /// Grows by `acked` packets, to `target` where the pipe is `full`; in the start by what the first window delivers
+    /// in any case.
     #[inline(always)]
     pub(super) fn grow_to(&mut self, target: f64, full: bool, s: &Sample<'_>, initial_window: f64) {
         let acked = f64::from(s.acked);

@@ -12,7 +12,7 @@ use crate::entry::Entry;
 use crate::float::seconds;
 use crate::params::Config;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "prague",
@@ -21,7 +21,6 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "draft-briscoe-iccrg-prague-congestion-control",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"]), ("pacing", &["true"])],
-    refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
         "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p. mark_reduction is not looked at.",
@@ -30,12 +29,13 @@ pub(crate) const ENTRY: Entry = Entry {
         "The independence of the round-trip time begins with the connection; the draft lets it begin some time after slow start.",
         "There is no reaction to reordering.",
     ],
+    ..Entry::PLAIN
 };
 
 /// The round-trip time that shorter ones behave like.
 const REFERENCE: Duration = Duration::from_millis(25);
 
-/// What Prague remembers.
+/// Prague and its memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     estimate: Estimate,
@@ -59,8 +59,8 @@ impl Prague {
         self.marked && self.estimate.on_delivery(window, d, REFERENCE)
     }
 
-    /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt` is the
-    /// smoothed round-trip time.
+    /// Grows by as many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt`
+    /// is the smoothed round-trip time.
     #[inline(always)]
     fn avoid(&self, window: &mut Window, acked: f64, srtt: Duration) {
         if srtt >= REFERENCE {

@@ -10,16 +10,16 @@ use crate::choices::Recovery;
 use crate::congestion::contract::Window;
 use crate::scoreboard::Scoreboard;
 
-/// How losses are found and repaired.
+/// The way in which losses are found and repaired.
 #[derive(Clone, Debug)]
 pub(crate) enum Repair {
-    /// By duplicates.
+    /// Duplicates tell of losses.
     Duplicates,
-    /// By selective acknowledgments (RFC 6675).
+    /// Selective acknowledgments do (RFC 6675).
     Sack(Box<Scoreboard>),
-    /// By these, with a window that falls in proportion to what arrives (RFC 9937).
+    /// These do, and the window falls in proportion to what arrives (RFC 9937).
     Prr(Box<Proportional>),
-    /// By time (RFC 8985), with such a window.
+    /// Time does (RFC 8985), with such a window.
     Rack(Box<ByTime>),
 }
 
@@ -28,7 +28,8 @@ pub(crate) enum Repair {
 pub(crate) struct Proportional {
     pub board: Scoreboard,
     pub prr: Prr,
-    /// It falls over a round trip because of a mark, until an acknowledgment beyond [`Sender`](crate::Sender)'s `recover`.
+    /// It falls over a round trip because of a mark, until an acknowledgment beyond [`Sender`](crate::Sender)'s
+    /// `recover`.
     pub falling: bool,
     /// The first packet outstanding when the retransmission timer ran out last.
     pub timed_out_at: u32,
@@ -40,13 +41,13 @@ pub(crate) struct ByTime {
     pub fall: Proportional,
     pub rack: Rack,
     pub undo: Option<Undo>,
-    /// How many packets the last look for losses found.
+    /// The number of packets that the last look for losses found.
     pub lost: u32,
     /// Losses were being repaired after the last acknowledgment.
     pub repaired: bool,
 }
 
-/// What a recovery that was not needed gives back (RFC 9438 section 4.9).
+/// The state that a recovery gives back that was not needed (RFC 9438 section 4.9).
 #[derive(Clone, Debug)]
 pub(crate) struct Undo {
     pub window: Window,
@@ -88,7 +89,7 @@ impl Repair {
         kept
     }
 
-    /// What the receiver has said of packets beyond the cumulative acknowledgment.
+    /// The scoreboard of packets beyond the cumulative acknowledgment.
     #[inline(always)]
     pub fn board(&self) -> Option<&Scoreboard> {
         match self {
@@ -109,7 +110,7 @@ impl Repair {
         }
     }
 
-    /// How many packets beyond the cumulative acknowledgment are known to have arrived.
+    /// The number of packets beyond the cumulative acknowledgment that are known to have arrived.
     #[inline(always)]
     pub fn sacked(&self) -> u32 {
         self.board().map_or(0, Scoreboard::count)
@@ -133,7 +134,7 @@ impl Repair {
         }
     }
 
-    /// Whether the window falls because of a mark.
+    /// Returns whether the window falls because of a mark.
     pub fn falls(&self) -> bool {
         self.fall().is_some_and(|fall| fall.falling)
     }
@@ -153,7 +154,7 @@ impl Repair {
         }
     }
 
-    /// When the first of its timers runs out, other than the retransmission timer.
+    /// The time at which the first of its timers runs out, other than the retransmission timer.
     #[inline(always)]
     pub fn due(&self) -> Time {
         match self {
@@ -162,7 +163,7 @@ impl Repair {
         }
     }
 
-    /// Whether nothing of it has a say in what an acknowledgment of new packets does.
+    /// Returns whether nothing of it has a say in what an acknowledgment of new packets does.
     pub fn is_idle(&self) -> bool {
         let rack = match self {
             Repair::Rack(by_time) => !by_time.repaired && by_time.rack.is_in_order(),

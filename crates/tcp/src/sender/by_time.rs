@@ -1,25 +1,19 @@
-//! What a sender does that finds losses by time (RFC 8985).
+//! The part of a sender that finds losses by time (RFC 8985).
 
 use quell_units::Time;
 
 use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::contract::Cause;
+use crate::float::lesser;
 use crate::params::Config;
 use crate::recovery::prr::Prr;
 use crate::recovery::repair::{ByTime, Repair, Undo};
-use crate::scoreboard::Block;
+use crate::scoreboard::{Block, News};
 
 impl Sender {
-    /// An acknowledgment says what has arrived: all below `ack`, and the blocks, which may report only one packet beyond
-    /// those of the last one. Returns how many packets were in flight before.
-    pub(super) fn deliver(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-        blocks: &[Block],
-        only: Option<u32>,
-    ) -> u32 {
+    /// Takes in what an acknowledgment says to have arrived: all below `ack`, and the `news` of its blocks. Returns
+    /// how many packets were in flight before.
+    pub(super) fn deliver(&mut self, cfg: &Config, now: Time, ack: u32, blocks: &[Block], news: News) -> u32 {
         let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
         let Some(ByTime { rack, fall, .. }) = self.repair.by_time() else { return 0 };
         let (flight, model) = (rack.flying(), cfg.congestion.is_model());
@@ -35,9 +29,10 @@ impl Sender {
             }
         };
         (self.una..ack).for_each(&mut arrived);
-        match only {
-            Some(seq) => arrived(seq),
-            None => fall.board.news(ack, blocks, arrived),
+        match news {
+            News::Nothing => {}
+            News::One(seq) => arrived(seq),
+            News::Several => fall.board.news(ack, blocks, arrived),
         }
         rack.forget_below(ack);
         rack.tlp.measured |= measured.is_some();
@@ -48,12 +43,12 @@ impl Sender {
         flight
     }
 
-    /// Whether data that was outstanding when the timer ran out still is.
+    /// Returns whether data that was outstanding when the timer ran out still is.
     pub(super) fn timed_out(&self) -> bool {
         self.reduced_by == Cause::Timeout && self.una < self.recover
     }
 
-    /// Whether losses are being repaired, which acknowledgments or the timer found.
+    /// Returns whether losses are being repaired, which acknowledgments or the timer found.
     fn repairs(&self) -> bool {
         self.phase == Phase::Recovery || self.timed_out()
     }
@@ -202,7 +197,6 @@ impl Sender {
                 }
             }
         }
-        self.look_ahead();
         did
     }
 
@@ -239,7 +233,7 @@ impl Sender {
             }
         };
         if !forced {
-            let room = self.window.cwnd.min(cfg.max_window) - f64::from(flying);
+            let room = lesser(self.window.cwnd, cfg.max_window) - f64::from(flying);
             if room < 1.0 {
                 if let Some(modern) = &mut self.modern {
                     modern.gauges.limited = true;

@@ -15,8 +15,8 @@ use crate::recovery::rack::Rack;
 use crate::recovery::repair::Repair;
 
 impl Sender {
-    /// Whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window and pacing
-    /// have a say in what is sent.
+    /// Returns whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window
+    /// and pacing have a say in what is sent.
     pub(super) fn is_in_order(&self) -> bool {
         let reduced = match self.reduced_by {
             _ if self.modern.is_some() => self.una < self.recover,
@@ -34,7 +34,7 @@ impl Sender {
             && !self.echo_at_one
     }
 
-    /// Whether [`Sender::on_ack_in_order`] does at `now` what [`Sender::on_ack`] and [`Sender::poll`] do for an
+    /// Returns whether [`Sender::on_ack_in_order`] does at `now` what [`Sender::on_ack`] and [`Sender::poll`] do for an
     /// acknowledgment without echo, and with a report only where that is of marks and [says
     /// nothing](Sender::hears_no_marks).
     #[inline]
@@ -42,7 +42,7 @@ impl Sender {
         self.in_order && ack > self.una && self.deadline() > now
     }
 
-    /// Whether the marks that an acknowledgment tells of were known, where [`Sender::takes_in_order`].
+    /// Returns whether the marks that an acknowledgment tells of were known, where [`Sender::takes_in_order`].
     #[inline]
     pub fn hears_no_marks(&self, cfg: &Config, ack: u32, marks: u32) -> bool {
         let newly = ack - self.una;
@@ -58,7 +58,7 @@ impl Sender {
     pub fn on_ack_in_order(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
         debug_assert!(self.takes_in_order(now, ack) && self.is_in_order());
         if self.modern.is_some() {
-            return self.on_ack_in_order_modern(cfg, now, ack);
+            return self.in_order(cfg, now, Some(ack));
         }
         let newly = ack - self.una;
         self.acknowledge_in_order(cfg, now, ack);
@@ -75,9 +75,10 @@ impl Sender {
         first..end
     }
 
-    /// [`Sender::on_ack_in_order`], compiled for each kind of sender: each would else be asked for at every step.
+    /// Takes in an acknowledgment or, without one, the time for which pacing has kept packets back: compiled for each
+    /// kind of sender, which would else be asked for at every step.
     #[inline(always)]
-    fn on_ack_in_order_modern(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+    fn in_order(&mut self, cfg: &Config, now: Time, ack: Option<u32>) -> Range<u32> {
         macro_rules! by_control {
             ($( #[doc = $doc:literal] $name:ident = $text:literal, $module:ident: $kind:ty; )+) => {
                 match cfg.congestion {
@@ -89,17 +90,37 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn by_kind<C: Kind>(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
+    fn by_kind<C: Kind>(&mut self, cfg: &Config, now: Time, ack: Option<u32>) -> Range<u32> {
+        if C::MODEL {
+            // It needs both.
+            return self.by_event::<C, true, true>(cfg, now, ack);
+        }
         match (cfg.recovery == Recovery::Rack, cfg.paces()) {
-            (true, true) => self.take_in_order::<C, true, true>(cfg, now, ack),
-            (true, false) => self.take_in_order::<C, true, false>(cfg, now, ack),
-            (false, true) => self.take_in_order::<C, false, true>(cfg, now, ack),
-            (false, false) => self.take_in_order::<C, false, false>(cfg, now, ack),
+            (true, true) => self.by_event::<C, true, true>(cfg, now, ack),
+            (true, false) => self.by_event::<C, true, false>(cfg, now, ack),
+            (false, true) => self.by_event::<C, false, true>(cfg, now, ack),
+            (false, false) => self.by_event::<C, false, false>(cfg, now, ack),
         }
     }
 
-    /// The fast path itself, with losses found by time or not, and with a pacer or not. What moves more than counts, the
-    /// window and the times of packets is called at the end alone, so that no registers are saved.
+    #[inline(always)]
+    fn by_event<C: Kind, const RACK: bool, const PACED: bool>(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: Option<u32>,
+    ) -> Range<u32> {
+        match ack {
+            Some(ack) if PACED && cfg.send_quantum.is_some() => {
+                self.take_any_in_order::<C, RACK, PACED>(cfg, now, ack)
+            }
+            Some(ack) => self.take_in_order::<C, RACK, PACED>(cfg, now, ack),
+            None => self.release_in_order::<C, RACK>(cfg, now),
+        }
+    }
+
+    /// The fast path itself, with losses found by time or not, and with a pacer or not. What moves more than counts,
+    /// the window and the times of packets is called at the end alone, so that no registers are saved.
     #[inline(never)]
     fn take_in_order<C: Kind, const RACK: bool, const PACED: bool>(
         &mut self,
@@ -114,20 +135,24 @@ impl Sender {
             && let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut()
             && let Some(control) = C::of(control)
             && (C::MODEL || gauges.usage.full && window.cwnd >= window.ssthresh && gauges.search.is_none())
+            && (C::MODEL || gauges.marks.is_level())
+            // Others measure nothing then.
+            && let Some(sent) = match &self.repair {
+                Repair::Rack(by_time) if RACK => Some(by_time.rack.sent_at(ack - 1)),
+                _ if PACED => gauges.rtts.sent.as_ref().map(|times| times.sent_at(ack - 1)),
+                _ => Some(now),
+            }
+            && (!PACED || RACK || sent != Time::MAX)
         {
-            let sent = match &self.repair {
-                Repair::Rack(by_time) if RACK => by_time.rack.sent_at(ack - 1),
-                _ => gauges.rtts.sent.as_ref().map_or(now, |times| times.sent_at(ack - 1)),
-            };
-            let measures = RACK || gauges.rtts.sent.is_some();
-            let rtt = now.since(sent);
-            let srtt = gauges.rtts.smoothed(rtt);
+            let rtt = now - sent;
+            let srtt = if RACK || PACED { gauges.rtts.smoothed(rtt) } else { rtt };
             let facts = InOrder {
                 now,
                 ack,
                 newly,
                 packets: f64::from(newly.min(cfg.growth_limit)),
                 prior_flight: flight,
+                sent,
                 rtt,
                 srtt,
                 window_limited: gauges.limited,
@@ -135,25 +160,21 @@ impl Sender {
                 cfg,
                 pacer: release.pacer(),
             };
-            let usual = sent != Time::MAX
-                && !(PACED && release.sends_together())
-                && (!counts_marks(cfg) || gauges.marks.is_level() || cfg.recovery.is_selective());
-            if usual && control.on_usual_ack(&mut window, &facts) {
-                if measures {
+            if control.on_usual_ack(&mut window, &facts) {
+                if RACK || PACED {
                     (gauges.rtts.measured, gauges.rtts.srtt) = (Some(rtt), Some(srtt));
                 }
                 if RACK && let Some(by_time) = self.repair.by_time() {
                     by_time.rack.deliver_first(newly, sent, rtt);
                     by_time.rack.tlp.measured = true;
-                } else if let Some(times) = &mut gauges.rtts.sent {
+                } else if PACED && let Some(times) = &mut gauges.rtts.sent {
                     times.pass(ack);
                 }
                 if C::MODEL {
                     gauges.limited = false;
-                }
-                gauges.marked = 0;
-                if PACED && let Some(pacer) = release.pacer_mut() {
-                    pacer.follow(control.pacing_rate(), &window, gauges.rtts.srtt);
+                } else if PACED && let Some(pacer) = release.pacer_mut() {
+                    // A model's rate stays.
+                    pacer.follow(None, &window, Some(srtt));
                 }
                 (self.una, self.window) = (ack, window);
                 return self.send_in_order::<C, RACK, PACED, true>(cfg, now);
@@ -222,8 +243,8 @@ impl Sender {
         self.send_in_order::<C, RACK, PACED, true>(cfg, now)
     }
 
-    /// Whether [`Sender::on_timer_in_order`] does what [`Sender::on_timer`] and [`Sender::poll`] do at `now`, when a timer
-    /// runs out.
+    /// Returns whether [`Sender::on_timer_in_order`] does what [`Sender::on_timer`] and [`Sender::poll`] do at `now`,
+    /// when a timer runs out.
     #[inline]
     pub fn takes_timer_in_order(&self, now: Time) -> bool {
         let probe = match &self.repair {
@@ -237,19 +258,7 @@ impl Sender {
     /// new ones.
     pub fn on_timer_in_order(&mut self, cfg: &Config, now: Time) -> Range<u32> {
         debug_assert!(self.takes_timer_in_order(now) && self.is_in_order());
-        macro_rules! by_control {
-            ($( #[doc = $doc:literal] $name:ident = $text:literal, $module:ident: $kind:ty; )+) => {
-                match (cfg.congestion, cfg.recovery) {
-                    $(
-                        (CongestionControl::$name, Recovery::Rack) =>
-                            self.release_in_order::<congestion::$module::$name, true>(cfg, now),
-                        (CongestionControl::$name, _) =>
-                            self.release_in_order::<congestion::$module::$name, false>(cfg, now),
-                    )+
-                }
-            };
-        }
-        congestion_controls!(by_control)
+        self.in_order(cfg, now, None)
     }
 
     #[inline(never)]
@@ -283,14 +292,21 @@ impl Sender {
         cfg: &Config,
         now: Time,
     ) -> Range<u32> {
+        if PACED && cfg.send_quantum.is_some() {
+            return self.send_any_in_order::<C, RACK, PACED, ACKED>(cfg, now);
+        }
         let (una, first, limit, window) = (self.una, self.max, self.limit, self.window);
         let end = una.saturating_add(window.packets(cfg)).min(limit).max(first);
         if let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut()
             && let Some(control) = C::of(control)
             && control.has_room()
-            && gauges.rtts.sent.as_ref().is_none_or(|times| RACK || times.has_room())
+            && (RACK || gauges.rtts.sent.as_ref().map_or(!PACED, |times| PACED && times.has_room()))
             && (!RACK || self.repair.by_time().is_some_and(|by_time| by_time.rack.has_room()))
-            && let Some(n) = if PACED { release.one(now, end - first) } else { Some(end - first) }
+            && let Some(n) = if PACED {
+                release.pacer_mut().and_then(|p| p.release_one(now, end - first))
+            } else {
+                Some(end - first)
+            }
             && n <= 1
         {
             let next = first + n;
@@ -302,7 +318,7 @@ impl Sender {
                 }
                 if RACK && let Some(by_time) = self.repair.by_time() {
                     by_time.rack.sent_next(first, now);
-                } else if let Some(times) = &mut gauges.rtts.sent {
+                } else if PACED && let Some(times) = &mut gauges.rtts.sent {
                     times.sent_next(now);
                 }
             }
@@ -409,8 +425,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer starts again with an acknowledgment, if anything is outstanding, and with the first packet
-    /// that is.
+    /// The retransmission timer starts again with an acknowledgment, if anything is outstanding, and with the first
+    /// packet that is.
     #[inline(always)]
     fn arm_in_order<const ACKED: bool>(&mut self, now: Time, sent: bool) {
         if ACKED && self.una >= self.max && self.window.cwnd >= 1.0 {
@@ -446,8 +462,8 @@ fn counts_marks(cfg: &Config) -> bool {
     cfg.reports == Reports::Always
 }
 
-/// Of the new packets from `first` to before `end`, which there are, those before which one leave now, and whether
-/// others wait for the window to open further, which ends before `open`.
+/// Releases packets of those from `first` to before `end`, which are new ones: the one before which they leave now,
+/// and whether others wait for the window to open further, which ends before `open`.
 #[inline(never)]
 fn release_together(
     pacer: &mut Pacer,
@@ -470,8 +486,8 @@ fn release_together(
     (next, false)
 }
 
-/// Whether new packets wait, where nothing is repaired: packets of another moment than the last one, fewer than leave
-/// together and than a third of the window, for an acknowledgment that is due soon. As in Linux.
+/// Returns whether new packets wait, where nothing is repaired: packets of another moment than the last one, fewer
+/// than leave together and than a third of the window, for an acknowledgment that is due soon. As in Linux.
 pub(super) fn waits_for_more(pacer: &Pacer, rack: &Rack, now: Time, next: u32, room: f64, cwnd: f64) -> bool {
     let (Some(together), Some(srtt)) = (pacer.begins(now, next), pacer.srtt()) else { return false };
     room < f64::from(together)

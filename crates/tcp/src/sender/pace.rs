@@ -1,4 +1,4 @@
-//! What a sender does that is paced, or whose congestion control follows a model of the path.
+//! The part of a sender that paces, or follows a model of the path.
 
 use quell_units::Time;
 
@@ -10,7 +10,7 @@ use crate::params::Config;
 use crate::recovery::repair::Repair;
 
 impl Sender {
-    /// Whether pacing lets a packet leave; if not, a timer runs.
+    /// Returns whether pacing lets a packet leave; if not, a timer runs.
     pub(super) fn released(&mut self, now: Time) -> bool {
         let Some(Release::Paced(pacer)) = self.modern.as_mut().map(|m| &mut m.release) else { return true };
         let before = pacer.wake;
@@ -21,7 +21,7 @@ impl Sender {
         released
     }
 
-    /// Whether new packets wait for an acknowledgment that opens the window further; it allows `room` now.
+    /// Returns whether new packets wait for an acknowledgment that opens the window further; it allows `room` now.
     pub(super) fn waits_for_more(&mut self, now: Time, room: f64) -> bool {
         let repairs = self.repairing() != Repairing::Nothing;
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &self.repair) else { return false };
@@ -141,8 +141,8 @@ mod tests {
         assert_eq!(sent.iter().map(|p| p.0).collect::<Vec<_>>(), [100, 100, 100, 100, 105, 110, 115]);
     }
 
-    /// A window of ten, of which each acknowledgment frees one packet: two leave for every second one, but for the first,
-    /// before which nothing has left for long.
+    /// A window of ten, of which each acknowledgment frees one packet: two leave for every second one, but for the
+    /// first, before which nothing has left for long.
     #[test]
     fn new_packets_wait_for_an_acknowledgment_that_is_due() {
         let quantum = Some(Duration::from_millis(1));

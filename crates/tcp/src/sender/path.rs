@@ -88,7 +88,7 @@ impl Source {
     }
 }
 
-/// When packets leave the link.
+/// The time at which packets leave the link.
 #[derive(Default)]
 struct Link {
     queue: VecDeque<Time>,
@@ -97,7 +97,7 @@ struct Link {
 }
 
 impl Link {
-    /// When a packet leaves that comes now; none if it is dropped.
+    /// The time at which a packet leaves that comes now; none if it is dropped.
     fn takes(&mut self, path: &Path, now: Time) -> Option<Time> {
         if let Some(depth) = path.bucket {
             let (tokens, at) = self.tokens.unwrap_or((depth, now));

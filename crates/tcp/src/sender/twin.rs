@@ -238,7 +238,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..Default::default() })]
 
-    /// Whether packets are lost or marked often, seldom or late, the fast path does what the general one does.
+    /// Returns whether packets are lost or marked often, seldom or late, the fast path does what the general one does.
     #[test]
     fn a_fast_end_does_what_any_does(
         params in params(),

@@ -50,7 +50,7 @@ model! {
 
 /// Queue in which the packets of a sender wait, and the probability of their signals.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Treatment {
     /// The queue, with `b^2`.
     Classic,
     /// The queue, with `k b`.
@@ -60,22 +60,22 @@ enum Place {
 }
 
 /// PI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
-fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
+fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Treatment {
     match scalable {
-        Scalable::Ect if marked => Place::Coupled,
-        Scalable::Ect1 if congestion.is_l4s() => Place::Coupled,
-        _ => Place::Classic,
+        Scalable::Ect if marked => Treatment::Coupled,
+        Scalable::Ect1 if congestion.is_l4s() => Treatment::Coupled,
+        _ => Treatment::Classic,
     }
 }
 
 /// DualPI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
-fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Place {
+fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Treatment {
     let l4s = congestion.is_l4s();
     match classifier {
-        Classifier::Ect1 if l4s => Place::Low,
-        Classifier::AnyEct if marked || l4s => Place::Low,
-        Classifier::Dscp if l4s => Place::Coupled,
-        _ => Place::Classic,
+        Classifier::Ect1 if l4s => Treatment::Low,
+        Classifier::AnyEct if marked || l4s => Treatment::Low,
+        Classifier::Dscp if l4s => Treatment::Coupled,
+        _ => Treatment::Classic,
     }
 }
 
@@ -127,7 +127,7 @@ impl Pi2 {
         };
         let place = |c: &Congestion, marked: bool| of_dualpi2(params.classifier, c, marked);
         let own = place(&network.congestion, network.signal == Signal::Mark);
-        if own == Place::Low {
+        if own == Treatment::Low {
             let reason = match network.scalables {
                 None => {
                     "all of these packets wait in its L queue, whose ramp is too narrow for a slope: see step"
@@ -146,10 +146,10 @@ impl Pi2 {
         Ok(model)
     }
 
-    fn with(steps: Steps, link: &Link, places: (Place, Option<Place>), k: f64) -> Pi2 {
+    fn with(steps: Steps, link: &Link, places: (Treatment, Option<Treatment>), k: f64) -> Pi2 {
         let capacity = link.capacity();
-        let coupled = places.0 != Place::Classic;
-        let beside = places.1.filter(|place| *place != Place::Classic && !coupled);
+        let coupled = places.0 != Treatment::Classic;
+        let beside = places.1.filter(|place| *place != Treatment::Classic && !coupled);
         Pi2 {
             k_p: (steps.beta + 0.5 * steps.alpha) / capacity,
             k_i: steps.alpha / (steps.interval.as_secs_f64() * capacity),
@@ -157,7 +157,7 @@ impl Pi2 {
             square: if coupled { 0.0 } else { 1.0 },
             linear: if coupled { k } else { 0.0 },
             beside: if beside.is_some() { k } else { 0.0 },
-            apart: if beside == Some(Place::Low) { 1.0 } else { 0.0 },
+            apart: if beside == Some(Treatment::Low) { 1.0 } else { 0.0 },
             top: 1.0,
         }
     }

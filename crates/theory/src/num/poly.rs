@@ -46,7 +46,7 @@ impl Poly {
     }
 
     /// The roots, by the method of Aberth 1973: all at once, each by Newton's step corrected for the
-    /// others. None for a constant.
+    /// others. A constant has no roots.
     pub fn roots(&self) -> Vec<Complex64> {
         let zeros = self.0.iter().take_while(|&&c| c == 0.0).count().min(self.degree());
         let rest = Poly(self.0[zeros..].to_vec());

@@ -473,7 +473,8 @@ fn median(values: &[f64]) -> f64 {
 /// The goodputs of a class; `None` of a class that no flow belongs to.
 fn flows<'a>(group: &Group<'a>, class: &'a str) -> Option<Flows<'a>> {
     let sorted = |r: &&Replication| {
-        let mut all: Vec<f64> = r.flows.iter().filter(|f| f.class == class).map(|f| f.goodput_bps).collect();
+        let mut all: Vec<f64> =
+            r.flows.iter().filter(|f| *f.class == *class).map(|f| f.goodput_bps).collect();
         all.sort_by(f64::total_cmp);
         all
     };

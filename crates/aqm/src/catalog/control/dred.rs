@@ -9,7 +9,7 @@
 //!   not mention that, and it is left out.
 //! - The filter starts with an empty queue, like PI.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
@@ -78,18 +78,11 @@ pub struct Dred {
 }
 
 impl Aqm for Dred {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

@@ -13,7 +13,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{Gauge, Ticker};
@@ -92,9 +92,7 @@ struct Period {
 }
 
 impl Aqm for Lred {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
@@ -108,11 +106,6 @@ impl Aqm for Lred {
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
         self.periods[self.current].lost += u64::from(!self.marked);
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, _: &mut Ctx<'_>) {
@@ -165,7 +158,7 @@ equations! {
 
 #[cfg(test)]
 mod tests {
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     use super::*;
     use crate::{Ecn, FlowId, QueueView, Seed};

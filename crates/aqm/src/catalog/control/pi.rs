@@ -10,7 +10,7 @@
 //! - Signals are independent: no spacing, unlike RED.
 //! - Signals stay marks at any probability.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, reachable, require};
@@ -159,18 +159,11 @@ impl Pi {
 }
 
 impl Aqm for Pi {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

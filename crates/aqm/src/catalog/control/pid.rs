@@ -13,7 +13,7 @@
 //!   derivative is added after that. So a derivative that drives p to a bound does not affect the
 //!   integral.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, in_range, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
@@ -113,18 +113,11 @@ pub struct Pid {
 }
 
 impl Aqm for Pid {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

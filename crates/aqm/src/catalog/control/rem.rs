@@ -14,7 +14,7 @@
 //!   mark: `unmarkable`.
 //! - ns-2 fixes alpha at 0.1.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
@@ -157,9 +157,7 @@ impl Rem {
 }
 
 impl Aqm for Rem {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -182,11 +180,6 @@ impl Aqm for Rem {
             MarkAt::Departure => Departures::Decided,
             MarkAt::Arrival => Departures::Ignored,
         }
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
@@ -272,7 +265,7 @@ mod tests {
     use super::*;
     use crate::Cause;
     use crate::{Ecn, FlowId, QueueView, Seed};
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     /// What becomes of a packet at p = 1: on arrival, and when it leaves if REM is asked then.
     fn verdicts(params: RemParams, ecn: Ecn) -> (Verdict, Option<Verdict>) {

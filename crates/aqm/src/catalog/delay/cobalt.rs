@@ -23,8 +23,8 @@
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::control_law;
-use crate::params::{ParamError, positive_duration, reachable_delay, require};
+use crate::codel::{check_times, control_law};
+use crate::params::{ParamError, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
 params! {
@@ -61,20 +61,7 @@ impl CobaltParams {
     /// Those of [`CobaltParams::build`].
     pub fn law(&self, link: &Link) -> Result<CobaltLaw, ParamError> {
         link.check()?;
-        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
-        reachable_delay("target", self.target, link)?;
-        require(
-            self.interval > self.target,
-            "interval",
-            self.interval,
-            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
-        )?;
-        require(
-            self.interval <= Duration::from_secs(3600),
-            "interval",
-            self.interval,
-            "must be at most 1 h",
-        )?;
+        check_times(self.target, self.interval, link)?;
         for (field, step) in [("p_inc", self.p_inc), ("p_dec", self.p_dec)] {
             require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
         }

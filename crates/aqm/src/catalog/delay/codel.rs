@@ -66,20 +66,7 @@ impl CodelParams {
     /// does not exceed it or that exceeds an hour, a threshold for marks that it does not reach either.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
-        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
-        reachable_delay("target", self.target, link)?;
-        require(
-            self.interval > self.target,
-            "interval",
-            self.interval,
-            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
-        )?;
-        require(
-            self.interval <= Duration::from_secs(3600),
-            "interval",
-            self.interval,
-            "must be at most 1 h",
-        )?;
+        check_times(self.target, self.interval, link)?;
         if let Some(threshold) = self.ce_threshold {
             reachable_delay("ce_threshold", threshold, link)?;
         }
@@ -96,6 +83,16 @@ pub struct Codel {
     mtu: Mtu,
     state: CodelState,
     ce_threshold: Option<Duration>,
+}
+
+/// Refuses a target that a full buffer does not reach, and an interval that does not exceed it or is longer than an
+/// hour.
+pub(super) fn check_times(target: Duration, interval: Duration, link: &Link) -> Result<(), ParamError> {
+    positive_duration("target", target, "RFC 8289 section 4.3")?;
+    reachable_delay("target", target, link)?;
+    let rule = alloc::format!("must exceed target ({target}) [RFC 8289 section 4.3]");
+    require(interval > target, "interval", interval, rule)?;
+    require(interval <= Duration::from_secs(3600), "interval", interval, "must be at most 1 h")
 }
 
 /// Parameters by which CoDel decides.

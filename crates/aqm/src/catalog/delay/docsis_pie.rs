@@ -15,7 +15,7 @@
 //!   either way, and the sum begins again, but in the quiescent state a drop that was due has made it active.
 //! - Signals are drops: RFC 8034 has no marks (section 4.7).
 
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{Bytes, Duration};
 
 use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
@@ -134,9 +134,7 @@ impl DocsisPie {
 }
 
 impl Aqm for DocsisPie {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     // RFC 8034 Appendix A.3.
     #[inline]
@@ -170,11 +168,6 @@ impl Aqm for DocsisPie {
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
         self.accumulated = 0.0;
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     // RFC 8034 Appendix A.2.

@@ -330,9 +330,7 @@ impl DualPi2 {
 }
 
 impl Discipline for DualPi2 {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     fn lanes(&self) -> usize {
         2
@@ -409,11 +407,6 @@ impl Discipline for DualPi2 {
             self.service.sent(lane, pkt.bytes, other > 0);
         }
         verdict
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     // RFC 9332 Fig. 8.

@@ -135,9 +135,7 @@ fn head_wait(cx: &Ctx<'_>) -> f64 {
 }
 
 impl Aqm for Pi2 {
-    fn on_start(&mut self, now: quell_units::Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -152,11 +150,6 @@ impl Aqm for Pi2 {
             true => Verdict::Drop(Cause::Early),
             false => Verdict::early_if(overloaded || cx.rng.chance(self.coupled)),
         }
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<quell_units::Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

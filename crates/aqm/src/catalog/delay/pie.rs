@@ -168,7 +168,7 @@ impl Scheme {
 }
 
 impl PieParams {
-    /// None where any probability is beyond `mark_ecnth`.
+    /// Marks nothing if `mark_ecnth` is 0: every probability exceeds it.
     pub fn marks(&self) -> Marks {
         if self.options().mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
     }
@@ -451,9 +451,7 @@ impl Pie {
 }
 
 impl Aqm for Pie {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -503,11 +501,6 @@ impl Aqm for Pie {
     fn on_idle(&mut self, _: Time) {
         self.waited = 0.0;
         self.drain.stop();
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     #[inline]

@@ -53,7 +53,7 @@ params! {
 }
 
 impl FqPieParams {
-    /// None where any probability is beyond `mark_ecnth`.
+    /// Marks nothing if `mark_ecnth` is 0: every probability exceeds it.
     pub fn marks(&self) -> Marks {
         if self.mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
     }

@@ -194,7 +194,7 @@ pub struct Vrc {
 
 impl Aqm for Vrc {
     fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
+        self.ticker.on_start(now);
         if let Rate::Arrival(rate) = &mut self.rate {
             rate.start(now);
         }

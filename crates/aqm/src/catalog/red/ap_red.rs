@@ -64,7 +64,7 @@ pub struct Step<T> {
 }
 
 impl<T: Copy> Known<T> {
-    /// The value at a time; none if it is to be measured.
+    /// The value at a time; `None`: it is to be measured.
     pub fn at(&self, now: Time) -> Option<T> {
         match self {
             Known::Rule(Measured::Measured) => None,
@@ -257,7 +257,7 @@ impl ApRed {
 
 impl Aqm for ApRed {
     fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
+        self.ticker.on_start(now);
         self.measures_from = now + self.table.interval();
     }
 

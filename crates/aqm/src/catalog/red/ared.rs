@@ -16,10 +16,10 @@
 //!   probability jumps down at `max_th` once `max_p` has grown, and a heavy load holds the average
 //!   above `max_th`. That is a defect and is not reproduced here.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
-use super::red::{Signals, red_params};
-use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
+use super::red::{Signals, check_max_p, red_params};
+use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
 use crate::part::{Ticker, Weight, WeightRule};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -98,13 +98,7 @@ impl AredParams {
             self.target_delay,
             alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
         )?;
-        require(
-            0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
-            self.max_p_bottom,
-            alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
-        )?;
-        in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
+        check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("alpha", self.alpha, "Floyd et al. 2001, figure 1")?;
         require(self.beta > 0.0 && self.beta < 1.0, "beta", self.beta, "must lie in (0, 1)")?;
         let red = self.red(link).build(link)?;
@@ -152,16 +146,8 @@ impl Ared {
 }
 
 impl Aqm for Ared {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let avg = self.red.average_now(cx);

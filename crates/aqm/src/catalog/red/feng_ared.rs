@@ -19,8 +19,8 @@
 
 use quell_units::QueueSize;
 
-use super::red::{Signals, red_params};
-use crate::params::{ParamError, in_range, require};
+use super::red::{Signals, check_max_p, red_params};
+use crate::params::{ParamError, require};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -59,13 +59,7 @@ impl FengAredParams {
     /// factors that do not exceed 1.
     pub fn build(&self, link: &Link) -> Result<FengAred, ParamError> {
         link.check()?;
-        require(
-            0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
-            self.max_p_bottom,
-            alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
-        )?;
-        in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
+        check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         for (field, x) in [("alpha", self.alpha), ("beta", self.beta)] {
             require(x > 1.0 && x.is_finite(), field, x, "must exceed 1 [Feng et al. 1999a]")?;
         }

@@ -9,7 +9,7 @@
 //! here: the target halfway between the thresholds if none is given (Adaptive RED's), RED's thresholds
 //! and gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{SignalMode, Spacing, Ticker, Weight};
@@ -102,16 +102,8 @@ pub struct PdRed {
 }
 
 impl Aqm for PdRed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let error = (self.red.average_now(cx) - self.q_ref) / self.buffer;
@@ -152,7 +144,7 @@ equations! {
 
 #[cfg(test)]
 mod tests {
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     use super::*;
     use crate::{PacketMeta, QueueView, Seed};

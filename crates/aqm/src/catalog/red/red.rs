@@ -120,6 +120,13 @@ impl RedParams {
     }
 }
 
+/// Refuses bounds of `max_p` that are not probabilities in order, and a `max_p` outside of them.
+pub(super) fn check_max_p(max_p: f64, bottom: f64, top: f64) -> Result<(), ParamError> {
+    let rule = format!("must be positive, with max_p_bottom <= max_p_top ({top}) <= 1");
+    require(0.0 < bottom && bottom <= top && top <= 1.0, "max_p_bottom", bottom, rule)?;
+    in_range("max_p", max_p, bottom, top, "max_p_bottom and max_p_top")
+}
+
 /// RED's state.
 #[derive(Clone, Debug)]
 pub struct Red {

@@ -3,17 +3,23 @@
 use quell_live::Live;
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
-use super::Args;
 use crate::args::{Format, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
-use crate::{json, live, terminal};
+use crate::{live, terminal};
 
 /// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
 /// are put on record when all of an experiment's are there.
-pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(
+    papers: &Papers,
+    chosen: &[&Experiment],
+    what: &[String],
+    quiet: bool,
+    format: Format,
+    line: Vec<String>,
+) -> Result<(), Failure> {
     let mut sides = Vec::new();
     for e in chosen.iter().filter(|e| e.live.is_some()) {
         let study = papers.live_study(e).map_err(|error| Failure::BadInput(error.to_string()))?;
@@ -31,7 +37,7 @@ pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<Strin
             if have.is_empty() { "nothing here has".into() } else { format!("{} has", have.join(", ")) };
         return Err(Failure::BadInput(format!(
             "--live: {} has no live side, which a table [live] in an experiment's file declares; {have}",
-            if args.what.is_empty() { "all of it".into() } else { args.what.join(", ") }
+            if what.is_empty() { "all of it".into() } else { what.join(", ") }
         )));
     }
     for (e, ..) in &sides {
@@ -50,22 +56,14 @@ pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<Strin
     let selection = Selection::of(&ViewArgs::default())?;
     for (e, (duration, measured_for), side) in sides {
         let place = Place::choose(None, &format!("{}-live", e.id), false)?;
-        let measured = live::measure(&side, None, false, args.watch.quiet, line.clone())?;
+        let measured = live::measure(&side, None, false, quiet, line.clone())?;
         let results = &measured.results;
-        match args.format.format {
+        match format {
             Format::Table => live::show(place, results, &selection, &[])?,
             Format::Json => {
                 let kept = keep(Some(place), results, true, true);
-                let path = |p: &std::path::PathBuf| p.display().to_string();
-                json::print(&json::Output {
-                    schema: json::SCHEMA,
-                    run: selection::json_run(
-                        results,
-                        kept.folder.as_ref().map(path),
-                        kept.report.as_ref().map(path),
-                    ),
-                    points: selection::json_points(results, &selection),
-                })?;
+                let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());
+                selection::print_json(results, &selection, folder, report)?;
                 kept.failure.map_or(Ok(()), Err)?;
                 interrupted(results, kept.folder.as_deref(), false)?;
             }
@@ -88,7 +86,7 @@ pub fn run(papers: &Papers, chosen: &[&Experiment], args: &Args, line: Vec<Strin
         for (file, text) in &files {
             folder::write_whole(text, file)?;
         }
-        if args.format.format == Format::Table {
+        if format == Format::Table {
             let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
             terminal::print(&format!("record   {}\n", names.join("\n         ")))?;
         }

@@ -44,7 +44,7 @@ enum Plan {
     Command(Box<WireConfig>),
 }
 
-/// The scenario that is to be run live, unless it is no wire.
+/// The scenario that is to be run live, if it can be a wire.
 fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
     let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
     let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
@@ -57,7 +57,7 @@ fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
 fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = Selection::of(&args.view)?;
     simulate::check_view(&selection, live.study())?;
-    let file = args.scenario.as_ref().map(|file| folder::name(&[file.clone()]));
+    let file = args.scenario.as_ref().map(|file| folder::name(std::slice::from_ref(file)));
     let name = file.map_or("live".into(), |name| format!("{name}-live"));
     let place = Place::choose(args.out.as_deref(), &name, args.overwrite)?;
     let measured = live::measure(live, args.log.as_deref(), args.packet_sockets, false, line)?;

@@ -1,4 +1,4 @@
-//! What a gateway changes on its host, on disk before it does.
+//! The journal of what a gateway changes on its host, on disk before it does.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +14,7 @@ use super::firewall::Rules;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Process {
     pub pid: u32,
-    /// In ticks since the machine began.
+    /// Its beginning in ticks since the machine began.
     started: u64,
 }
 
@@ -44,16 +44,16 @@ impl Process {
     }
 }
 
-/// What the gateway has said to an order.
+/// The gateway's answer to an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Answer {
     /// The order's number.
     pub order: u64,
-    /// What holds now, or why nothing has changed.
+    /// The settings that hold now, or the reason why nothing has changed.
     pub said: Result<String, String>,
 }
 
-/// What is to be undone.
+/// The changes that are to be undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub supervisor: Process,
@@ -62,7 +62,7 @@ pub(super) struct Journal {
     pub network: u64,
     pub rules: Rules,
     pub answer: Option<Answer>,
-    /// Where it answers, unless it is at its socket.
+    /// The address where it answers, unless it is at its socket.
     #[serde(default)]
     pub metrics: Option<std::net::SocketAddr>,
 }
@@ -72,7 +72,7 @@ pub(super) fn network() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |ns| ns.ino())
 }
 
-/// Whether a network namespace may still be there: a process is in it, or may be, or it has a name.
+/// Tells whether a network namespace may still be there: a process is in it, or may be, or it has a name.
 fn may_exist(network: u64) -> bool {
     // Whose namespaces one may see is a right (CAP_SYS_PTRACE), which a service does not have.
     let of = |path: PathBuf| match fs::metadata(path) {
@@ -84,7 +84,7 @@ fn may_exist(network: u64) -> bool {
 }
 
 impl Journal {
-    /// That of gateway `id`, if there is one.
+    /// The journal of gateway `id`, if there is one.
     ///
     /// # Errors
     /// If it is damaged.

@@ -5,7 +5,7 @@ use quell_units::{Duration, Time};
 /// BBR.bw_probe_up_rounds grows to this.
 const MAX_UP_ROUNDS: u32 = 30;
 
-/// What the acknowledgments that come now say about the probe (BBR.ack_phase).
+/// The probe to which the acknowledgments belong that come now (BBR.ack_phase).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
     Init,
@@ -19,7 +19,7 @@ pub enum AckPhase {
 #[derive(Clone, Debug)]
 pub struct Cycle {
     pub phase: AckPhase,
-    /// When it began to wait for the next probe, how long it does, and the round trips since.
+    /// The time since which it waits for the next probe, the length of the wait, and the round trips since.
     pub stamp: Time,
     pub wait: Duration,
     pub rounds: u64,
@@ -46,7 +46,7 @@ impl Cycle {
     }
 }
 
-/// How fast a probe raises the bound of what may be in flight.
+/// The slope at which a probe raises the bound of what may be in flight.
 #[derive(Clone, Debug)]
 pub struct Slope {
     /// BBR.probe_up_cnt: by a packet for so many that are acknowledged.

@@ -1,4 +1,4 @@
-//! What BBR knows of the path: its bandwidth, its round-trip time, what may be in flight, and what the latest round trips
+//! The model of the path: its bandwidth, its round-trip time, what may be in flight, and what the latest round trips
 //! have delivered and lost.
 
 use quell_units::{Duration, Time};
@@ -253,7 +253,7 @@ impl Extra {
         self.most.update(round, extra, if full { EXTRA_ROUNDS } else { 1 });
     }
 
-    /// What a further acknowledgment of this round trip may add that the most stays as it is.
+    /// The packets that a further acknowledgment of this round trip may add while the most stays as it is.
     pub fn steady(&self, round: u64) -> f64 {
         self.most.steady(round, EXTRA_ROUNDS)
     }
