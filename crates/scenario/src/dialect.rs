@@ -476,12 +476,13 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
 
 /// True if a key that a resolved scenario lacks must be written as "none": left out, it has the dialect's value.
 pub(crate) fn needs_none(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
-    optional(table, at.last_key().unwrap_or_default()).iter().any(|doc| doc.name == key)
-        && given(dialect, at, table, key).is_some()
+    given(dialect, at, table, key).is_some()
+        && optional(table, at.last_key().unwrap_or_default()).iter().any(|doc| doc.name == key)
 }
 
 /// The value that the dialect gives a key in `table`, which is at `at`.
 fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::Value> {
+    dialect.column()?;
     let within = |name: &str| at.last_key() == Some(name);
     let algorithm = table.get("algorithm").and_then(Node::text);
     let row = TABLE.iter().find(|row| {
