@@ -137,7 +137,7 @@ pub struct Handle {
     transport: Transport,
     dscp: u8,
     syn: bool,
-    marked: bool,
+    pub(crate) marked: bool,
 }
 
 impl Handle {

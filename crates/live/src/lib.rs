@@ -24,7 +24,6 @@ use quell_scenario::Study;
 
 use job::Job;
 pub use job::{How, LiveError, Progress};
-pub use wiring::FASTEST;
 use wiring::Wiring;
 
 /// A study that can be run live.

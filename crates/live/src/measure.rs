@@ -10,7 +10,7 @@ use quell_units::{Duration, Time};
 
 use crate::hosts::{HostView, Look};
 use crate::job::{How, Job, LiveError};
-use crate::wiring::Wiring;
+use crate::wiring::{Crowd, Wiring};
 
 /// The interval at which connections are looked at: the round-trip times that they tell change about as often.
 const LOOK: Duration = Duration::from_millis(50);
@@ -24,7 +24,8 @@ impl Job<'_> {
         how: &How<'_>,
         show: &dyn Fn(Duration),
     ) -> Result<Option<HostView>, LiveError> {
-        let Wiring { line, back, courses, flows, delays, sources, mtu } = Wiring::of(self, known)?;
+        let Wiring { line, back, courses, crowd } = Wiring::of(self, known)?;
+        let Crowd { flows, delays, sources, mtu } = crowd;
         let mut each = vec![Duration::ZERO; usize::from(address(0))];
         each.extend(delays);
         let delays = Delays { each, others: Duration::ZERO };

@@ -8,14 +8,14 @@ use quell_gateway::wire::Side;
 use quell_gateway::{Change, Course, LineConfig};
 use quell_scenario::{Plan, Plugins};
 use quell_sim::network::{LinkId, LinkSpec, Traffic};
-use quell_units::{BitRate, Duration, QueueSize, Time};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 use crate::apps::{Tcp, datagrams, tcp_app};
 use crate::hosts::{FORWARD, Source, Sources};
 use crate::job::{Job, LiveError};
 
 /// More than a machine can be expected to relay.
-pub const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);
+const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);
 
 /// The link back.
 const BACK: &str = "reverse";
@@ -26,6 +26,11 @@ pub(crate) struct Wiring {
     pub back: Option<LineConfig>,
     /// The courses of the line and the one back.
     pub courses: [Course; 2],
+    pub crowd: Crowd,
+}
+
+/// The flows between the hosts.
+pub(crate) struct Crowd {
     pub flows: Vec<Flow>,
     /// The flows' delays each way.
     pub delays: Vec<Duration>,
@@ -59,9 +64,9 @@ impl Wiring {
         let line = line(job)?;
         let back = back(job, &plan, &ways, &line)?;
         let courses = courses(job, &plan, &ways)?;
-        let wiring = flows(job, known, plan, &ways, (line, back, courses))?;
-        wiring.line.build().map_err(|e| job.refuse(e.to_string()))?;
-        Ok(wiring)
+        let crowd = crowd(job, known, plan, &ways, line.mean_packet)?;
+        line.build().map_err(|e| job.refuse(e.to_string()))?;
+        Ok(Wiring { line, back, courses, crowd })
     }
 }
 
@@ -190,14 +195,14 @@ fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveE
     Ok([course(there, forward), course(returning, back)])
 }
 
-/// The flows, and with them the whole.
-fn flows(
+/// The flows as hosts send them.
+fn crowd(
     job: &Job<'_>,
     known: &[String],
     plan: Plan,
     ways: &Ways,
-    (line, back, courses): (LineConfig, Option<LineConfig>, [Course; 2]),
-) -> Result<Wiring, LiveError> {
+    mean_packet: Bytes,
+) -> Result<Crowd, LiveError> {
     let (network, facts) = (plan.network, plan.facts);
     if network.flows.len() > MOST_FLOWS {
         return Err(job.refuse(format!("{} flows are more than {MOST_FLOWS}", network.flows.len())));
@@ -237,11 +242,6 @@ fn flows(
         delays.push(fact.base_rtt / 2);
         sources.push(Source { fact, forward: from == Side::Near, payload, tcp });
     }
-    let sources = Sources {
-        flows: sources,
-        names: facts.groups,
-        classes: facts.classes,
-        mean_packet: line.mean_packet,
-    };
-    Ok(Wiring { line, back, courses, flows, delays, sources, mtu: mtu as u16 })
+    let sources = Sources { flows: sources, names: facts.groups, classes: facts.classes, mean_packet };
+    Ok(Crowd { flows, delays, sources, mtu: mtu as u16 })
 }
