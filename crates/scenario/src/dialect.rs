@@ -39,7 +39,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Those that depart from Quell's own, in the order of [`Row::values`].
+    /// Those that depart from Quell's own, in the order of [`KeyDefaults::values`].
     pub const ALL: [Dialect; 5] =
         [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux, Dialect::Quic];
 
@@ -110,7 +110,7 @@ enum Given {
 }
 
 /// A key, and what it is in each dialect.
-pub struct Row {
+pub struct KeyDefaults {
     place: Place,
     /// The key.
     pub key: &'static str,
@@ -150,75 +150,75 @@ fn rem_or_avq(entry: &catalog::Entry) -> bool {
 /// them changed; the "change log" is ns-2's own. Releases: 2.1b7 October 2000, 2.1b8 6 June 2001, 2.1b9 13 April
 /// 2002, 2.1b9a 3 July 2002, 2.26 February 2003, 2.27 18 January 2004, 2.28 February 2005, 2.29 October 2005,
 /// 2.30 September 2006, 2.31 March 2007, 2.33 March 2008, 2.34 June 2009, 2.35 4 November 2011.
-pub static TABLE: &[Row] = &[
-    Row {
+pub static TABLE: &[KeyDefaults] = &[
+    KeyDefaults {
         place: Place::Tcp,
         key: "min_rto",
         values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
         source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 none, \
                  two ticks in effect",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "rto_floor",
         values: [Own, Own, Own, Text("variation"), Own],
         source: "Linux: 200 ms and the smoothed round-trip time at least",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "initial_rto",
         values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s"), Text("1 s")],
         source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \
                  round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "max_rto",
         values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s"), Own],
         source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in \
                  2.27 (not found)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "max_doublings",
         values: [Whole(6), Whole(6), Whole(16), Whole(16), Own],
         source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
                  maxrto_ is the bound. The release in which that changed was not found",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "granularity",
         values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms")],
         source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: kGranularity \
                  (RFC 9002 section 6.1.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "header",
         values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B"), Text("42 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
                  QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "limited_transmit",
         values: [Flag(false), Flag(true), Flag(true), Flag(true), Own],
         source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "syn",
         values: [Flag(true), Flag(true), Flag(true), Flag(true), Own],
         source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "initial_window",
         values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10)],
         source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less than \
                  14720 B (RFC 9002 section 7.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "ecn_retransmissions",
         values: [Flag(true), Flag(true), Flag(true), Flag(false), Flag(true)],
@@ -227,116 +227,116 @@ pub static TABLE: &[Row] = &[
                  is the default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new \
                  packets (RFC 9000 section 13.3), which are as capable as any",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "recovery",
         values: [Own, Own, Own, Text("rack"), Text("rack")],
         source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \
                  losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "congestion",
         values: [Own, Own, Own, Text("cubic"), Text("reno")],
         source: "Linux: its default since 2.6.19. QUIC: NewReno (RFC 9002 section 7)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "reno_friendly",
         values: [Own, Own, Own, Text("rfc8312"), Own],
         source: "Linux: growth by alpha all the time",
     },
-    Row {
+    KeyDefaults {
         place: Place::Cubic,
         key: "slow_start",
         values: [Own, Own, Own, Text("hystart"), Own],
         source: "Linux: CUBIC's; Reno and BBR have none",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "growth",
         values: [Own, Own, Own, Text("whole-packets"), Text("packets")],
         source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts \
                  acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "packet",
         values: [Own, Own, Own, Text("1448 B"), Text("1.2 kB")],
         source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B. QUIC: the smallest maximum of a \
                  datagram (RFC 9000 section 14)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "delayed_ack",
         values: [Own, Own, Own, Text("40 ms"), Text("25 ms")],
         source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet. QUIC: max_ack_delay (RFC 9000 \
                  section 18.2), every second packet is acknowledged (section 13.2.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "quick_acks",
         values: [Own, Own, Own, Whole(16), Own],
         source: "Linux: the first 16 packets are acknowledged one by one",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "pacing",
         values: [Own, Own, Own, Own, Flag(true)],
         source: "QUIC: RFC 9002 section 7.7",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "send_quantum",
         values: [Own, Own, Own, Text("976562 ns"), Own],
         source: "Linux: segments of 1/1024 s at the pace, which are kept back for an acknowledgment that is due",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
         key: "sack_delay",
         values: [Own, Own, Own, Text("1 ms"), Own],
         source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
                  2018 5 %, 33 % since 6.19)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Capable,
         key: "feedback",
         values: [Own, Own, Own, Own, Text("exact")],
         source: "QUIC: ACK frames with ECN counts (RFC 9000 section 19.3.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Capable,
         key: "mark_reduction",
         values: [Own, Own, Own, Text("proportional"), Own],
         source: "Linux: a mark reduces the window over a round trip, as a loss does",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "spacing",
         values: [Text("wait"), Text("wait"), Text("wait"), Own, Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm("aqm, RED family without wred", gentle),
         key: "gentle",
         values: [Flag(true), Flag(true), Flag(true), Own, Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "signal",
         values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "mark_limit",
         values: [As("max_p"), Real(0.1), Real(0.1), Own, Own],
         source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
                  is on). Before, an average below max_th was the condition (red.cc): p below max_p",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "min_backlog",
         values: [
@@ -349,34 +349,34 @@ pub static TABLE: &[Row] = &[
         source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
                  releases are taken to do the same)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm("aqm, red and feng-ared", of_ns2),
         key: "weight",
         values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own],
         source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
                  on links of up to 33 ms",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
         source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
                  are taken to do the same",
     },
-    Row {
+    KeyDefaults {
         place: Place::Marking("aqm, rem and avq where the link marks", rem_or_avq),
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
                  earlier releases are taken to do the same)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),
         key: "update_interval",
         values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Reverse,
         key: "changes",
         values: [Nothing, Nothing, Nothing, Own, Own],
@@ -385,7 +385,7 @@ pub static TABLE: &[Row] = &[
     },
 ];
 
-impl Row {
+impl KeyDefaults {
     /// The tables that it is about, such as "flows.tcp" or "aqm, RED family".
     pub fn table(&self) -> &'static str {
         match self.place {
@@ -459,7 +459,7 @@ impl Row {
 }
 
 /// The rows about an algorithm of the catalog.
-fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static Row> {
+fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static KeyDefaults> {
     let entry = catalog::find(algorithm);
     TABLE.iter().filter(move |row| {
         let (Place::Aqm(_, of) | Place::Marking(_, of)) = row.place else { return false };
@@ -476,12 +476,13 @@ pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> boo
 
 /// True if a key that a resolved scenario lacks must be written as "none": left out, it has the dialect's value.
 pub(crate) fn needs_none(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
-    optional(table, at.last_key().unwrap_or_default()).iter().any(|doc| doc.name == key)
-        && given(dialect, at, table, key).is_some()
+    given(dialect, at, table, key).is_some()
+        && optional(table, at.last_key().unwrap_or_default()).iter().any(|doc| doc.name == key)
 }
 
 /// The value that the dialect gives a key in `table`, which is at `at`.
 fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::Value> {
+    dialect.column()?;
     let within = |name: &str| at.last_key() == Some(name);
     let algorithm = table.get("algorithm").and_then(Node::text);
     let row = TABLE.iter().find(|row| {
@@ -550,7 +551,7 @@ fn give(tree: &mut Node) {
             && let Some(table) = table(group, "tcp")
         {
             let (capable, cubic) = (has_ecn(table), has_cubic(table));
-            let of_group = |row: &&Row| match row.place {
+            let of_group = |row: &&KeyDefaults| match row.place {
                 Place::Tcp => true,
                 Place::Capable => capable,
                 Place::Cubic => cubic,

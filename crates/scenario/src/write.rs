@@ -22,7 +22,7 @@ fn section(dialect: Dialect, table: &Node, keys: &[Key], at: &Path, out: &mut St
         let key = keys.iter().find(|key| key.name == e.key);
         // Without defaults there is nothing to say beside the values of a table, which stays in its line.
         let first = e.node.items().first().unwrap_or(&e.node);
-        if key.is_some() && keys_of(&e.key, first).iter().any(Key::has_default) {
+        if key.is_some() && keys_of(&e.key, first).iter().any(|key| key.has_default) {
             within.push(e);
             continue;
         }
@@ -35,7 +35,7 @@ fn section(dialect: Dialect, table: &Node, keys: &[Key], at: &Path, out: &mut St
         }
         out.push('\n');
     }
-    for key in keys.iter().filter(|key| key.has_default() && table.get(key.name).is_none()) {
+    for key in keys.iter().filter(|key| key.has_default && table.get(key.name).is_none()) {
         let applies = match table.get("kind").map(|n| &n.value) {
             Some(Value::String(kind)) => FlowGroup::applies(key.name, kind),
             _ => true,
@@ -80,7 +80,7 @@ fn keys_of(key: &str, table: &Node) -> &'static [Key] {
 
 /// A key that has no value, and what that means.
 fn remark(name: &str, key: Option<&Key>, out: &mut String) {
-    out.push_str(&format!("# {name}: {}\n", key.map(Key::description).unwrap_or_default()));
+    out.push_str(&format!("# {name}: {}\n", key.map_or("", |key| key.description)));
 }
 
 /// A value in one line, or a list of tables in one line for each.

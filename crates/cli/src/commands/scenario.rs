@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use quell_scenario::dialect::{self, Dialect, Row};
+use quell_scenario::dialect::{self, Dialect, KeyDefaults};
 use quell_scenario::format::{Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
@@ -238,10 +238,10 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     }
     let named = |d: &Dialect| names.is_empty() || names.iter().any(|name| name == d.name());
     let all = || every().filter(named);
-    let value = |row: &Row, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
+    let value = |row: &KeyDefaults, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
     let kept = || dialect::TABLE.iter().filter(|row| all().any(|dialect| row.departs(dialect)));
     if format == Format::Json {
-        let key = |row: &Row| {
+        let key = |row: &KeyDefaults| {
             let defaults = all().map(|d| (d.name(), value(row, d))).collect();
             Key { table: row.table(), key: row.key, defaults, source: row.source }
         };
@@ -252,7 +252,7 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
         });
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
-    let row = |row: &Row| {
+    let row = |row: &KeyDefaults| {
         let names = [row.table(), row.key].map(str::to_string);
         names.into_iter().chain(all().map(|d| value(row, d))).collect()
     };

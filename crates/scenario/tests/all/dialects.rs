@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use quell_aqm::catalog::CATALOG;
-use quell_scenario::dialect::{Dialect, Row, TABLE};
+use quell_scenario::dialect::{Dialect, KeyDefaults, TABLE};
 use quell_scenario::{Document, Plugins, Point, Study};
 use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
 use quell_units::Duration;
@@ -158,7 +158,7 @@ fn what_is_shown_says_what_the_dialect_gave() {
         let remark = format!(" # as in {}", dialect.name());
         let keys: BTreeSet<&str> =
             shown.lines().filter(|l| l.ends_with(&remark)).filter_map(|l| l.split(" = ").next()).collect();
-        let gives = |row: &&Row| row.value(dialect).is_some_and(|value| value != "Quell's");
+        let gives = |row: &&KeyDefaults| row.value(dialect).is_some_and(|value| value != "Quell's");
         let all: BTreeSet<&str> = TABLE.iter().filter(gives).map(|row| row.key).collect();
         assert_eq!(keys, all, "{shown}");
         // Nothing is lost when it is read again.
