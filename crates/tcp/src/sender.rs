@@ -176,7 +176,7 @@ pub struct Sender {
     measured: Duration,
     rtt: RttEstimator,
     repair: Repair,
-    /// A box because most have none.
+    /// `None` for Reno as it was; a box because most senders are that.
     modern: Option<Box<Modern>>,
 }
 

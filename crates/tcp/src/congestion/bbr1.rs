@@ -48,7 +48,7 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// A plateau: less than a quarter more for three round trips.
 const GROWTH: f64 = 1.25;
 const PLATEAU_ROUNDS: u32 = 3;
-/// Round trips for which packets count that are acknowledged beyond the bandwidth, so many round trips, and twice as
+/// Packets acknowledged beyond the bandwidth count for so many round trips, and twice as
 /// many at most; the window has room for so much of it (as in Linux).
 const EXTRA_ROUNDS: u32 = 5;
 const EXTRA_TIME: Duration = Duration::from_millis(100);

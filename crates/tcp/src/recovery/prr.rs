@@ -60,7 +60,7 @@ impl Prr {
         delivered
     }
 
-    /// The congestion window after an acknowledgment; none if it delivered nothing.
+    /// The congestion window after an acknowledgment; `None` if it delivered nothing.
     pub fn on_ack(&mut self, p: Progress, ssthresh: f64) -> Option<f64> {
         if p.delivered == 0 {
             return None;

@@ -379,7 +379,7 @@ impl Rack {
         self.flying += 1;
     }
 
-    /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); none if it was before.
+    /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); `None` if it was before.
     /// Those of one acknowledgment come in rising order.
     pub fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
         let Packet { sent, state, again, lost, .. } = *self.packet(seq);

@@ -13,13 +13,13 @@ use crate::scoreboard::Scoreboard;
 /// The way in which losses are found and repaired.
 #[derive(Clone, Debug)]
 pub(crate) enum Repair {
-    /// Duplicates tell of losses.
+    /// Losses are found by duplicates.
     Duplicates,
-    /// Selective acknowledgments do (RFC 6675).
+    /// Losses are found by selective acknowledgments (RFC 6675).
     Sack(Box<Scoreboard>),
-    /// These do, and the window falls in proportion to what arrives (RFC 9937).
+    /// The same, and the window falls in proportion to what arrives (RFC 9937).
     Prr(Box<Proportional>),
-    /// Time does (RFC 8985), with such a window.
+    /// Losses are found by time (RFC 8985), and the window falls so.
     Rack(Box<ByTime>),
 }
 

@@ -462,8 +462,8 @@ fn counts_marks(cfg: &Config) -> bool {
     cfg.reports == Reports::Always
 }
 
-/// Releases packets of those from `first` to before `end`, which are new ones: the one before which they leave now,
-/// and whether others wait for the window to open further, which ends before `open`.
+/// Releases new packets of those from `first` to before `end`. Returns the one before which they leave now, and whether
+/// others wait for the window to open further, which ends before `open`.
 #[inline(never)]
 fn release_together(
     pacer: &mut Pacer,

@@ -97,7 +97,7 @@ struct Link {
 }
 
 impl Link {
-    /// The time at which a packet leaves that comes now; none if it is dropped.
+    /// The time at which a packet leaves that comes now; `None` if it is dropped.
     fn takes(&mut self, path: &Path, now: Time) -> Option<Time> {
         if let Some(depth) = path.bucket {
             let (tokens, at) = self.tokens.unwrap_or((depth, now));
