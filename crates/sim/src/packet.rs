@@ -54,7 +54,7 @@ const SYN: u64 = 1 << 62;
 const TRANSPORT: u32 = EPOCH;
 
 const NO_SACK: u32 = 0x001f_ffff;
-/// It is no entry: a count of marks, or none if all its bits are set.
+/// Not an entry: a count of marks, or none if all its bits are set.
 const NO_ENTRY: u32 = 0x0010_0000;
 
 impl Pkt {

@@ -12,7 +12,7 @@ pub struct Transfers {
     size: Distribution,
     think: Distribution,
     request: Option<Distribution>,
-    /// How many are still to begin; `None` for no end.
+    /// The number that are still to begin; `None`: without end.
     left: Option<u32>,
     rng: Rng,
 }
@@ -68,7 +68,7 @@ pub struct Clock {
     rng: Rng,
     /// The end of the on period under way.
     on_until: Option<Time>,
-    /// By how many seconds the last packet was late, with jitter.
+    /// The seconds by which the last packet was late, with jitter.
     late: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What is on its way to a stop, by time.
+//! The packets on their way to a stop, by time.
 //!
 //! A calendar: the near future is cut into days that hold their packets unsorted until they come.
 //! How long a day is follows the traffic, so that a few packets share each; the order in which
@@ -10,7 +10,7 @@ use quell_units::Time;
 
 use crate::packet::Pkt;
 
-/// When a packet reaches its stop and by which hop: `time << bits | hop`, so that the order of keys
+/// The time at which a packet reaches its stop, and by which hop: `time << bits | hop`, so that the order of keys
 /// is that of events. Packets with equal keys keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(u64);
@@ -61,7 +61,7 @@ pub(super) struct Inbox {
     /// Those of today and before, sorted, from `next` on.
     today: Vec<Entry>,
     next: usize,
-    /// How many bits of a key hold the hop.
+    /// The bits of a key that hold the hop.
     bits: u32,
     /// A key's day is `key >> shift`.
     shift: u32,
@@ -69,13 +69,13 @@ pub(super) struct Inbox {
     day: u64,
     /// The days after today, each at its number modulo the length, a power of two.
     days: Vec<Vec<Entry>>,
-    /// How many packets are in `days`.
+    /// The number of packets in `days`.
     waiting: usize,
-    /// What lies beyond the days shown, by day.
+    /// The packets beyond the days shown, by day.
     later: BTreeMap<u64, Vec<Entry>>,
     /// Room of days past.
     spare: Vec<Vec<Entry>>,
-    /// What sorts a day.
+    /// Room to sort a day.
     words: Vec<u64>,
     /// Room for all packets, when the calendar is rebuilt.
     scratch: Vec<Entry>,
@@ -106,7 +106,7 @@ impl Inbox {
         }
     }
 
-    /// How many packets are on their way.
+    /// The number of packets on their way.
     pub fn len(&self) -> usize {
         self.today.len() - self.next + self.waiting + self.later.values().map(Vec::len).sum::<usize>()
     }
@@ -153,13 +153,13 @@ impl Inbox {
         }
     }
 
-    /// Where a day is among those shown.
+    /// The place of a day among those shown.
     #[inline]
     fn at(&self, day: u64) -> usize {
         day as usize & (self.days.len() - 1)
     }
 
-    /// How many packets can be taken together: those of today with keys below `limit`, less than
+    /// The number of packets that can be taken together: those of today with keys below `limit`, less than
     /// `round` nanoseconds after the first. None may come below `limit` from now on, but for what
     /// the packets taken cause.
     #[inline]
@@ -184,7 +184,7 @@ impl Inbox {
         &self.today[self.next..self.next + n]
     }
 
-    /// Where what may come after the next `n` packets begins: nothing else that is known lies before.
+    /// The least key of what may come after the next `n` packets: nothing else that is known lies before.
     #[inline]
     pub fn complete_until(&self, n: usize) -> Key {
         self.today.get(self.next + n).map_or(Key((self.day + 1) << self.shift), |(key, _)| *key)
@@ -306,7 +306,7 @@ impl Inbox {
     }
 }
 
-/// Whether at most every eighth entry belongs before the one that it follows.
+/// Says whether at most every eighth entry belongs before the one that it follows.
 fn few_come_early(entries: &[Entry]) -> bool {
     8 * entries.windows(2).filter(|pair| pair[0].0 > pair[1].0).count() <= entries.len()
 }

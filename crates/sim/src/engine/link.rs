@@ -14,7 +14,7 @@ use crate::record::{InLanes, Recorder};
 use crate::tap::{Tap, Tapped};
 use crate::wire::Wire;
 
-/// What a merging link is to the fast engine.
+/// A merging link as the fast engine sees it.
 pub(super) enum Link {
     /// Unlimited and not observed: the wire is enough.
     Plain(Wire),
@@ -50,7 +50,7 @@ impl Link {
     }
 }
 
-/// Whether an algorithm decides about departures.
+/// Says whether an algorithm decides about departures.
 fn decides(aqm: &AnyAqm) -> bool {
     aqm.departures() == Departures::Decided
 }

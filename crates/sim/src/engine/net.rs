@@ -13,7 +13,7 @@ use crate::packet::Pkt;
 use crate::record::RoundTrips;
 use crate::route::{Plan, Stop};
 
-/// The node for all stops that are no merging links.
+/// The node for all stops that are not merging links.
 pub(super) const RELAY: u32 = 0;
 
 /// A place where packets stop: a merging link, or the one for all other stops.

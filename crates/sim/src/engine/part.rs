@@ -13,9 +13,9 @@ use crate::outcome::{Conservation, Transfer};
 use crate::packet::{Pkt, SackTable};
 use crate::wire::{Flight, Wire};
 
-/// Where a hop leads if not to a node.
+/// The end of a hop that leads to no node: the flow's other end.
 pub(super) const END: u32 = u32::MAX;
-/// To another private link.
+/// The end of a hop that leads to another private link.
 pub(super) const ON: u32 = u32::MAX - 1;
 
 /// One step of a way: over a private link, if there is one, to a stop. A cache line.
@@ -30,7 +30,7 @@ pub(super) struct Hop {
     pub ends: bool,
 }
 
-/// What lies beyond a part: who keeps the packets that wait at nodes.
+/// The world beyond a part: the keeper of the packets that wait at nodes.
 pub(super) trait Beyond {
     /// The part has all flows, so that they and their hops have the same numbers in it.
     const WHOLE: bool;
@@ -157,7 +157,7 @@ impl<B: Beyond> Ways<B> {
         });
     }
 
-    /// What does not go on.
+    /// Counts what does not go on.
     #[inline]
     fn clear_gone(&mut self) {
         if !self.gone.is_empty() {
@@ -190,7 +190,7 @@ pub(super) struct Part<B> {
     prefetches: bool,
 }
 
-/// For how many packets ahead it is prefetched.
+/// The packets ahead for which it is prefetched.
 const AHEAD: usize = 8;
 
 /// Room for the packets that move together: those that a node takes at once and what they cause.
@@ -203,7 +203,7 @@ pub(super) struct Crowd {
     pub ways: Vec<[u32; 2]>,
 }
 
-/// What all parts of a run have in common.
+/// The settings that all parts of a run have in common.
 pub(super) struct Settings {
     /// Bits of a [`Key`] that hold the hop.
     pub bits: u32,
@@ -261,7 +261,7 @@ impl<B: Beyond> Part<B> {
         (beyond, Finished { count, flows: self.ends.into_iter().map(|end| end.flow).collect(), transfers })
     }
 
-    /// When its first timer is due.
+    /// The time at which its first timer is due.
     #[inline]
     pub fn due(&self) -> Time {
         self.timers.first().0

@@ -300,7 +300,7 @@ impl Split<'_, '_> {
         let Helpers { desk, threads, idle } = &mut self.helpers;
         if threads.len() < self.shares.len() && idle.take() {
             let (desk, runs) = (*desk, thread::current());
-            // One that cannot start is no loss.
+            // One that cannot start is not missed.
             match thread::Builder::new().spawn_scoped(self.scope, move || desk.help(&runs)) {
                 Ok(helper) => threads.push(helper.thread().clone()),
                 Err(_) => idle.add(1),
