@@ -7,14 +7,19 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+# The command whole; with what runs scenarios alone, which is less to compile (ARCHITECTURE.md); and that with the theory.
+QUELL := cargo run --release --quiet --bin quell
+RUN := $(QUELL) --no-default-features -- run
+ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
+
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
-	cargo run --release --quiet --bin quell -- run scenarios/main.toml --out results/main --overwrite
+	$(RUN) scenarios/main.toml --out results/main --overwrite
 
 compare: ## Run every algorithm with its defaults, and write docs/algorithms/comparison.md
 	mkdir -p results
-	cargo run --release --quiet --bin quell -- run scenarios/catalog.toml --out results/catalog --overwrite \
+	$(RUN) scenarios/catalog.toml --out results/catalog --overwrite \
 	  --format json --metric all --segments > results/catalog.json
 	$(PYTHON) docs/algorithms/comparison.py < results/catalog.json
 
@@ -23,34 +28,42 @@ L4S_FIGURES := utilization,queue_delay_mean_s,queue_delay_p99_s,goodput_bps[l4s]
 
 l4s: ## Run what shows of L4S, the grid of the PI2 paper among it, and write docs/l4s.md
 	mkdir -p results/l4s
-	for name in $(L4S); do cargo run --release --quiet --bin quell -- run scenarios/l4s/$$name.toml \
+	for name in $(L4S); do $(RUN) scenarios/l4s/$$name.toml \
 	  --out results/l4s/$$name --overwrite --format json --metric '$(L4S_FIGURES)' > results/l4s/$$name.json || exit 1; done
 	$(PYTHON) docs/l4s.py results/l4s
 
 theory: ## Put the linear model's verdicts beside what packets do, and write docs/theory.md
 	mkdir -p results
-	cargo run --release --quiet --bin quell -- analyze scenarios/theory.toml --check --format json \
+	$(ANALYZE) scenarios/theory.toml --check --format json \
 	  --svg docs/images/theory.svg > results/theory.json
-	cargo run --release --quiet --bin quell -- analyze scenarios/theory_coupled.toml --check --format json \
+	$(ANALYZE) scenarios/theory_coupled.toml --check --format json \
 	  --svg docs/images/theory_coupled.svg > results/theory_coupled.json
-	cargo run --release --quiet --bin quell -- analyze scenarios/theory_senders.toml --check --format json \
+	$(ANALYZE) scenarios/theory_senders.toml --check --format json \
 	  > results/theory_senders.json
-	cargo run --release --quiet --bin quell -- analyze --rate 12Mbit/s --rtt 500ms --flows 30 --aqm hred --check \
+	$(ANALYZE) --rate 12Mbit/s --rtt 500ms --flows 30 --aqm hred --check \
 	  --svg docs/images/hred_cycle.svg --diagram series > /dev/null
 	$(PYTHON) docs/theory.py results/theory.json results/theory_coupled.json results/theory_senders.json
 
 papers: ## Run every experiment of the documents, judge each printed number, and write docs/papers
-	cargo run --release --quiet --bin quell -- reproduce --record --docs docs/papers --out results/papers
+	$(QUELL) -- reproduce --record --docs docs/papers --out results/papers
 
 characterize: ## Put the whole catalog through the scenarios of RFC 7928, and write docs/characterization.md
-	cargo run --release --quiet --bin quell -- characterize all --out results/characterization --overwrite \
+	$(QUELL) -- characterize all --out results/characterization --overwrite \
 	  --docs docs/characterization.md
 
 drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
-	cargo run --release --quiet --bin quell -- reproduce --papers drafts --record
+	$(QUELL) -- reproduce --papers drafts --record
 
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
-	cargo run --release --quiet --bin quell -- reproduce --quick --out results/papers
+	$(QUELL) -- reproduce --quick --out results/papers
+
+# The same bytes for the same sources.
+vectors: ## Write the conformance vectors, for those without Rust: results/quell-vectors.tar.gz, which releases carry
+	rm -rf results/quell-vectors
+	$(QUELL) -- conformance write results/quell-vectors
+	cp conformance/digests.txt conformance/schema.json results/quell-vectors
+	tar -C results --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - quell-vectors \
+	  | gzip -9n > results/quell-vectors.tar.gz
 
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
@@ -85,10 +98,11 @@ ALGORITHMS := crates/aqm/src/catalog/*/*.rs
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them.
 lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
-	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings
 
 test-rust:
 	cargo test --workspace --quiet
+	cargo test --workspace --quiet --no-default-features --test small
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:
@@ -127,14 +141,15 @@ $(VENV)/.ready: tests/python/requirements.txt
 	touch $@
 
 docs: ## Regenerate the generated parts of the documentation
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-aqm --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-tcp --test docs
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --test scenarios
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-lab --test docs
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-scenario --lib
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-metrics --test all docs::
 	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-conformance --test vectors
-	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test header
-	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test golden
+	QUELL_UPDATE_DOCS=1 cargo test --quiet -p quell-capi --test all header::
+	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
+	$(PY) tests/python/stub.py
 	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python

@@ -26,7 +26,7 @@ BARE_METAL = "thumbv7em-none-eabihf"
 KERNEL = "x86_64-unknown-none"
 BPF = "bpfel-unknown-none"
 BROWSER = "wasm32-unknown-unknown"
-IN_A_BROWSER = ["quell-scenario", "quell-sim", "quell-theory"]
+IN_A_BROWSER = ["quell-scenario", "quell-sim", "quell-metrics", "quell-view", "quell-theory"]
 OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
 
 # What the Rust compiler calls to copy memory and, on small machines, to multiply and divide integers;

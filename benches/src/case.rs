@@ -34,7 +34,7 @@ pub const CASES: [Case; 6] = [
     },
 ];
 
-/// Which cases to run.
+/// The cases to run.
 #[derive(clap::Args)]
 pub struct Which {
     /// The cases to run, such as `a c`; all if none is given

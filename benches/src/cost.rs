@@ -1,4 +1,4 @@
-//! What every case costs.
+//! The cost of every case.
 
 use crate::Outcome;
 use crate::case::{QUEUES, Which};

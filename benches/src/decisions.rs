@@ -1,4 +1,4 @@
-//! What one decision costs: every algorithm of the catalog on a queue that answers it.
+//! The cost of one decision: every algorithm of the catalog on a queue that answers it.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,13 +16,13 @@ use crate::table::{Section, figure};
 const PACKET: Bytes = Bytes::new(500);
 /// Arrivals of the trace, which is gone through again and again.
 const ARRIVALS: usize = 1 << 14;
-/// How often the trace is gone through; the fastest time counts.
+/// The passes through the trace; the fastest time counts.
 const PASSES: usize = 100;
 /// Flows, which send by turns.
 const FLOWS: u32 = 100;
 /// Packets that the queue may hold.
 const BUFFER: f64 = 120.0;
-/// By how much the queue grows with each arrival, in packets.
+/// The packets by which the queue grows with each arrival.
 const GROWTH: f64 = 0.05;
 /// The share of arrivals to signal that holds the queue where it is.
 const SIGNALED: f64 = 0.02;

@@ -21,7 +21,7 @@ const DURATION: f64 = 200.0;
 const SAMPLE: f64 = 10.0;
 /// Points of a batch.
 const POINTS: usize = 1024;
-/// What jitcdde is asked for.
+/// The questions to jitcdde.
 const RTOLS: [f64; 3] = [1e-4, 1e-6, 1e-8];
 
 /// A trajectory that stays where no bound and no kink of the algorithm acts, so that jitcdde needs none.
@@ -90,7 +90,7 @@ impl Case {
         (0..POINTS).map(|i| self.fluid(near(self.flows, i / 32), near(self.propagation, i % 32))).collect()
     }
 
-    /// What `peers/jitcdde_fluid.py` is told.
+    /// The input of `peers/jitcdde_fluid.py`.
     fn task(&self, rtol: f64) -> Value {
         let mut model = json!({
             "flows": self.flows, "propagation": self.propagation, "capacity": self.capacity,

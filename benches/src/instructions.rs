@@ -1,4 +1,5 @@
-//! Instructions per packet, which neither neighbors nor clocks change: what CI can hold fast.
+//! Instructions per packet and per short replication, which neither neighbors nor clocks change: what CI can hold
+//! fast.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,11 +9,13 @@ use crate::Outcome;
 use crate::case::find;
 use crate::one::{Args, Cost};
 use crate::progress::Progress;
+use crate::senders::sender;
 use crate::table::replace;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The cases to count
+    /// The cases to count, or senders of the table of ratios such as "bbr1"; "run" and "run --series none" are `quell
+    /// run` of 1 s of case a, which the program `quell` beside this one does
     #[arg(value_name = "CASE", default_values = ["a", "e"])]
     cases: Vec<String>,
     /// Keep the counts as what later ones are compared with
@@ -20,7 +23,10 @@ pub struct Options {
     keep: bool,
 }
 
-/// How much more than the kept count is an error: compilers differ by less.
+/// The cases of the command, with what follows the scenario's name.
+const COMMAND: [(&str, &[&str]); 2] = [("run", &[]), ("run --series none", &["--series", "none"])];
+
+/// Excess over the kept count that is an error: compilers differ by less.
 const MARGIN: f64 = 0.05;
 
 /// Two durations in seconds: the difference leaves out set-up and start-up.
@@ -39,12 +45,12 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.toml")
 }
 
-/// What the file begins with.
+/// The beginning of the file.
 const HEAD: &str = "\
 # Instructions per data packet, written by `quell-bench instructions --keep`; [dev] is what `make test` compiles.
 ";
 
-/// How this program was compiled.
+/// The profile of this program.
 const BUILD: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
 
 /// Refuses to count where there is nothing to count with.
@@ -64,13 +70,22 @@ pub fn difference(
     Ok((long.0 - short.0) as f64 / (long.1 - short.1) as f64)
 }
 
+/// The run of a sender, or of a case with RED.
+fn run_of(name: &str) -> Outcome<Args> {
+    if let Some(run) = sender(name) {
+        return Ok(run);
+    }
+    find(name)?;
+    match name {
+        "d" => Err("case d would take hours under valgrind".to_string()),
+        _ => Ok(Args::new(name, "red")),
+    }
+}
+
 pub fn check(options: &Options) -> Outcome<()> {
     needs_valgrind()?;
-    for name in &options.cases {
-        find(name)?;
-        if name == "d" {
-            return Err("case d would take hours under valgrind".to_string());
-        }
+    for name in options.cases.iter().filter(|name| command(name).is_none()) {
+        run_of(name)?;
     }
     let path = file();
     let fail = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -80,19 +95,38 @@ pub fn check(options: &Options) -> Outcome<()> {
     let mut worse = Vec::new();
     let mut progress = Progress::new(2 * options.cases.len());
     for case in &options.cases {
-        let each = difference(durations(case), |seconds| {
-            progress.next(&format!("case {case}, {seconds} s"));
-            counted(&Args { set: vec![format!("duration={seconds} s")], ..Args::new(case, "red") })
-        })?;
-        let before = counts.get(case).copied();
-        let change = before.map_or("nothing kept to compare with".to_string(), |before| {
-            format!("{:+.1} % of {before:.0}", 100.0 * (each / before - 1.0))
-        });
-        println!("case {case}: {each:.0} instructions per packet, {change}");
-        if before.is_some_and(|before| each > before * (1.0 + MARGIN)) {
-            worse.push(case.clone());
+        let found = match command(case) {
+            Some(line) => {
+                let mut count = |seeds| {
+                    progress.next(&format!("{case}, seeds: {seeds}"));
+                    short_runs(line, seeds)
+                };
+                let one = count(1)?;
+                let each = (count(11)? - one) / 10.0;
+                vec![
+                    (case.clone(), "replication of 1 s", each),
+                    (format!("{case}, process"), "process without its replication", one - each),
+                ]
+            }
+            None => {
+                let each = difference(durations(case), |seconds| {
+                    progress.next(&format!("case {case}, {seconds} s"));
+                    counted(&run_of(case)?.with(&[("duration", &format!("{seconds} s"))]))
+                })?;
+                vec![(case.clone(), "packet", each)]
+            }
+        };
+        for (name, per, each) in found {
+            let before = counts.get(&name).copied();
+            let change = before.map_or("nothing kept to compare with".to_string(), |before| {
+                format!("{:+.1} % of {before:.0}", 100.0 * (each / before - 1.0))
+            });
+            println!("case {name}: {each:.0} instructions per {per}, {change}");
+            if before.is_some_and(|before| each > before * (1.0 + MARGIN)) {
+                worse.push(name.clone());
+            }
+            counts.insert(name, each.round());
         }
-        counts.insert(case.clone(), each.round());
     }
     drop(progress);
     if options.keep {
@@ -103,7 +137,7 @@ pub fn check(options: &Options) -> Outcome<()> {
         return Ok(());
     }
     Err(format!(
-        "more than {:.0} % more instructions per packet than in {}: {}. If that is meant, keep the new count: \
+        "more than {:.0} % more instructions than in {}: {}. If that is meant, keep the new count: \
          cargo run -p quell-bench -- instructions --keep (and again with --release)",
         100.0 * MARGIN,
         path.display(),
@@ -111,17 +145,53 @@ pub fn check(options: &Options) -> Outcome<()> {
     ))
 }
 
+/// Arguments of `quell run` in a case of the command.
+fn command(case: &str) -> Option<&'static [&'static str]> {
+    COMMAND.iter().find(|(name, _)| *name == case).map(|(_, line)| *line)
+}
+
+/// Instructions of `quell run` of 1 s of case a, red alone, with so many seeds: without a cache, its results are
+/// written.
+fn short_runs(line: &[&str], seeds: u32) -> Outcome<f64> {
+    let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    let quell = program.with_file_name("quell");
+    if !quell.is_file() {
+        return Err(format!("{} is not there: cargo build -p quell-cli", quell.display()));
+    }
+    let fail = |e: std::io::Error| format!("cannot write a scenario: {e}");
+    let dir = tempfile::tempdir().map_err(fail)?;
+    let case = include_str!("../cases/a.toml");
+    let red = case.split_once("[[aqm]]\nalgorithm = \"drop-tail\"").zip(case.find("[[flows]]"));
+    let ((red, _), flows) = red.ok_or("case a has no other algorithms than red")?;
+    std::fs::write(dir.path().join("a.toml"), format!("{red}{}", &case[flows..])).map_err(fail)?;
+    let mut words = vec![quell.display().to_string(), "run".to_string(), "a.toml".to_string()];
+    words.extend(
+        ["--quiet", "--set", "duration=1 s", "--out", "results", "--no-cache", "--no-report"]
+            .map(str::to_string),
+    );
+    words.extend(line.iter().map(|word| word.to_string()));
+    words.extend(["--seeds".to_string(), seeds.to_string()]);
+    let (instructions, _) = collected(Command::new("valgrind").current_dir(dir.path()), &words)?;
+    Ok(instructions as f64)
+}
+
 /// Instructions of a run and data packets in it.
 pub fn counted(args: &Args) -> Outcome<(u64, u64)> {
     let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-    let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(args.words());
-    let output = command.output().map_err(|e| format!("cannot run valgrind: {e}"))?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    let cost: Cost = serde_json::from_slice(&output.stdout)
-        .map_err(|e| format!("valgrind's run of case {} gave no result ({e}): {}", args.case, told.trim()))?;
-    let collected = told.lines().find_map(|l| l.split_once("Collected : "));
-    let instructions = collected.and_then(|(_, n)| n.trim().parse().ok());
-    let instructions = instructions.ok_or_else(|| format!("valgrind counted nothing: {}", told.trim()))?;
+    let words = [vec![program.display().to_string()], args.words()].concat();
+    let (instructions, output) = collected(&mut Command::new("valgrind"), &words)?;
+    let cost: Cost = serde_json::from_slice(&output)
+        .map_err(|e| format!("valgrind's run of case {} gave no result: {e}", args.case))?;
     Ok((instructions, cost.packets))
+}
+
+/// Instructions of a command under valgrind, and what it printed.
+fn collected(valgrind: &mut Command, words: &[String]) -> Outcome<(u64, Vec<u8>)> {
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).args(words);
+    let output = valgrind.output().map_err(|e| format!("cannot run valgrind: {e}"))?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    let collected = told.lines().find_map(|l| l.split_once("Collected : "));
+    let instructions = collected.filter(|_| output.status.success()).and_then(|(_, n)| n.trim().parse().ok());
+    let instructions = instructions.ok_or_else(|| format!("valgrind counted nothing: {}", told.trim()))?;
+    Ok((instructions, output.stdout))
 }

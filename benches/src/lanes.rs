@@ -1,4 +1,4 @@
-//! What a packet costs in a queue of a few lanes, and of many.
+//! The cost of a packet in a queue of a few lanes, and of many.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -12,13 +12,13 @@ use crate::Outcome;
 use crate::table::{Section, figure};
 
 const LANES: [u32; 2] = [2, 1024];
-/// How many packets wait: fewer than there are lanes in the larger number, and more.
+/// The packets that wait: fewer than there are lanes in the larger number, and more.
 const WAITING: [usize; 2] = [100, 10_000];
 const PACKET: Bytes = Bytes::new(500);
 const RATE: BitRate = BitRate::from_bps(10_000_000);
 /// Arrivals of the trace, which is gone through again and again.
 const ARRIVALS: usize = 1 << 14;
-/// How often the trace is gone through, in turn with the other queues; the fastest time counts.
+/// The passes through the trace, in turn with the other queues; the fastest time counts.
 const PASSES: usize = 100;
 
 /// One packet of each lane that has some, by turns: what it does itself costs the same for any number

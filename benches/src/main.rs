@@ -1,4 +1,4 @@
-//! What a simulated packet costs, in Quell and in other simulators. The method and the figures are
+//! The cost of a simulated packet, in Quell and in other simulators. The method and the figures are
 //! in `docs/performance.md`.
 
 mod case;
@@ -12,10 +12,12 @@ mod lanes;
 mod maps;
 mod memory;
 mod one;
+mod outcome;
 mod peers;
 mod progress;
 mod ratios;
 mod scaling;
+mod senders;
 mod store;
 mod table;
 
@@ -24,10 +26,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::table::Section;
-
-/// A result, or one line that says what is wrong and what helps.
-type Outcome<T> = Result<T, String>;
+use outcome::Outcome;
+use table::Section;
 
 #[derive(Parser)]
 #[command(version, about = "What a simulated packet costs in Quell, and in other simulators", long_about = None)]
@@ -52,36 +52,36 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
-    /// What one decision of every algorithm of the catalog costs
+    /// Cost of one decision of every algorithm of the catalog
     Decisions {
         #[command(flatten)]
         write: Write,
     },
-    /// What a packet costs in a queue of 2 lanes, and of 1024
+    /// Cost of a packet in a queue of 2 lanes, and of 1024
     Lanes {
         #[command(flatten)]
         write: Write,
     },
-    /// What real packets cost in the gateway, and how exactly it keeps a rate
+    /// Cost of real packets in the gateway, and accuracy of its rate
     #[cfg(target_os = "linux")]
     Gateway {
-        /// How many pairs of rounds, with a line and without, for each algorithm and kind of ports
+        /// Number of pairs of rounds, with a line and without, for each algorithm and kind of ports
         #[arg(short = 'n', long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
         rounds: u32,
-        /// How long each rate is measured
+        /// Time for which each rate is measured
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=3600))]
         seconds: u32,
         #[command(flatten)]
         write: Write,
     },
-    /// What a map of a million points costs on one core
+    /// Cost of a map of a million points on one core
     Map {
         #[command(flatten)]
         times: Times,
         #[command(flatten)]
         write: Write,
     },
-    /// How much faster the same replications are done on all cores
+    /// Speedup of the same replications on all cores
     Scaling {
         #[command(flatten)]
         times: Times,
@@ -95,7 +95,7 @@ enum Command {
         #[command(flatten)]
         write: Write,
     },
-    /// What keeping replications costs, and what a thousand cores would do, on paper
+    /// Cost of keeping replications, and computed effect of a thousand cores
     Store {
         #[command(flatten)]
         times: Times,
@@ -129,7 +129,7 @@ enum Command {
     },
     /// Instructions per packet of today's queues and senders beside drop-tail and Reno
     Ratios {
-        /// How often each is also timed, in turn; with 0 none is
+        /// Times that each is also timed, in turn; 0: not timed
         #[arg(short = 'n', long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1000))]
         times: u32,
         #[command(flatten)]
@@ -143,7 +143,7 @@ enum Command {
 
 #[derive(Args, Clone, Copy)]
 struct Times {
-    /// How often each is run, in turn with the others
+    /// Times that each is run, in turn with the others
     #[arg(short = 'n', long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
 }

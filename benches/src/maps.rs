@@ -1,4 +1,4 @@
-//! What a map of a million points costs on one core.
+//! The cost of a map of a million points on one core.
 
 use std::hint::black_box;
 use std::time::Instant;

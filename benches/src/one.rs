@@ -30,10 +30,10 @@ pub struct Args {
     /// Only count hops: record every queue, which costs time that is not the case's
     #[arg(long)]
     pub hops: bool,
-    /// How many cores may help with the run
+    /// Cores that may help with the run
     #[arg(long, default_value_t = 1)]
     pub cores: usize,
-    /// Into how many parts the flows are divided; none for what suits their number
+    /// Parts into which the flows are divided; default: what suits their number
     #[arg(long)]
     pub parts: Option<usize>,
 }
@@ -51,6 +51,12 @@ impl Args {
         }
     }
 
+    /// The same with some fields of the scenario set.
+    pub fn with(mut self, set: &[(&str, &str)]) -> Self {
+        self.set.extend(set.iter().map(|(field, value)| format!("{field}={value}")));
+        self
+    }
+
     /// The same on the command line of this program.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec!["one".into(), self.case.clone(), "--aqm".into(), self.aqm.clone()];
@@ -63,7 +69,7 @@ impl Args {
     }
 }
 
-/// What one run cost and what it did. All times are CPU time.
+/// The cost of one run and what it did. All times are CPU time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cost {
     pub case: String,
@@ -72,7 +78,7 @@ pub struct Cost {
     pub run_ns: u64,
     /// The same in time that passed.
     pub wall_ns: u64,
-    /// What of that comes before the first event: planning, flows, recorders.
+    /// The part of that before the first event: planning, flows, recorders.
     pub prepare_ns: u64,
     /// The process from its start until the outcome is there.
     pub process_ns: u64,

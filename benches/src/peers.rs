@@ -19,7 +19,7 @@ pub struct Which {
     names: Vec<String>,
 }
 
-/// What `peers/ns2.tcl` is told: the same as in `cases`, which the counts beside the ratios show.
+/// The input of `peers/ns2.tcl`: the same as in `cases`, which the counts beside the ratios show.
 const NS2: [(&str, &str); 4] = [
     ("a", "rate 10e6 buffer 500 duration 100 packet 500 minth 6.25 maxth 18.75 weight 0.00039992001"),
     ("b", "rate 45e6 buffer 500 duration 60 packet 500 minth 28.125 maxth 84.375 weight 0.000088884938"),
@@ -42,7 +42,7 @@ fn groups(case: &str) -> &'static str {
     }
 }
 
-/// What a simulator printed about a run.
+/// The output of a simulator about a run.
 #[derive(Clone, Copy, Default)]
 struct Run {
     loop_ns: f64,
@@ -50,7 +50,7 @@ struct Run {
     arrived: f64,
     dropped: f64,
     utilization: f64,
-    /// Whether it has its logging compiled in, which costs time though nothing is logged.
+    /// It has its logging compiled in, which costs time though nothing is logged.
     logging: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is done and how long the rest takes, on stderr.
+//! The progress and how long the rest takes, on stderr.
 
 use std::time::{Duration, Instant};
 

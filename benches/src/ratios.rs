@@ -1,27 +1,32 @@
-//! What a packet costs with each queue and each sender, beside drop-tail's and Reno's: instructions, whose ratios
-//! are the same on every machine, and the ratio of times in turn.
+//! The cost of a packet with each queue and each sender, beside drop-tail's and Reno's: instructions, whose
+//! ratios are the same on every machine, and the ratio of times in turn.
 
 use crate::Outcome;
 use crate::cost::least;
 use crate::instructions::{counted, difference, needs_valgrind};
 use crate::one::{Args, Cost, spawn};
 use crate::progress::Progress;
+use crate::senders::senders;
 use crate::table::{Section, count, figure, load};
 
 /// A run, and what it is compared with.
 struct Row {
     name: String,
     args: Args,
-    /// At most so many times what it is compared with, which has no aim.
+    /// Largest ratio to what it is compared with, which has no aim itself.
     aim: Option<f64>,
     instructions: f64,
     costs: Vec<Cost>,
 }
 
 impl Row {
-    /// What those that follow are compared with.
+    /// Makes the row that those which follow are compared with.
     fn base(name: &str, args: Args) -> Self {
         Row { name: name.to_string(), args, aim: None, instructions: 0.0, costs: Vec::new() }
+    }
+
+    fn of((name, args, aim): (&str, Args, Option<f64>)) -> Self {
+        Row { aim, ..Row::base(name, args) }
     }
 
     fn new(name: &str, args: Args, aim: f64) -> Self {
@@ -32,10 +37,6 @@ impl Row {
     fn time(&self) -> f64 {
         least(&self.costs, |c| c.run_ns as f64) / self.costs[0].packets as f64
     }
-}
-
-fn with(args: Args, set: &[(&str, &str)]) -> Args {
-    Args { set: set.iter().map(|(field, value)| format!("{field}={value}")).collect(), ..args }
 }
 
 /// Case a under the queues of today.
@@ -54,49 +55,12 @@ fn queues() -> Vec<Row> {
         if ["fq-codel", "fq-pie", "cake"].contains(&queue) {
             for lanes in ["16", "4096"] {
                 let field = format!("aqm.{queue}.flows");
-                let args = with(Args::new("a", queue), &[(field.as_str(), lanes)]);
+                let args = Args::new("a", queue).with(&[(field.as_str(), lanes)]);
                 rows.push(Row::new(&format!("{queue}, {lanes} queues"), args, aim));
             }
         }
     }
     rows
-}
-
-/// Twenty flows on 50 Mbit/s, where few packets are lost.
-fn senders() -> Vec<Row> {
-    type Set = &'static [(&'static str, &'static str)];
-    const CONGESTION: &str = "flows.reno.tcp.congestion";
-    const PACED: (&str, &str) = ("flows.reno.tcp.pacing", "true");
-    const RACK: (&str, &str) = ("flows.reno.tcp.recovery", "rack");
-    // BBR fills 500 packets and loses what Reno does not: with room for all, the cost is its own.
-    const ROOM: Set = &[("dumbbell.buffer", "5000 packets")];
-    // Prague answers marks.
-    const MARKS: Set = &[("dumbbell.ecn", "true"), ("flows.reno.tcp.ecn", "true")];
-    let of = |queue: &str, path: Set, tcp: &[(&str, &str)]| {
-        let crowd = [("flows.reno.count", "20"), ("dumbbell.rate", "50 Mbit/s")];
-        with(Args::new("a", queue), &[&crowd[..], path, tcp].concat())
-    };
-    let plain = |tcp: &[(&str, &str)]| of("drop-tail", &[], tcp);
-    let room = |tcp: &[(&str, &str)]| of("drop-tail", ROOM, tcp);
-    let bbr = |name| [PACED, RACK, (CONGESTION, name)];
-    vec![
-        Row::base("reno", plain(&[])),
-        Row::new("cubic", plain(&[(CONGESTION, "cubic")]), 1.1),
-        Row::new("rack", plain(&[RACK]), 1.3),
-        Row::new("paced", plain(&[PACED]), 1.6),
-        Row::new("paced, with rack", plain(&[PACED, RACK]), 1.6),
-        Row::new("bbr1", plain(&bbr("bbr1")), 1.6),
-        Row::new("bbr3", plain(&bbr("bbr3")), 1.6),
-        Row::base("reno, buffer of 5000", room(&[])),
-        Row::new("bbr1, buffer of 5000", room(&bbr("bbr1")), 1.6),
-        Row::new("bbr3, buffer of 5000", room(&bbr("bbr3")), 1.6),
-        Row::base("reno, marked by pi2", of("pi2", MARKS, &[])),
-        Row::new(
-            "prague, marked by pi2",
-            of("pi2", MARKS, &[PACED, ("flows.reno.tcp.feedback", "exact"), (CONGESTION, "prague")]),
-            1.3,
-        ),
-    ]
 }
 
 /// Both tables; the times are the least of `times` runs, in turn, or left out.
@@ -107,7 +71,7 @@ pub fn all(times: u32) -> Outcome<[Section; 2]> {
     };
     let mut tables = [
         (Section::new("queue-ratios", &head("queue")), queues()),
-        (Section::new("sender-ratios", &head("sender")), senders()),
+        (Section::new("sender-ratios", &head("sender")), senders().into_iter().map(Row::of).collect()),
     ];
     let number: usize = tables.iter().map(|(_, rows)| rows.len()).sum();
     let mut progress = Progress::new(number * (2 + times.max(1) as usize));

@@ -1,9 +1,9 @@
-//! What keeping replications costs, and what a thousand cores would do with it, on paper.
+//! The cost of keeping replications, and what a thousand cores would do with it, on paper.
 
 use std::path::Path;
 use std::time::Instant;
 
-use quell_lab::{Cache, Options, Task, run, tasks};
+use quell_lab::{Cache, Options, Task, run, tasks, write_results};
 use quell_scenario::{Document, Plugins, Study};
 
 use crate::Outcome;
@@ -42,7 +42,7 @@ struct Cost {
 fn timed(study: &Study, cache: Option<&Cache>, out: &Path) -> Outcome<Cost> {
     let (cpu, wall) = (cpu_time::ProcessTime::now(), Instant::now());
     let results = run(study, &Options { cache, ..Options::default() }).map_err(|e| e.to_string())?;
-    results.write(out, true).map_err(|e| e.to_string())?;
+    write_results(&results, out, true).map_err(|e| e.to_string())?;
     Ok(Cost { cpu_s: cpu.elapsed().as_secs_f64(), wall_s: wall.elapsed().as_secs_f64() })
 }
 
@@ -116,8 +116,8 @@ rtt = { uniform = ["50 ms", "100 ms"] }
 "flows.ftp.count" = [20, 50, 100]
 "#;
 
-/// When `cores` workers have made tasks of these lengths, if each puts what it made into a store that serves one
-/// at a time in `serve_s`.
+/// The time at which `cores` workers have made tasks of these lengths, if each puts what it made into a store that
+/// serves one at a time in `serve_s`.
 fn makespan(lengths: impl Iterator<Item = f64>, cores: usize, serve_s: f64) -> f64 {
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;

@@ -7,7 +7,7 @@ use crate::Outcome;
 
 /// A table with a remark on how it was measured.
 pub struct Section {
-    /// What its markers are called: `<!-- NAME -->` and `<!-- end NAME -->`.
+    /// The name of its markers: `<!-- NAME -->` and `<!-- end NAME -->`.
     name: &'static str,
     remark: String,
     rows: Vec<Vec<String>>,
@@ -105,7 +105,7 @@ pub fn figure(x: f64) -> String {
     }
 }
 
-/// How busy the machine was, from the system's averages.
+/// The load of the machine, from the system's averages.
 pub fn load() -> String {
     let average = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let minute = average.split(' ').next().filter(|s| !s.is_empty()).unwrap_or("unknown");

@@ -5,9 +5,11 @@
 Twenty AIMD senders (one halving per round trip, no timeouts) with a round-trip time of 80 ms share 10 Mbit/s
 for 60 s, packets of 1000 bytes, a buffer of 150 packets; two seconds of every ten they are silent. Before DualPI2
 every other one says ECT(1), and half a packet less is its answer to each mark. It is not Quell's simulator and has
-no TCP: the figures say which way a bug goes and how far, not what a network would see. CAKE is left out. Vectors that are not committed are asked for from the program `quell`.
+no TCP: the figures say which way a bug goes and how far, not what a network would see. CAKE is left out.
+Parameters are those of the vectors, which the program `quell` is asked for.
 """
 
+import functools
 import heapq
 import json
 import random
@@ -41,15 +43,15 @@ class Sender:
         self.ecn = ecn
 
 
+@functools.cache
+def vector(algorithm):
+    quell = sys.argv[1] if len(sys.argv) > 1 else "quell"
+    show = [quell, "conformance", "show", f"{algorithm}/drops"]
+    return subprocess.run(show, check=True, capture_output=True, text=True).stdout
+
+
 def header(algorithm, ecn):
-    path = Path(__file__).parents[1] / "vectors" / f"{algorithm}.jsonl"
-    if path.exists():
-        text = path.read_text()
-    else:
-        quell = sys.argv[1] if len(sys.argv) > 1 else "quell"
-        show = [quell, "conformance", "show", f"{algorithm}/drops"]
-        text = subprocess.run(show, check=True, capture_output=True, text=True).stdout
-    first = json.loads(text.splitlines()[0])
+    first = json.loads(vector(algorithm).splitlines()[0])
     first["link"] = {"rate_bps": RATE, "buffer": {"packets": 150}, "mean_packet_bytes": SIZE}
     return {**first, "ecn": ecn}
 

@@ -13,6 +13,8 @@ A panel for each algorithm, with common axes:
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import matplotlib.pyplot as plt
@@ -55,6 +57,46 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+# The parameters that plots share, as their documentation describes them.
+_SHARED = """
+results : Results
+    What :func:`quell.run` returned.
+algorithms : sequence of str, optional
+    Which algorithms; by default all.
+class_ : str, optional
+    Which traffic class; by default all.
+seed : int, optional
+    Which replication; by default the first.
+point : int, default 0
+    Which point of a sweep.
+link : str, optional
+    Which observed link; by default the first.
+scope : str, default "all"
+    "all", "data" (all but acknowledgments) or a class.
+ax : matplotlib.axes.Axes, optional
+    Where to draw; by default a new figure.
+"""
+
+
+def _documented(draw: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Complete the documentation of a plot: the parameters that plots share, and what is refused."""
+    if not draw.__doc__:  # Python was told to leave it out.
+        return draw
+    parameters = list(inspect.signature(draw).parameters)
+    about, *sections = re.split(r"^(\w+)\n-+\n", inspect.cleandoc(draw.__doc__), flags=re.MULTILINE)
+    parts = dict(zip(sections[::2], sections[1::2], strict=True))
+    entries = re.split(r"\n(?=\w)", f"{_SHARED}{parts.get('Parameters', '')}")
+    known = {entry.split(" ")[0]: entry.rstrip() for entry in entries}
+    parts["Parameters"] = "\n".join(known[name] for name in parameters)
+    if "Raises" not in parts:
+        *some, last = (p.rstrip("_").replace("algorithms", "algorithm") for p in parameters[1:-1])
+        parts["Raises"] = f"ValueError\n    If there is no such {', '.join(some)} or {last}."
+    order = ("Parameters", "Returns", "Raises")
+    texts = (f"{name}\n{'-' * len(name)}\n{parts[name].rstrip()}" for name in order)
+    draw.__doc__ = "\n\n".join([about.rstrip(), *texts])
+    return draw
+
+
 def _of(draw: Callable[Concatenate[Results, _P], _R]) -> Callable[Concatenate[Plots, _P], _R]:
     """Make a method of :class:`Plots` from a function of results."""
 
@@ -65,6 +107,7 @@ def _of(draw: Callable[Concatenate[Results, _P], _R]) -> Callable[Concatenate[Pl
     return method
 
 
+@_documented
 def queue(
     results: Results,
     *,
@@ -76,30 +119,10 @@ def queue(
 ) -> Axes:
     """Plot the queue over time: its mean over each step, one line per algorithm.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, seed, point or link.
     """
     view = _View(results, point, link, algorithms)
     seed = view.seed(seed)
@@ -113,6 +136,7 @@ def queue(
     return _finish(ax)
 
 
+@_documented
 def delay(
     results: Results,
     *,
@@ -124,38 +148,15 @@ def delay(
 ) -> Axes:
     """Plot the queueing delay over time: its mean over each step, one line per algorithm.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in milliseconds.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, seed, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart("delay", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
-    ax = _draw(chart, _axes(ax))
-    _mark_times(ax, view.info)
-    return _finish(ax)
+    return _over_time("delay", _View(results, point, link, algorithms), seed, ax)
 
 
+@_documented
 def throughput(
     results: Results,
     *,
@@ -168,47 +169,15 @@ def throughput(
 ) -> Axes:
     """Plot the throughput over time, one line per algorithm.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    class_ : str, optional
-        Which traffic class; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in the unit that fits.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, class, seed, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart(
-        "throughput",
-        point=point,
-        link=link,
-        seed=view.seed(seed),
-        algorithms=view.algorithms,
-        scope=class_ or "all",
-    )
-    ax = _draw(chart, _axes(ax))
-    _mark_times(ax, view.info)
-    return _finish(ax)
+    return _over_time("throughput", _View(results, point, link, algorithms), seed, ax, class_ or "all")
 
 
+@_documented
 def drops(
     results: Results,
     *,
@@ -220,38 +189,15 @@ def drops(
 ) -> Axes:
     """Plot the packets dropped per second over time, one line per algorithm.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets per second.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, seed, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart("drops", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
-    ax = _draw(chart, _axes(ax))
-    _mark_times(ax, view.info)
-    return _finish(ax)
+    return _over_time("drops", _View(results, point, link, algorithms), seed, ax)
 
 
+@_documented
 def marks(
     results: Results,
     *,
@@ -263,38 +209,15 @@ def marks(
 ) -> Axes:
     """Plot the packets marked per second over time, one line per algorithm.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets per second.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, seed, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart("marks", point=point, link=link, seed=view.seed(seed), algorithms=view.algorithms)
-    ax = _draw(chart, _axes(ax))
-    _mark_times(ax, view.info)
-    return _finish(ax)
+    return _over_time("marks", _View(results, point, link, algorithms), seed, ax)
 
 
+@_documented
 def queue_cdf(
     results: Results,
     *,
@@ -305,36 +228,17 @@ def queue_cdf(
 ) -> Axes:
     """Plot the distribution function of the queue over the measured window, the mean over the seeds.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in packets, y the share of time with no more.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart("queue-cdf", point=point, link=link, algorithms=view.algorithms)
-    ax = _draw(chart, _axes(ax))
-    ax.set(xlim=(0, None), ylim=(0, 1.01))
-    return _finish(ax)
+    ax = _distribution("queue-cdf", _View(results, point, link, algorithms), ax)
+    ax.set_ylim(0, 1.01)
+    return ax
 
 
+@_documented
 def queue_pdf(
     results: Results,
     *,
@@ -345,36 +249,15 @@ def queue_pdf(
 ) -> Axes:
     """Plot the density of the queue over the measured window, the mean over the seeds.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in packets, y the share of time per packet.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, point or link.
     """
-    view = _View(results, point, link, algorithms)
-    chart = results._chart("queue-pdf", point=point, link=link, algorithms=view.algorithms)
-    ax = _draw(chart, _axes(ax))
-    ax.set(xlim=(0, None), ylim=(0, None))
-    return _finish(ax)
+    return _distribution("queue-pdf", _View(results, point, link, algorithms), ax)
 
 
+@_documented
 def delay_cdf(
     results: Results,
     *,
@@ -386,30 +269,10 @@ def delay_cdf(
 ) -> Axes:
     """Plot the distribution function of the queueing delay, the mean over the seeds.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    scope : str, default "all"
-        "all", "data" (all but acknowledgments) or a class.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in milliseconds, y the share of packets that waited no longer.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, point, link or scope.
     """
     view = _View(results, point, link, algorithms)
     delays = _Rows(results.delays, point=point, link=view.link, scope=scope)
@@ -433,6 +296,7 @@ def delay_cdf(
     return _finish(ax)
 
 
+@_documented
 def delay_goodput(
     results: Results,
     *,
@@ -448,28 +312,13 @@ def delay_goodput(
 
     Parameters
     ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
     percentile : {50, 95, 99}, optional
         Which percentile of the delay; by default its mean.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x in milliseconds, y in Mbit/s.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, percentile, point or link.
     """
     names = {None: "mean", 50: "p50", 95: "p95", 99: "p99"}
     if percentile not in names:
@@ -502,6 +351,7 @@ def delay_goodput(
     return _finish(ax)
 
 
+@_documented
 def internals(
     results: Results,
     algorithm: str | None = None,
@@ -515,16 +365,8 @@ def internals(
 
     Parameters
     ----------
-    results : Results
-        What :func:`quell.run` returned.
     algorithm : str, optional
         Its label; by default the first that has internal signals.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    link : str, optional
-        Which observed link; by default the first.
     axes : sequence of matplotlib.axes.Axes, optional
         Where to draw, one per signal; by default a new figure.
 
@@ -559,7 +401,7 @@ def internals(
         axes = list(grid[:, 0])
     if len(axes) < len(signals):
         raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}); axes has {len(axes)}")
-    color = _COLORS[view.info["algorithms"].index(name) % len(_COLORS)]
+    color = _style(view.info["algorithms"].index(name))["color"]
     for ax, signal in zip(axes, signals, strict=False):
         one = rows.of(signal=signal)
         ax.plot(one["time_s"], one["value"], color=color, linewidth=1.2)
@@ -572,6 +414,7 @@ def internals(
     return list(axes[: len(signals)])
 
 
+@_documented
 def flow_goodput(
     results: Results,
     *,
@@ -583,30 +426,10 @@ def flow_goodput(
 ) -> Axes:
     """Plot the goodput of every flow, sorted, one line per algorithm; flat is fair.
 
-    Parameters
-    ----------
-    results : Results
-        What :func:`quell.run` returned.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    class_ : str, optional
-        Which traffic class; by default all.
-    seed : int, optional
-        Which replication; by default the first.
-    point : int, default 0
-        Which point of a sweep.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
     Returns
     -------
     matplotlib.axes.Axes
         The axes; x is the rank of the flow, y its goodput in Mbit/s.
-
-    Raises
-    ------
-    ValueError
-        If there is no such algorithm, class, seed or point.
     """
     view = _View(results, point, None, algorithms)
     seed = view.seed(seed)
@@ -625,6 +448,7 @@ def flow_goodput(
     return _finish(ax)
 
 
+@_documented
 def metric(
     results: Results,
     name: str = "utilization",
@@ -644,8 +468,6 @@ def metric(
 
     Parameters
     ----------
-    results : Results
-        What :func:`quell.run` returned.
     name : str, default "utilization"
         The metric (:func:`quell.metric_list`); also ``"goodput_bps[ftp]"`` of a class, ``"internal:p"`` of an
         internal signal, or the ratio of two.
@@ -653,14 +475,8 @@ def metric(
         The swept field along the axis; by default the first that varies, numbers before names.
     by : str, optional
         The swept field with a panel for each of its values; by default the next that varies, if there is one.
-    algorithms : sequence of str, optional
-        Which algorithms; by default all.
-    scope : str, default "all"
-        "all", "data" (all but acknowledgments) or a class.
     point : int, default 0
         The point whose other fields are kept, in a sweep over more than two.
-    link : str, optional
-        Which observed link; by default the first.
     axes : sequence of matplotlib.axes.Axes, optional
         Where to draw, one per panel; by default a new figure.
 
@@ -852,6 +668,7 @@ class _View:
     def __init__(
         self, results: Results, point: int, link: str | None, algorithms: Sequence[str] | None
     ) -> None:
+        self._results, self._point = results, point
         points = results.points
         if not 0 <= point < len(points):
             raise ValueError(f"point = {point}: the results have {len(points)} point(s), counted from 0")
@@ -873,12 +690,21 @@ class _View:
             raise ValueError(f"seed = {seed}: there are {', '.join(map(str, dict.fromkeys(self._seeds)))}")
         return self._seeds[0] if seed is None else seed
 
+    def chart(self, diagram: str, *, seed: int | None = None, scope: str = "all") -> dict[str, Any]:
+        """Look up the curves of a diagram."""
+        return self._results._chart(
+            diagram, point=self._point, link=self.link, seed=seed, algorithms=self.algorithms, scope=scope
+        )
+
     def styles(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each algorithm with its color, which it has in every plot of these results."""
         for name in self.algorithms:
-            i = self.info["algorithms"].index(name)
-            line = _LINES[i // len(_COLORS) % len(_LINES)]
-            yield name, {"color": _COLORS[i % len(_COLORS)], "linestyle": line}
+            yield name, _style(self.info["algorithms"].index(name))
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Distinguish the line of an algorithm by its place in the list."""
+    return {"color": _COLORS[i % len(_COLORS)], "linestyle": _LINES[i // len(_COLORS) % len(_LINES)]}
 
 
 def _labeled(
@@ -887,7 +713,7 @@ def _labeled(
     """Each loop with its label and its style; a single one needs no label."""
     items = loops.items() if hasattr(loops, "items") else [(None, loops)]
     for i, item in enumerate(items):
-        yield item, {"color": _COLORS[i % len(_COLORS)], "linestyle": _LINES[i // len(_COLORS) % len(_LINES)]}
+        yield item, _style(i)
 
 
 def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
@@ -896,11 +722,7 @@ def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
     for curve in chart["panels"][panel]["curves"]:
         i = curve["style"]
         x, y = (np.array(curve[name], dtype=float) for name in ("x", "y"))  # None becomes NaN.
-        style: dict[str, Any] = {
-            "label": curve["label"],
-            "color": _COLORS[i % len(_COLORS)],
-            "linestyle": _LINES[i // len(_COLORS) % len(_LINES)],
-        }
+        style = {"label": curve["label"], **_style(i)}
         if points:
             half = np.nan_to_num(np.array(curve["half_width"], dtype=float))
             marker = _MARKERS[i % len(_MARKERS)]
@@ -920,6 +742,20 @@ def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
     if chart["form"] == "over-time":
         ax.set_ylim(0, None)
     return ax
+
+
+def _over_time(diagram: str, view: _View, seed: int | None, ax: Axes | None, scope: str = "all") -> Axes:
+    """Draw a diagram over time, with what changes on the way."""
+    ax = _draw(view.chart(diagram, seed=view.seed(seed), scope=scope), _axes(ax))
+    _mark_times(ax, view.info)
+    return _finish(ax)
+
+
+def _distribution(diagram: str, view: _View, ax: Axes | None) -> Axes:
+    """Draw a distribution of the queue."""
+    ax = _draw(view.chart(diagram), _axes(ax))
+    ax.set(xlim=(0, None), ylim=(0, None))
+    return _finish(ax)
 
 
 def _axes(ax: Axes | None) -> Axes:

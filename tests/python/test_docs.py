@@ -17,6 +17,7 @@ import quell
 import quell.papers
 import quell.plot
 import quell.theory
+import stub
 
 CONFIG = str(Path(__file__).parents[2] / "pyproject.toml")
 MODULES = [quell, quell.papers, quell.plot, quell.theory]
@@ -51,7 +52,8 @@ def test_every_public_item_has_documentation(name: str) -> None:
     text = inspect.getdoc(ITEMS[name]) or ""
     assert len(text) > 10, name
     if inspect.isgetsetdescriptor(ITEMS[name]):
-        assert re.match(r"[A-Za-z][\w\[\]., ]*: [A-Z]", text), f"{name}: a property begins with its type"
+        with_type = r'[A-Za-z({][\w\[\]., (){}"-]*: [A-Z]'
+        assert re.match(with_type, text), f"{name}: a property begins with its type"
         assert text.endswith("."), name
 
 
@@ -89,6 +91,10 @@ def test_examples_of_the_extension_are_run() -> None:
         runner.run(test)
     assert runner.failures == 0
     assert examples >= 5
+
+
+def test_the_stub_says_what_the_documentation_says() -> None:
+    assert stub.PATH.read_text() == stub.stub(), "run `make docs`, or tests/python/stub.py with this Python"
 
 
 def test_the_stub_agrees_with_the_extension() -> None:

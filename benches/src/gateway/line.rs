@@ -1,4 +1,4 @@
-//! What a packet costs in a line, with every algorithm of the catalog.
+//! The cost of a packet in a line, with every algorithm of the catalog.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use quell_gateway::{Packet, Shaped};
 use quell_queue::{Admission, Dropped, Host, Sent};
 use quell_units::{BitRate, Duration, Time};
 
-use super::{PACKET, line};
+use super::subject::{PACKET, line};
 use crate::Outcome;
 use crate::table::{Section, figure, load};
 
@@ -18,13 +18,13 @@ const RATE: BitRate = BitRate::from_bps(100_000_000);
 const BUFFER: u32 = 400;
 /// Arrivals of one pass.
 const ARRIVALS: u32 = 1 << 14;
-/// How often that is done, in turn with the others; the fastest counts.
+/// The number of times that this is done, in turn with the others; the fastest counts.
 const PASSES: usize = 60;
 /// Flows, which send by turns.
 const FLOWS: u32 = 30;
-/// By how much of a packet the queue grows with each arrival.
+/// The part of a packet by which the queue grows with each arrival.
 const GROWTH: f64 = 0.05;
-/// How many packets are spared after a signal: 2 % of arrivals signaled hold the queue where it is.
+/// The packets that are spared after a signal: 2 % of arrivals signaled hold the queue where it is.
 const ANSWER: f64 = 2.5;
 
 /// A line, and senders that answer its signals.

@@ -12,7 +12,7 @@ use quell_gateway::{Delays, LineConfig, Pace, Ports, Relay};
 use quell_queue::Qdisc;
 use quell_units::{BitRate, Duration};
 
-use super::{ALGORITHMS, PACKET, line, named};
+use super::subject::{ALGORITHMS, PACKET, line, named};
 use crate::Outcome;
 use crate::progress::Progress;
 use crate::table::{Section, figure, load};
@@ -22,17 +22,17 @@ const RATE: BitRate = BitRate::from_bps(10_000_000_000);
 /// Packets that wait when a round begins: fewer than the kernel's queues hold.
 const BURST: u64 = 4000;
 
-/// What the line may hold, in packets: more than PIE's target at that rate.
+/// The most that the line may hold, in packets: more than PIE's target at that rate.
 const BUFFER: u32 = 20_000;
 
 /// A relay, and who fills what it reads from.
 struct Rig {
     relay: Turned,
     clock: MonotonicClock,
-    /// Where packets come from.
+    /// The side from which packets come.
     from: Host,
     socket: UdpSocket,
-    /// What else must live on.
+    /// Things that must live on.
     _rest: Vec<Host>,
     _sink: Option<UdpSocket>,
 }
@@ -58,7 +58,7 @@ impl Rig {
         }
     }
 
-    /// What was marked, of what arrived, in percent; of a bare relay nothing.
+    /// The share of arrivals that was marked, in percent; of a bare relay nothing.
     fn marked(&self) -> f64 {
         let line = match &self.relay {
             Turned::Pair(relay) => relay.paths()[0].line(),
@@ -268,7 +268,7 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
     Ok(section)
 }
 
-/// With thresholds at which the short queue of this measurement is signaled, where the defaults' are higher.
+/// Sets thresholds at which the short queue of this measurement is signaled, where the defaults' are higher.
 fn algorithm(name: &str) -> Outcome<quell_aqm::catalog::AqmConfig> {
     let mut config = named(name)?;
     if let quell_aqm::catalog::AqmConfig::Red(red) = &mut config {

@@ -23,8 +23,8 @@ const HELP: &str =
 /// Long enough for the start, in which ns-3 and Quell differ most, to count for little.
 const SECONDS: &str = "30";
 
-/// What makes Quell's queue the one of `peers/ns3.cc`. A device of ns-3 has a packet waiting that its queue disc does
-/// not see: buffers and thresholds have one more here, and delays the time that one takes.
+/// The settings that make Quell's queue the one of `peers/ns3.cc`. A device of ns-3 has a packet waiting that its
+/// queue disc does not see: buffers and thresholds have one more here, and delays the time that one takes.
 const QUEUES: [(&str, &[&str]); 5] = [
     ("drop-tail", &[]),
     ("red", &["aqm.red.min_th=7.25 packets", "aqm.red.max_th=19.75 packets"]),
@@ -42,7 +42,7 @@ const QUEUES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// What all of them have: the senders of `peers/ns3.cc`.
+/// The settings that all of them have: the senders of `peers/ns3.cc`.
 const SENDERS: [&str; 10] = [
     "dumbbell.buffer=501 packets",
     "flows.reno.tcp.recovery=prr",
@@ -95,7 +95,7 @@ impl Installed {
 fn compile(program: &Path, flags: &str, libraries: &str) -> Outcome<()> {
     let help = |what: &str| format!("cannot compile peers/ns3.cc: {what}; {HELP}");
     let mut why = String::new();
-    // Old headers are no C++20, new ones no C++17.
+    // Old headers do not compile as C++20, nor new ones as C++17.
     for standard in ["-std=c++17", "-std=c++20", "-std=c++23"] {
         let mut compiler = Command::new("g++");
         compiler.args(["-O2", standard]).arg(folder().join("ns3.cc")).arg("-o").arg(program);

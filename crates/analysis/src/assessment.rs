@@ -1,8 +1,8 @@
-//! What the theory says of the algorithms at a bottleneck, and what the packets say to that.
+//! The theory's verdict on the algorithms at a bottleneck, and the packets' answer to it.
 
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dualpi2::Overload;
-use quell_lab::{LinkSeries, Results};
+use quell_metrics::{LinkSeries, Results};
 use quell_theory::fluid::{Fluid, Options};
 use quell_theory::models::AnyModel;
 use quell_theory::rules::analysis::{Analysis, analyze};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::bottleneck::Bottleneck;
 use crate::oscillation::{Motion, Oscillation, SETTLED};
 
-/// What the linear model says.
+/// The linear model's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Prediction {
@@ -30,7 +30,7 @@ pub enum Prediction {
 }
 
 impl Prediction {
-    /// In a word or two.
+    /// The verdict in a word or two.
     pub fn word(self) -> &'static str {
         match self {
             Prediction::Stable => "stable",
@@ -41,29 +41,29 @@ impl Prediction {
     }
 }
 
-/// What the theory says of one algorithm at a bottleneck.
+/// The theory's verdict on one algorithm at a bottleneck.
 #[derive(Clone, Debug, Serialize)]
 pub struct Assessment {
     /// The algorithm's label in the scenario.
     pub label: String,
     /// Its name in the catalog.
     pub algorithm: &'static str,
-    /// What the linear model says.
+    /// The linear model's verdict.
     pub verdict: Prediction,
-    /// Why, and what to make of it, in sentences.
+    /// The reasons for the verdict and its meaning, in sentences.
     pub reasons: Vec<String>,
     /// Its equilibrium.
     pub equilibrium: Option<Figures>,
-    /// How far it is from the limit of stability, and its slowest mode.
+    /// The distance from the limit of stability, and the slowest mode.
     pub margins: Option<MarginFigures>,
     /// The published conditions that speak of it.
     pub criteria: Vec<Criterion>,
-    /// How far N, C and R may each move before the verdict changes, if that was asked.
+    /// The range in which N, C and R may each move before the verdict changes, if that was asked.
     pub reach: Vec<Reach>,
-    /// What the fluid model does from an empty queue, with all that the linear one leaves out, if it was
+    /// The queue of the fluid model from an empty start, with all that the linear one leaves out, if it was
     /// asked and could be followed.
     pub fluid: Option<Swing>,
-    /// What the packets do, if they were asked.
+    /// The queue of simulated packets, if they were asked.
     pub packets: Option<Packets>,
     /// The loop, for diagrams.
     #[serde(skip)]
@@ -75,7 +75,7 @@ pub struct Assessment {
 pub struct Figures {
     /// The queue; where scalable packets have one of their own, the Classic one.
     pub queue_packets: f64,
-    /// How long a packet waits in it.
+    /// The time that a packet waits in the queue.
     pub queue_delay_s: f64,
     /// The probability of a signal.
     pub probability: f64,
@@ -87,18 +87,18 @@ pub struct Figures {
     pub state: Vec<(&'static str, &'static str, f64)>,
 }
 
-/// How far a loop is from the limit of stability.
+/// The distance of a loop from the limit of stability.
 #[derive(Clone, Debug, Serialize)]
 pub struct MarginFigures {
     /// Roots to the right of the imaginary axis.
     pub unstable_roots: usize,
     /// The factor by which the gain may rise; of an unstable loop, to which it must fall.
     pub gain: Option<f64>,
-    /// In degrees.
+    /// The phase margin in degrees.
     pub phase_deg: Option<f64>,
     /// The smallest further delay that makes it unstable.
     pub delay_s: Option<f64>,
-    /// Where the gain is 1.
+    /// The frequencies at which the gain is 1.
     pub crossovers_rad_per_s: Vec<f64>,
     /// Real part of the slowest mode's root: negative where it dies out.
     pub growth_per_s: f64,
@@ -110,20 +110,20 @@ pub struct MarginFigures {
     pub settling_s: Option<f64>,
 }
 
-/// What a queue does.
+/// The motion of a queue.
 #[derive(Clone, Debug, Serialize)]
 pub struct Swing {
-    /// In a word.
+    /// The kind of motion.
     pub motion: Motion,
     /// Mean queue.
     pub mean_packets: f64,
     /// Standard deviation of the queue.
     pub deviation_packets: f64,
-    /// How far a sine of that deviation swings to either side, over the mean queue; 0 for an empty queue.
+    /// The amplitude of a sine of that deviation over the mean queue; 0 for an empty queue.
     pub swing: f64,
     /// Share of the variance near the strongest frequency.
     pub share: f64,
-    /// That frequency's period; 0 for a queue that does not move.
+    /// The period of the strongest frequency; 0 for a queue that does not move.
     pub period_s: f64,
     /// Some of it, for pictures: seconds and packets.
     #[serde(skip)]
@@ -147,22 +147,22 @@ impl Swing {
     }
 }
 
-/// What the queue of a simulation does, and whether that was predicted.
+/// The motion of a simulated queue, and whether it was predicted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Packets {
     #[serde(flatten)]
     #[allow(missing_docs)]
     pub queue: Swing,
-    /// Whether the verdict predicted it: stable and settled, or unstable and not.
+    /// True if the verdict predicted it: stable and settled, or unstable and not settled.
     pub agrees: Option<bool>,
 }
 
-/// Below this window a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
+/// The window below which a flow that loses a packet has no three duplicates to hear of it by (RFC 5681
 /// section 3.2), and waits for a timeout, which the fluid does not know.
 const LEAST_WINDOW: f64 = 4.0;
 
 impl Assessment {
-    /// What the theory says of an algorithm at a bottleneck; `reach` asks how far N, C and R may move, too.
+    /// Assesses an algorithm at a bottleneck; `reach` also asks how far N, C and R may move.
     ///
     /// # Errors
     /// A parameter breaks a rule, or a quantity of the network is not physical. That there is no equilibrium
@@ -320,7 +320,7 @@ impl MarginFigures {
     }
 }
 
-/// That signals are drops at the equilibrium, where the model has marks.
+/// The warning that signals are drops at the equilibrium, where the model has marks.
 fn drops(config: &AqmConfig, p: f64, network: &FluidNetwork) -> Option<String> {
     let (from, source) = match config {
         AqmConfig::Pie(pie) => (pie.options().mark_ecnth, "mark_ecnth; RFC 8033 section 5.1"),
@@ -339,7 +339,7 @@ fn drops(config: &AqmConfig, p: f64, network: &FluidNetwork) -> Option<String> {
     })
 }
 
-/// What flows of two kinds get beside each other.
+/// The shares of flows of two kinds beside each other.
 fn kinds(classes: &[Share], scalables: &Scalables) -> String {
     let (classic, scalable) = classes.split_at(scalables.from);
     let mean = |of: &[Share], f: fn(&Share) -> f64| {
@@ -532,7 +532,7 @@ tcp = { ecn = true }
         assert!(pie("") && !pie("mark_ecnth = 1"));
     }
 
-    /// So many flows that not even a signal for every packet holds them; and a short window.
+    /// Too many flows for even a signal on every packet to hold; and a short window.
     #[test]
     fn a_crowd_has_no_equilibrium_and_a_few_less_no_fast_retransmit() {
         let (_, all) = assess(&SCENARIO.replace("count = 20", "count = 300"), true);

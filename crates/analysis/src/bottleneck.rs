@@ -1,4 +1,4 @@
-//! What the theory sees of a scenario: one link, its algorithms, and the flows that fill it.
+//! The theory's view of a scenario: one link, its algorithms, and the flows that fill it.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -25,7 +25,7 @@ pub struct Bottleneck {
     pub algorithms: Vec<(String, AqmConfig)>,
     /// The long-lived flows, by round-trip time, and the link in packets.
     pub network: FluidNetwork,
-    /// What of the scenario the models leave out, in words.
+    /// The parts of the scenario that the models leave out, in words.
     pub left_out: Vec<String>,
 }
 
@@ -208,13 +208,13 @@ fn see(
 struct Sender {
     /// The name of its congestion control.
     law: String,
-    /// In seconds, without queueing.
+    /// The round-trip time in seconds, without queueing.
     rtt: f64,
-    /// Whether it can be marked.
+    /// True if its packets can be marked.
     marked: bool,
-    /// Whether its estimate of marks is rounded as Linux's.
+    /// True if its estimate of marks is rounded as Linux's.
     rounds: bool,
-    /// How many packets count as one to its window, since one acknowledgment brings them.
+    /// The packets that count as one to its window, since one acknowledgment brings them.
     every: u32,
 }
 
@@ -226,7 +226,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// What most of some senders, of which one at least has a law, are; what is not said of them is noted.
+    /// Describes the majority of some senders, at least one of which has a law, and notes what that leaves out.
     fn of(senders: Vec<Sender>, left_out: &mut Vec<String>) -> Kind {
         let all = senders.len();
         let most = |n: usize| 2 * n > all;
@@ -291,7 +291,7 @@ impl Kind {
     }
 }
 
-/// Whether a congestion control is scalable (RFC 9332 section 1.2).
+/// True if a congestion control is scalable (RFC 9332 section 1.2).
 fn is_scalable(law: &str) -> Result<bool, TheoryError> {
     Congestion::named(law).map(|law| matches!(law, Congestion::Scalable(_)))
 }
@@ -308,7 +308,7 @@ fn laws<'s>(senders: impl IntoIterator<Item = &'s Sender>) -> Vec<(&'s str, usiz
     laws
 }
 
-/// That of most; of equally many, the one that comes first in the scenario.
+/// The congestion control of most senders; of equally many, the one that comes first in the scenario.
 fn most_frequent<'s>(senders: impl IntoIterator<Item = &'s Sender>) -> (String, usize) {
     let laws = laws(senders);
     let (name, flows) = laws.iter().rev().max_by_key(|(_, flows)| *flows).expect("there is a sender");
@@ -413,7 +413,7 @@ think = "500 ms"
         assert_eq!(late.left_out, ["5 short-lived or unresponsive flows"]);
     }
 
-    /// Where nobody sends at the end of the warm-up, it is the time with the most flows.
+    /// The time with the most flows, where nobody sends at the end of the warm-up.
     #[test]
     fn a_time_with_flows_is_found() {
         let busy = |from: &str, to: &str| {

@@ -1,4 +1,4 @@
-//! Whether a queue oscillates, from samples of it: what a packet simulation has to say about a verdict
+//! Detects whether a queue oscillates, from samples: the answer of a packet simulation to a verdict
 //! of stability.
 
 use realfft::RealFftPlanner;
@@ -8,7 +8,7 @@ const HALF_WIDTH: f64 = 0.25;
 /// The spectrum is averaged over three stretches, each half as long as the samples: fewer would leave
 /// noise looking like peaks, more would not resolve slow oscillations.
 const STRETCHES: usize = 3;
-/// What a stretch must hold of an oscillation for its frequency to be told from a drift.
+/// The periods of an oscillation that a stretch must hold for its frequency to be told from a drift.
 const LEAST_PERIODS: usize = 3;
 
 /// The strongest periodic motion of a queue.
@@ -18,7 +18,7 @@ pub struct Oscillation {
     pub period: f64,
     /// Its share of the queue's variance, within a quarter of its frequency.
     pub share: f64,
-    /// How far it swings to either side, in the unit of the samples: that of a sine with its variance.
+    /// The amplitude of a sine with its variance, in the unit of the samples.
     pub amplitude: f64,
     /// The queue's mean.
     pub mean: f64,
@@ -75,12 +75,12 @@ impl Oscillation {
         })
     }
 
-    /// How far a sine of the queue's variance swings to either side, over the mean queue.
+    /// The amplitude of a sine of the queue's variance, over the mean queue.
     pub fn swing(&self) -> f64 {
         std::f64::consts::SQRT_2 * self.deviation / self.mean
     }
 
-    /// What the queue does.
+    /// The kind of motion.
     pub fn motion(&self) -> Motion {
         if self.swing() <= SETTLED {
             Motion::Settled
@@ -97,7 +97,7 @@ pub(crate) const SETTLED: f64 = 0.5;
 /// One frequency must have more than this share of the variance.
 const REGULAR: f64 = 0.5;
 
-/// What a queue does in the long run.
+/// The motion of a queue in the long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Motion {
@@ -111,7 +111,7 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// In a word.
+    /// The motion in a word.
     pub fn word(self) -> &'static str {
         match self {
             Motion::Settled => "settled",

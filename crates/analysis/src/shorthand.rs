@@ -13,7 +13,7 @@ pub struct Shorthand {
     pub rate: BitRate,
     /// The round-trip time without queueing.
     pub rtt: Duration,
-    /// How many flows.
+    /// The number of flows.
     pub flows: u32,
     /// Size of a packet on the wire.
     pub packet: Bytes,
@@ -21,7 +21,7 @@ pub struct Shorthand {
     pub buffer: QueueSize,
     /// The flows' congestion control, one of which there are fluid models.
     pub congestion: Congestion,
-    /// Whether packets are marked.
+    /// True if packets are marked.
     pub ecn: bool,
     /// Scalable flows beside those, whose packets always are: how many, and their congestion control.
     pub scalables: Option<(u32, Congestion)>,
@@ -33,7 +33,7 @@ pub struct Shorthand {
 const MOST_PACKETS: f64 = 4e9;
 
 impl Shorthand {
-    /// Without algorithms yet; flows are Reno's, packets are marked, and the buffer is ample.
+    /// A network without algorithms yet; flows are Reno's, packets are marked, and the buffer is ample.
     pub fn new(rate: BitRate, rtt: Duration, flows: u32, packet: Bytes) -> Shorthand {
         let buffer = Shorthand::ample_buffer(rate, rtt, packet);
         let congestion = Congestion::default();
@@ -128,7 +128,7 @@ tcp = {{ {keys}ecn = true, packet = "{packet}" }}
     }
 }
 
-/// What a congestion control needs of the other keys of a `tcp` table: keys and values.
+/// The other keys of a `tcp` table that a congestion control needs, with their values.
 pub fn needs(congestion: &str) -> &'static [(&'static str, &'static str)] {
     match congestion {
         "dctcp" => &[("ecn", "true"), ("feedback", "exact")],
@@ -137,7 +137,7 @@ pub fn needs(congestion: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What a scenario says of senders with a congestion control, with what that needs.
+/// The entries of a `tcp` table for senders with a congestion control, with the keys that it needs.
 fn sender(congestion: &str) -> String {
     match congestion {
         "reno" => String::new(),

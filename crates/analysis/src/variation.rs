@@ -8,7 +8,7 @@ use quell_units::{BitRate, Duration};
 
 use crate::bottleneck::Bottleneck;
 
-/// What is shown at a point.
+/// The quantity shown at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Something of the loop.
@@ -19,7 +19,7 @@ pub enum Shown {
     Probability,
 }
 
-/// What varies along an axis.
+/// The quantity that varies along an axis.
 #[derive(Clone, Debug)]
 enum Varies {
     /// N, all classes by the same factor.
@@ -126,7 +126,7 @@ impl Variation {
         Ok((AnyModel::of(&config, &link, &network)?, network))
     }
 
-    /// What is shown at a point; `None` where there is none, as a margin without a crossover.
+    /// The quantity shown at a point; `None` where it has no value, such as a margin without a crossover.
     ///
     /// # Errors
     /// Those of [`Variation::at`] and of the loop there, and that there is no equilibrium.

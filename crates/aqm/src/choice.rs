@@ -9,8 +9,15 @@ macro_rules! choice {
         pub enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+ }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
         pub enum $name { $( $(#[doc = $doc])+ #[serde(rename = $text)] $variant, )+ }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let choice = $crate::params::Choice { name: stringify!($name), texts: &[$( $text ),+] };
+                deserializer.deserialize_enum(choice.name, choice.texts, choice).map(|at| [$( $name::$variant ),+][at])
+            }
+        }
 
         impl $crate::params::ParamValue for $name {
             fn show(&self) -> alloc::string::String {
@@ -20,7 +27,7 @@ macro_rules! choice {
     };
 }
 
-/// Where nobody writes scenario files, a choice is an enum.
+/// Declares the bare enum: without scenario files a choice needs no names.
 #[cfg(not(feature = "catalog"))]
 macro_rules! choice {
     (

@@ -34,6 +34,8 @@ mod equations;
 #[cfg(feature = "catalog")]
 pub mod catalog;
 mod contract;
+#[cfg(feature = "catalog")]
+mod error;
 pub mod integer;
 #[cfg(feature = "catalog")]
 pub mod params;

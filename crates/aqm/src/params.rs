@@ -2,43 +2,16 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use core::marker::PhantomData;
 
 use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::Link;
+pub use crate::error::{ParamError, require};
 
-/// A parameter that cannot be built: which, what it was, and the rule it breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParamError {
-    /// The field's name, as in a scenario file.
-    pub field: &'static str,
-    /// Its value, with its unit.
-    pub value: String,
-    /// The rule, with its source where it has one, and what would satisfy it.
-    pub rule: String,
-}
-
-impl ParamError {
-    /// An error about `field`, whose value is `value`.
-    pub fn new(field: &'static str, value: impl ToString, rule: impl Into<String>) -> Self {
-        let mut value = value.to_string();
-        // Written out, 1e300 has 301 digits.
-        if let (true, Ok(x)) = (value.len() > 20, value.parse::<f64>()) {
-            value = format!("{x:e}");
-        }
-        ParamError { field, value, rule: rule.into() }
-    }
-}
-
-impl core::fmt::Display for ParamError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.rule)
-    }
-}
-
-impl core::error::Error for ParamError {}
-
-/// Which ECN-capable packets an algorithm marks, in a queue that marks.
+/// ECN-capable packets that an algorithm marks, in a queue that marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// None: it has no signals, or all of them are drops.
@@ -56,7 +29,7 @@ pub enum Marks {
 }
 
 impl Marks {
-    /// Whether packets of ECT(1), or of ECT(0), are marked.
+    /// Tells whether packets of ECT(1), or of ECT(0), are marked.
     pub fn any(self, ect1: bool) -> bool {
         match self {
             Marks::Nothing => false,
@@ -67,7 +40,7 @@ impl Marks {
     }
 }
 
-/// What parameters say of marks that have no method `marks` of their own.
+/// The answer about marks for parameters without a method `marks` of their own.
 pub(crate) trait MarksAlike {
     /// Most algorithms mark whatever is ECN-capable.
     fn marks(&self) -> Marks {
@@ -75,33 +48,22 @@ pub(crate) trait MarksAlike {
     }
 }
 
-/// Refuses `field` unless `ok`; the rule is a sentence such as "must exceed min_th (20 packets)".
-pub fn require(
-    ok: bool,
-    field: &'static str,
-    value: impl ToString,
-    rule: impl Into<String>,
-) -> Result<(), ParamError> {
-    if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
-}
-
-/// What a user may read about one parameter; made by [`params!`](crate::params!) from its
-/// declaration.
+/// Documentation of one parameter, which [`params!`](crate::params!) makes from its declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamDoc {
     /// The name in scenario files and papers.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub doc: &'static str,
     /// Its unit ("packets or bytes", "1/packet", "s", "1" for a pure number, "name" for a choice).
     pub unit: &'static str,
     /// The default, as it would be written in a scenario file.
     pub default: String,
-    /// Where the default comes from.
+    /// Source of the default.
     pub source: &'static str,
 }
 
-/// How a value is written in a scenario file and in a table of defaults.
+/// A value as scenario files and tables of defaults show it.
 pub trait ParamValue {
     /// The value as text.
     fn show(&self) -> String;
@@ -128,7 +90,7 @@ impl<T: ParamValue> ParamValue for Option<T> {
 /// A queue size, or the rule that computes it from the link; written `"auto"` in scenario files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AutoSize {
-    /// By the rule that the parameter's documentation states.
+    /// The rule that the parameter's documentation states.
     Auto,
     /// This size.
     Size(QueueSize),
@@ -192,8 +154,7 @@ macro_rules! params {
         }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(deny_unknown_fields, default)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: $ty, )*
         }
@@ -204,8 +165,31 @@ macro_rules! params {
             }
         }
 
+        impl $crate::params::ReadFields for $name {
+            const NAME: &'static str = stringify!($name);
+            const FIELDS: &'static [&'static str] = &[$( stringify!($field) ),*];
+
+            #[allow(unused_assignments, unused_mut, unused_variables)]
+            fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error> {
+                let mut number = 0;
+                $(
+                    if field == number {
+                        return $crate::params::read_value(&mut self.$field, map);
+                    }
+                    number += 1;
+                )*
+                Ok(())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                $crate::params::deserialize(d)
+            }
+        }
+
         impl $name {
-            /// What a user may read about each parameter.
+            /// Documentation of each parameter.
             pub fn docs() -> alloc::vec::Vec<$crate::params::ParamDoc> {
                 #[allow(unused_variables)]
                 let default = $name::default();
@@ -219,6 +203,122 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// Parameters that are read field by field; those that are not given have their defaults, and unknown ones are refused.
+///
+/// What serde derives for this is several times as much code, for each struct and each format.
+pub trait ReadFields: Default {
+    /// The name of the type.
+    const NAME: &'static str;
+    /// The names of the fields.
+    const FIELDS: &'static [&'static str];
+    /// Reads the value of a field, by its number.
+    ///
+    /// # Errors
+    /// If the value is none of the field's type.
+    fn read<'de, A: MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error>;
+}
+
+/// Reads the value of a field.
+///
+/// # Errors
+/// If it is none of the field's type.
+#[inline(never)]
+pub fn read_value<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    to: &mut T,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    map.next_value().map(|value| *to = value)
+}
+
+/// Reads parameters.
+///
+/// # Errors
+/// Names the field that is unknown, given twice or of another type.
+pub fn deserialize<'de, T: ReadFields, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    struct Fields<T>(PhantomData<T>);
+
+    impl<'de, T: ReadFields> Visitor<'de> for Fields<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            write!(f, "struct {}", T::NAME)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let (mut params, mut given) = (T::default(), 0u64);
+            while let Some(field) = map.next_key_seed(FieldNumber(T::FIELDS))? {
+                if given & (1 << field) != 0 {
+                    return Err(A::Error::duplicate_field(T::FIELDS[field]));
+                }
+                given |= 1 << field;
+                params.read(field, &mut map)?;
+            }
+            Ok(params)
+        }
+    }
+    const { assert!(T::FIELDS.len() <= 64) };
+    d.deserialize_struct(T::NAME, T::FIELDS, Fields(PhantomData))
+}
+
+/// Reads the name of a field as its number.
+struct FieldNumber(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for FieldNumber {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<usize, D::Error> {
+        d.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for FieldNumber {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("field identifier")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<usize, E> {
+        self.0.iter().position(|field| *field == name).ok_or_else(|| E::unknown_field(name, self.0))
+    }
+}
+
+/// A choice between alternatives, which is read as the number of one: by one type for all choices, as fields are.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Choice {
+    /// The name of the type.
+    pub name: &'static str,
+    /// The alternatives as scenario files have them.
+    pub texts: &'static [&'static str],
+}
+
+impl<'de> DeserializeSeed<'de> for Choice {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Choice {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "enum {}", self.name)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<usize, E> {
+        let at = self.texts.iter().position(|t| *t == text);
+        at.ok_or_else(|| E::unknown_variant(text, self.texts))
+    }
+
+    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<usize, A::Error> {
+        let (at, variant) = access.variant_seed(self)?;
+        serde::de::VariantAccess::unit_variant(variant).map(|()| at)
+    }
 }
 
 /// `x` is a finite number of at least `min` and at most `max`, or the error that says so.

@@ -1,4 +1,4 @@
-//! Words of Linux's `tc` that are no parameters here: how what they say is written.
+//! Words of Linux's `tc` that are not parameters here, and what to write instead.
 //!
 //! The words are those of the manual pages tc-codel, tc-fq_codel, tc-pie, tc-fq_pie, tc-cake, tc-dualpi2, tc-red,
 //! tc-sfq, tc-choke, tc-sfb and tc-tbf (iproute2 6.17). Where a word of theirs is a parameter's name here, it needs
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::catalog::CATALOG;
 
-/// How a word of `tc` is said here. What is to be written stands as an example, with the unit that it takes.
+/// Translation of a word of `tc`. The text to write stands as an example, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Parameters of the algorithm: `k = 2`.
@@ -162,7 +162,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["latency", "peakrate", "mtu", "minburst", "mpu"], "burst", Says("a policer keeps no packet: leave it out")),
 ];
 
-/// Whether two words are the same but for case and the signs within them.
+/// Tells whether two words are the same but for case and the signs within them.
 fn alike(a: &str, b: &str) -> bool {
     let plain = |text: &str| -> Vec<char> {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
@@ -170,7 +170,7 @@ fn alike(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-/// How a word of `tc` is said of an algorithm with these parameters, if it is one.
+/// Translates a word of `tc` for an algorithm with these parameters, if it is one.
 pub fn answer(word: &str, parameters: &[&str]) -> Option<Answer> {
     let fits = |needed: &str| needed.split_whitespace().all(|name| parameters.contains(&name));
     WORDS
@@ -179,7 +179,7 @@ pub fn answer(word: &str, parameters: &[&str]) -> Option<Answer> {
         .map(|(_, _, answer)| *answer)
 }
 
-/// Whether these are the parameters of an algorithm of the catalog.
+/// Tells whether these are the parameters of an algorithm of the catalog.
 pub fn is_algorithm(parameters: &[&str]) -> bool {
     CATALOG.iter().any(|entry| {
         let own = (entry.params)();

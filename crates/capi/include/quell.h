@@ -4,7 +4,7 @@
 // marked and dropped. Times are nanoseconds of any clock that does not go back. Nothing allocates between
 // quell_create and quell_destroy. A queue is used by one thread at a time. Errors are negative.
 //
-// Made by cbindgen from crates/capi/src/lib.rs: QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test header
+// Made by cbindgen from crates/capi/src/lib.rs: QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test all header::
 
 
 #ifndef QUELL_H
@@ -75,7 +75,7 @@ typedef struct quell_queue quell_queue;
 // functions of the same queue (QUELL_ERROR_BUSY), and must return. The cause is one of QUELL_CAUSE_*.
 typedef void (*quell_on_drop)(void *user, uint64_t handle, int32_t cause);
 
-// What Quell may know of a packet.
+// A packet, as far as Quell may know it.
 typedef struct quell_packet {
   // Its size on the wire in bytes: smallest_packet to 65535.
   uint32_t bytes;
@@ -91,13 +91,13 @@ typedef struct quell_packet {
   uint8_t syn;
 } quell_packet;
 
-// What quell_dequeue gives.
+// The result of quell_dequeue.
 typedef struct quell_sent {
   // The packet's handle, with QUELL_SENT.
   uint64_t handle;
-  // When it arrived, with QUELL_SENT.
+  // The time at which it arrived, with QUELL_SENT.
   uint64_t arrived;
-  // When to ask again, with QUELL_WAIT.
+  // The time at which to ask again, with QUELL_WAIT.
   uint64_t not_before;
   // 1 if its ECN field must say CE and did not when it arrived, with QUELL_SENT.
   int32_t marked;
@@ -111,12 +111,12 @@ typedef struct quell_tally {
   uint64_t bytes;
 } quell_tally;
 
-// What happened at a queue (RFC 9332 section 2.5.2.2): arrived = enqueued + the refused ones, and
+// Counts of what happened at a queue (RFC 9332 section 2.5.2.2): arrived = enqueued + the refused ones, and
 // enqueued = departed + the dropped ones + what waits.
 typedef struct quell_counters {
   // Packets that came.
   struct quell_tally arrived;
-  // Of those, the ones that were CE already.
+  // Packets among them that were CE already.
   struct quell_tally arrived_ce;
   // Packets that were stored.
   struct quell_tally enqueued;
@@ -202,7 +202,7 @@ int32_t quell_idle(struct quell_queue *queue, uint64_t since);
 // `queue` came from quell_create.
 int32_t quell_update(struct quell_queue *queue, uint64_t now);
 
-// When the algorithm's next update is due; QUELL_NEVER if it has none, and of a null.
+// The time at which the algorithm's next update is due; QUELL_NEVER if it has none, and for a null.
 //
 // `queue` is null or came from quell_create.
 uint64_t quell_next_update(const struct quell_queue *queue);
@@ -212,12 +212,12 @@ uint64_t quell_next_update(const struct quell_queue *queue);
 // `queue` came from quell_create.
 int32_t quell_set_rate(struct quell_queue *queue, uint64_t rate);
 
-// What waits: packets and bytes.
+// Tells what waits: packets and bytes.
 //
 // `queue` came from quell_create, `waiting` points to a tally.
 int32_t quell_waiting(const struct quell_queue *queue, struct quell_tally *waiting);
 
-// What happened at the queue so far.
+// Counts what happened at the queue so far.
 //
 // `queue` came from quell_create, `counters` points to some.
 int32_t quell_count(const struct quell_queue *queue, struct quell_counters *counters);
@@ -228,7 +228,7 @@ int32_t quell_count(const struct quell_queue *queue, struct quell_counters *coun
 // `queue` came from quell_create; `on_signal` takes `user`.
 int32_t quell_observe(const struct quell_queue *queue, quell_on_signal on_signal, void *user);
 
-// What a code means, in words. The text lives as long as the program.
+// The meaning of a code in words. The text lives as long as the program.
 const char *quell_error(int32_t code);
 
 // Quell's version, such as "0.1.0". The text lives as long as the program.

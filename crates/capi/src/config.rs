@@ -1,4 +1,4 @@
-//! What a queue is created from: TOML or JSON.
+//! The configuration of a queue: TOML or JSON.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::Handle;
 use crate::face::Face;
+use crate::types::Handle;
 
 /// The queue behind the interface, as programs in Rust have it: the same that the gateway runs.
 pub type Managed = Queue<Handle, AnyAqm, AnyDiscipline>;
@@ -23,14 +23,14 @@ pub type Managed = Queue<Handle, AnyAqm, AnyDiscipline>;
 pub struct Config {
     /// The link's rate.
     pub rate: BitRate,
-    /// How much may wait.
+    /// The size of the buffer.
     pub buffer: QueueSize,
     /// The mean packet size, from which automatic parameters are computed.
     pub mean_packet: Bytes,
     /// The smallest packet that ever comes: with it, a buffer in bytes says for how many packets memory is
     /// taken.
     pub smallest_packet: Bytes,
-    /// Whether signals mark ECN-capable packets instead of dropping them.
+    /// Signals mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
     /// Seeds the algorithm's random stream.
     pub seed: u64,
@@ -63,7 +63,7 @@ const RATES: std::ops::RangeInclusive<u64> = 1_000..=400_000_000_000;
 /// The most packets for which memory is taken.
 const MOST: f64 = (1 << 24) as f64;
 
-/// Why a queue cannot be created: the field and the rule.
+/// The reason why a queue cannot be created: the field and the rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigError(String);
 
@@ -125,7 +125,7 @@ impl Config {
         Ok(self.algorithm()?.visit(Compiled { config: self, now }))
     }
 
-    /// What a queue is told of the link.
+    /// The arguments of a queue that follow from the link.
     fn arguments(&self) -> (Limit, bool, Option<BitRate>) {
         (Limit::of(self.buffer), self.ecn, Some(self.rate))
     }
@@ -226,7 +226,7 @@ fn needed<T: DeserializeOwned>(field: &str, value: Option<Value>, what: &str) ->
     given(field, value, what)?.ok_or_else(|| ConfigError(format!("{field}: is missing: {what}")))
 }
 
-/// What serde says of a value of another type than `what` is.
+/// A message about a value of another type than `what` is.
 fn in_words(why: &str, what: &str) -> String {
     match why.starts_with("invalid ") {
         true => format!("must be {what}"),
@@ -234,7 +234,7 @@ fn in_words(why: &str, what: &str) -> String {
     }
 }
 
-/// What to say of serde's "unknown field `x`, expected one of `y`, `z`", if it says that; `table` has the field.
+/// A better message for serde's "unknown field `x`, expected one of `y`, `z`", if it says that; `table` has the field.
 fn unknown_key(table: &str, why: &str) -> Option<String> {
     let (_, names) = why.split_once("unknown field ")?;
     let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();

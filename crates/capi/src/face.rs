@@ -8,7 +8,7 @@ use quell_aqm::Cause;
 use quell_queue::{Admission, Dequeued, Dropped, Place, Qdisc};
 use quell_units::Time;
 
-use crate::*;
+use crate::types::*;
 
 /// The function to which dropped packets go back.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ impl Back {
     }
 }
 
-/// What C asks of a queue, answered in its codes.
+/// The questions of C to a queue, answered in its codes.
 pub(crate) trait Face: Qdisc<Packet = Handle> {
     fn offer(&mut self, now: Time, packet: Handle, back: Back) -> i32;
     /// Writes `sent`, whatever it gives.

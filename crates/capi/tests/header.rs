@@ -6,8 +6,9 @@ use std::path::Path;
 fn the_header_is_that_of_the_sources() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
-    let bindings =
-        cbindgen::Builder::new().with_config(config).with_src(root.join("src/lib.rs")).generate().unwrap();
+    let sources = ["src/types.rs", "src/lib.rs"].map(|file| root.join(file));
+    let builder = cbindgen::Builder::new().with_config(config);
+    let bindings = sources.iter().fold(builder, |builder, file| builder.with_src(file)).generate().unwrap();
     let mut made = Vec::new();
     bindings.write(&mut made);
     // Rust's conditions on unsafe functions are said to C by the texts above them.
@@ -17,7 +18,7 @@ fn the_header_is_that_of_the_sources() {
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(kept, made, "run `QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test header`");
+    assert_eq!(kept, made, "run `QUELL_UPDATE_DOCS=1 cargo test -p quell-capi --test all header::`");
 }
 
 /// The header with the heading of each section on safety taken out, and the conditions left.

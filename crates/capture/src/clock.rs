@@ -12,19 +12,24 @@ use hdrhistogram::Histogram;
 
 use super::packet::Segment;
 use super::rate::STRETCH;
-use super::{Acknowledged, histogram};
+use super::report::Acknowledged;
 
 /// The most segments under way that are timed for a flow.
 const MOST: usize = 1 << 16;
 /// The most ranges behind a hole that are kept for a flow.
 const MOST_RANGES: usize = 256;
 
-/// What one end sends, as far as the other one acknowledges it.
+/// Whole numbers to 0.1 %; larger ones count as `largest`.
+pub(super) fn histogram(largest: u64) -> Histogram<u64> {
+    Histogram::new_with_max(largest, 3).expect("three digits and constant bounds are supported")
+}
+
+/// The data of one end, as far as the other one acknowledges them.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     /// Up to here all bytes are acknowledged; none before the first acknowledgment.
     acked: Option<u32>,
-    /// What is acknowledged beyond: disjoint ranges (RFC 2018).
+    /// Ranges that are acknowledged beyond, disjoint (RFC 2018).
     selected: Vec<(u32, u32)>,
     /// The ends of segments that were sent once, and when they passed.
     timed: VecDeque<(u32, u64)>,
@@ -36,14 +41,14 @@ pub(super) struct Stream {
     largest: (u32, u32, u32),
 }
 
-/// What an acknowledgment says of the data beyond the capture.
+/// An acknowledgment's account of the data beyond the capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delivered {
     /// Bytes that it is the first to acknowledge, with the headers of their packets.
     pub bytes: f64,
     /// A full packet with its headers.
     pub packet: f64,
-    /// By how much the delay from the data to this acknowledgment exceeds the shortest one.
+    /// The excess of the delay from the data to this acknowledgment over the shortest one.
     pub waited: Option<u64>,
 }
 
@@ -141,12 +146,12 @@ const PACKETS: f64 = 100.0;
 /// No rate is higher, in bit/s.
 const HIGHEST_RATE: u64 = 10_000_000_000_000;
 
-/// How fast a direction's data are acknowledged, stretch by stretch.
+/// The rates at which a direction's data are acknowledged, stretch by stretch.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// When this stretch began and when its latest acknowledgment came.
+    /// The beginning of this stretch and the time of its latest acknowledgment.
     stretch: Option<(u64, u64)>,
-    /// What came after the first acknowledgment of the stretch.
+    /// Bytes that came after the first acknowledgment of the stretch.
     bytes: f64,
     packets: f64,
     /// The least that an acknowledgment of it was late.
@@ -204,7 +209,7 @@ impl Clock {
         (self.bytes, self.packets, self.waited) = (0.0, 0.0, waited);
     }
 
-    /// What the stretches say together.
+    /// The verdict of the stretches together.
     pub fn told(&self) -> Option<Acknowledged> {
         let at = |quantile: f64| self.rates.value_at_quantile(quantile) as f64;
         let waiting = self.rates.len();

@@ -6,7 +6,8 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use super::{CaptureError, Damage, Format};
+use super::error::CaptureError;
+use super::report::{Damage, Format};
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +16,13 @@ pub(super) struct Record {
     pub time: Option<u64>,
     /// Its length on the wire, with the link's header.
     pub length: u32,
-    /// What begins its bytes (a LINKTYPE of the tcpdump registry).
+    /// The header that begins its bytes (a LINKTYPE of the tcpdump registry).
     pub link: u16,
     /// The resolution of its time, in nanoseconds.
     pub tick: u64,
 }
 
-/// What comes next in the buffer.
+/// The next item in the buffer.
 enum Step {
     /// A packet, whose bytes lie in this range, and how far it goes.
     Packet(Record, Range<usize>, usize),
@@ -64,7 +65,7 @@ impl Interface {
     }
 }
 
-/// How numbers are stored.
+/// The order of bytes in numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Little,
@@ -89,7 +90,7 @@ enum Kind {
         nanos: u64,
         link: u16,
     },
-    /// With the packets dropped in earlier sections.
+    /// Packets dropped, with those of earlier sections.
     Pcapng {
         order: Order,
         interfaces: Vec<Interface>,
@@ -101,15 +102,15 @@ enum Kind {
 pub(super) struct Reader<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What has not been used yet lies here in the buffer.
+    /// The part of the buffer that has not been used yet.
     rest: Range<usize>,
-    /// Where in the file that begins.
+    /// The place in the file where that begins.
     at: u64,
     ended: bool,
     kind: Kind,
     /// Blocks that could not be understood.
     pub unreadable: u64,
-    /// What ended the reading before the end of the file.
+    /// The damage that ended the reading before the end of the file.
     pub damage: Option<Damage>,
 }
 
@@ -165,7 +166,7 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// Which format it is.
+    /// The file's format.
     pub fn format(&self) -> Format {
         match self.kind {
             Kind::Pcap { .. } => Format::Pcap,
@@ -246,7 +247,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Why a file is not a capture.
+/// Says why a file is not a capture.
 fn what_else(head: &[u8]) -> String {
     match head {
         [] => "it is empty".to_string(),

@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::Direction;
 use super::clock::{Delivered, Stream};
 use super::packet::{End, Packet, Segment};
+use super::report::Direction;
 
 /// Connections whose flows have been seen within the window.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Connections {
     places: HashMap<(End, End, u8), usize>,
     slots: Vec<Connection>,
     free: Vec<usize>,
-    /// When each living flow was seen last, or earlier: the next that may expire.
+    /// The times at which living flows were seen last, or earlier: the next that may expire.
     expiry: BinaryHeap<Reverse<(u64, usize, usize)>>,
-    /// By direction.
+    /// Living flows by direction.
     pub alive: [Alive; 2],
-    /// By direction, TCP flows that sent data since the interval began.
+    /// TCP flows that sent data since the interval began, by direction.
     pub active: [u64; 2],
     interval: u64,
     /// SYNs that were sent once more, or answered once more, before the handshake was complete.
@@ -51,7 +51,7 @@ struct Connection {
     handshake: Handshake,
 }
 
-/// What one end sends.
+/// The data that one end sends.
 #[derive(Debug, Default)]
 struct Flow {
     last_seen: u64,
@@ -75,15 +75,15 @@ enum Handshake {
     Answered { at: u64, seq: u32, payload: u32, from: usize, answer: u32, answered: u64 },
 }
 
-/// How long a handshake took, in nanoseconds.
+/// The duration of a handshake in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trip {
     pub whole: u64,
-    /// From the answer to its acknowledgment: to the end that opened and back.
+    /// The part from the answer to its acknowledgment: to the end that opened and back.
     pub opener: Option<u64>,
 }
 
-/// What a packet told.
+/// The news of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     pub direction: Direction,
@@ -91,7 +91,7 @@ pub(super) struct Seen {
     pub round_trip: Option<Trip>,
     /// It brings data that end no later in the stream than some before.
     pub repeats: bool,
-    /// What it says of the data that went the other way.
+    /// Its news of the data that went the other way.
     pub delivered: Option<Delivered>,
 }
 
@@ -323,7 +323,7 @@ impl Connections {
 }
 
 impl Flow {
-    /// Whether a segment brings data, but none behind the last byte that came before.
+    /// Tells whether a segment brings data, but none behind the last byte that came before.
     fn repeats(&mut self, tcp: &Segment) -> bool {
         let signs = u32::from(tcp.has(Segment::SYN)) + u32::from(tcp.has(Segment::FIN));
         let more = tcp.payload.saturating_add(signs);

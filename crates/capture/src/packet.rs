@@ -1,4 +1,4 @@
-//! What the headers of a captured packet say.
+//! The headers of a captured packet.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub(super) struct Segment {
     pub options: u32,
     /// The largest payload that its sender accepts (RFC 9293 section 3.7.1).
     pub mss: Option<u16>,
-    /// What it acknowledges beyond a hole (RFC 2018); unused places are empty ranges.
+    /// Ranges that it acknowledges beyond a hole (RFC 2018); unused places are empty ranges.
     pub selected: [(u32, u32); 4],
 }
 
@@ -46,7 +46,7 @@ impl Segment {
     }
 }
 
-/// Why a packet is not measured beyond its length.
+/// The reason why a packet is not measured beyond its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Other {
     /// No IP header was found in it.
@@ -55,7 +55,7 @@ pub(super) enum Other {
     UnknownLink(u16),
 }
 
-/// What a packet carries instead of IP.
+/// The contents of a packet that is not IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NotIp {
     /// Too little of it was kept, or a header is damaged.
@@ -149,7 +149,7 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
 
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// What follows a header with an EtherType in it.
+/// Reads what follows a header with an EtherType in it.
 fn behind(data: &[u8], kind: usize, header: usize, cut: usize) -> Result<LaxSlicedPacket<'_>, NotIp> {
     beneath(word(data, kind)?, data.get(header..).ok_or(NotIp::Cut)?, cut)
 }
@@ -207,7 +207,7 @@ fn ppp(data: &[u8]) -> Result<(u16, &[u8]), NotIp> {
 
 /// The EtherType and the content beneath a stack of MPLS labels (RFC 3032 section 2.1).
 ///
-/// The labels do not say what they carry. IP begins with its version, and what is no IP is asked to begin
+/// The labels do not say what they carry. IP begins with its version, and what is not IP is asked to begin
 /// with 0 or 1 (RFC 4928 section 3, RFC 4385); but an Ethernet frame in a pseudowire without a control word may
 /// begin with 4 or 6 (RFC 8469), so the length in the header must fit, too.
 fn mpls(data: &[u8], cut: usize) -> Result<(u16, &[u8]), NotIp> {

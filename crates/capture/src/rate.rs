@@ -1,8 +1,8 @@
-//! How fast a link is, by what it carries.
+//! The speed of a link, by what it carries.
 
 use std::collections::VecDeque;
 
-use super::Pairs;
+use super::report::Pairs;
 
 /// The stretch over which a link counts as busy.
 pub(super) const STRETCH: u64 = 100_000_000;
@@ -15,7 +15,7 @@ pub(super) const STRETCH: u64 = 100_000_000;
 pub(super) struct Busiest {
     /// The packets of the last stretch, and one before it.
     packets: VecDeque<(u64, u32)>,
-    /// Of all packets but the first.
+    /// Bytes of all packets but the first.
     bytes: u64,
     /// The highest rate, in bit/s, and when its stretch ended.
     pub best: Option<(f64, u64)>,
@@ -121,7 +121,7 @@ impl Dispersion {
         Some(Pairs { rate_bps, pairs: self.total, share, told })
     }
 
-    /// Whether a tick of the clock is less in the gap between two packets of so many bytes than that gap is in
+    /// Tells whether a tick of the clock is less in the gap between two packets of so many bytes than that gap is in
     /// a [`STRETCH`].
     pub fn is_finer(&self, pairs: &Pairs, bytes: f64) -> bool {
         let gap = bytes * 8e9 / pairs.rate_bps;

@@ -17,6 +17,8 @@ use quell_aqm::part::FlowTable;
 use quell_aqm::{FlowId, PacketMeta};
 use quell_units::{Bytes, Time};
 
+use super::flows::Connections;
+use super::packet::Other;
 use super::*;
 
 const SECOND: u64 = 1_000_000_000;

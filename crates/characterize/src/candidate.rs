@@ -11,7 +11,7 @@ pub const DROP_TAIL: &str = "drop-tail";
 /// An algorithm with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// What it is called in tables: its name, and the parameters that were given.
+    /// The name in tables: the algorithm's, and the parameters that were given.
     pub label: String,
     /// Its table in a scenario.
     pub table: toml::Table,
@@ -28,7 +28,7 @@ impl Candidate {
         Candidate::parse(name)
     }
 
-    /// From `NAME` or `NAME,KEY=VALUE,...`, such as `codel,target=10ms`.
+    /// Parses `NAME` or `NAME,KEY=VALUE,...`, such as `codel,target=10ms`.
     ///
     /// # Errors
     /// Says what is wrong with the name, a key or a value.

@@ -1,18 +1,18 @@
 //! The trade-off of delay and goodput as ellipses (RFC 7928 section 2.7): for each algorithm the median of its flows
 //! and the ellipse of the normal distribution that fits them best.
 
-use quell_lab::Results;
-use quell_view::picture::{Axis, Line, Sheet, series};
+use quell_metrics::Results;
+use quell_view::picture::{Axis, SeriesLine, Sheet, series};
 use serde::Serialize;
 
 use crate::findings::SectionFound;
 
-/// How the flows of an algorithm lie in the plane of delay and goodput.
+/// The distribution of an algorithm's flows in the plane of delay and goodput.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ellipse {
     /// The algorithm's label.
     pub algorithm: String,
-    /// How many flows, over all seeds.
+    /// The number of flows, over all seeds.
     pub flows: usize,
     /// The median of what queues add to a flow's mean round-trip time, in seconds.
     pub delay_median_s: f64,
@@ -25,7 +25,7 @@ pub struct Ellipse {
 }
 
 impl Ellipse {
-    /// Fits the points (delay, goodput) of flows by maximum likelihood; none of fewer than two.
+    /// Fits the points (delay, goodput) of flows by maximum likelihood. `None`: fewer than two points.
     pub fn fit(algorithm: &str, points: &[(f64, f64)]) -> Option<Ellipse> {
         let n = points.len() as f64;
         if points.len() < 2 {
@@ -63,7 +63,7 @@ impl Ellipse {
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
-    quell_lab::quantile(&sorted, 0.5).unwrap_or(f64::NAN)
+    quell_metrics::quantile(&sorted, 0.5).unwrap_or(f64::NAN)
 }
 
 /// The ellipses of a section's long flows at its first point, in the order of the algorithms.
@@ -72,7 +72,7 @@ pub fn tradeoff(section: &SectionFound, results: &Results, algorithms: &[String]
         let own =
             results.replications.iter().filter(|r| r.point == section.first && r.algorithm == *algorithm);
         let flows = own.flat_map(|r| &r.flows).filter(|flow| flow.goodput_bps > 0.0);
-        let point = |flow: &quell_lab::FlowRow| {
+        let point = |flow: &quell_metrics::FlowRow| {
             let rtt = flow.round_trip_time_mean_s?;
             Some((rtt - flow.base_rtt_s, flow.goodput_bps))
         };
@@ -101,8 +101,8 @@ pub(crate) fn picture(title: &str, ellipses: &[Ellipse]) -> Option<String> {
         all.map(|(x, y)| (1e3 * x, 1e-6 * y)).unzip::<f64, f64, Vec<_>, Vec<_>>()
     };
     let drawn: Vec<_> = ellipses.iter().map(line).collect();
-    let lines: Vec<Line<'_>> =
-        ellipses.iter().zip(&drawn).map(|(e, (x, y))| Line { label: &e.algorithm, x, y }).collect();
+    let lines: Vec<SeriesLine<'_>> =
+        ellipses.iter().zip(&drawn).map(|(e, (x, y))| SeriesLine { label: &e.algorithm, x, y }).collect();
     let description = "For each algorithm a cross at the median of its flows' delays and goodputs, and the ellipse of one \
                        standard deviation about their mean.";
     let sheet = Sheet::new(title, description);

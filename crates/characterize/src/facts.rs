@@ -1,4 +1,4 @@
-//! What no scenario shows: stability (RFC 7928 section 8.3), implementation cost (11), and control knobs (12, 13).
+//! Facts that no scenario shows: stability (RFC 7928 section 8.3), implementation cost (11), and control knobs (12, 13).
 
 use std::time::Instant;
 
@@ -14,14 +14,14 @@ use serde::Serialize;
 use crate::candidate::{Candidate, DROP_TAIL};
 use crate::plan::Plan;
 
-/// What is known of an algorithm beside its figures.
+/// Facts about an algorithm beside its figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
     /// Its label.
     pub algorithm: String,
-    /// What the linear model says of it under mild, medium and heavy congestion, where those are run.
+    /// The linear model's verdicts under mild, medium and heavy congestion, where those are run.
     pub stability: Vec<StabilityAt>,
-    /// What it takes to run it.
+    /// The cost of running it.
     pub cost: Cost,
     /// Its parameters.
     pub knobs: Vec<Knob>,
@@ -32,17 +32,17 @@ pub struct Facts {
 pub struct StabilityAt {
     /// "mild", "medium" or "heavy".
     pub load: &'static str,
-    /// What the theory says.
+    /// The theory's verdict.
     #[serde(flatten)]
     pub assessment: Assessment,
 }
 
-/// What an algorithm takes (RFC 7928 section 11).
+/// The cost of an algorithm (RFC 7928 section 11).
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
-    /// Where it decides.
+    /// The place of its decisions, in words.
     pub decides: &'static str,
-    /// How many queues it manages.
+    /// The number of queues that it manages.
     pub lanes: usize,
     /// The bytes of its state, without tables that it allocates.
     pub state_bytes: usize,
@@ -61,14 +61,14 @@ pub struct Knob {
     pub value: String,
     /// Its default.
     pub default: String,
-    /// Whether it was tuned: section 13 asks that it be said.
+    /// True if it was tuned: section 13 asks that it be said.
     pub tuned: bool,
-    /// Where the default comes from.
+    /// The source of the default.
     pub source: &'static str,
 }
 
 impl Facts {
-    /// Of every algorithm of a plan, drop-tail first.
+    /// The facts of every algorithm of a plan, drop-tail first.
     ///
     /// # Errors
     /// Says which algorithm refuses the link. The plan has been checked, so none does.
@@ -115,10 +115,10 @@ fn stability(plan: &Plan, candidate: &Candidate) -> Result<Vec<StabilityAt>, Str
     Ok(found)
 }
 
-/// What an algorithm's own type says.
+/// A visitor that reads an algorithm's own type.
 struct Look;
 
-struct Seen {
+struct TypeFacts {
     decides: &'static str,
     lanes: usize,
     state_bytes: usize,
@@ -126,19 +126,19 @@ struct Seen {
 }
 
 impl Visitor for Look {
-    type Output = Seen;
+    type Output = TypeFacts;
 
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Seen {
+    fn visit<A: Aqm + 'static>(self, aqm: A) -> TypeFacts {
         let decides = match aqm.departures() {
             Departures::Ignored => "on arrival",
             Departures::Watched => "on arrival, and watches departures",
             Departures::Decided => "at the head",
         };
-        Seen { decides, lanes: 1, state_bytes: size_of::<A>(), update: aqm.next_update() }
+        TypeFacts { decides, lanes: 1, state_bytes: size_of::<A>(), update: aqm.next_update() }
     }
 
-    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Seen {
-        Seen {
+    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> TypeFacts {
+        TypeFacts {
             decides: "on arrival and at the head, and schedules",
             lanes: discipline.lanes(),
             state_bytes: size_of::<D>(),
@@ -150,7 +150,7 @@ impl Visitor for Look {
 /// Section 11.
 fn cost(config: &AqmConfig, link: &Link) -> Result<Cost, String> {
     let built = config.build(link).map_err(|e| e.to_string())?;
-    let Seen { decides, lanes, state_bytes, update } = built.visit(Look);
+    let TypeFacts { decides, lanes, state_bytes, update } = built.visit(Look);
     Ok(Cost {
         decides,
         lanes,

@@ -1,8 +1,8 @@
-//! What came out: figures, and whether they are better than drop-tail's and the baseline's.
+//! Findings: figures, and whether they are better than drop-tail's and the baseline's.
 
 use std::collections::HashMap;
 
-use quell_lab::{Estimate, Results, View};
+use quell_metrics::{Estimate, Results, View};
 use serde::Serialize;
 
 use crate::candidate::DROP_TAIL;
@@ -13,7 +13,7 @@ use crate::suite::{Figure, Section, Wish};
 /// little to choose an algorithm by.
 pub const RELEVANT: f64 = 0.02;
 
-/// How a figure compares with a reference.
+/// The comparison of a figure with a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -30,31 +30,31 @@ pub enum Verdict {
 pub struct Cell {
     /// Its mean over the seeds.
     pub value: Estimate,
-    /// Beside drop-tail; none where neither way is better, or there is nothing to compare.
+    /// The verdict beside drop-tail. `None`: neither way is better, or there is nothing to compare.
     pub against_drop_tail: Option<Verdict>,
-    /// Beside the baseline.
+    /// The verdict beside the baseline.
     pub against_baseline: Option<Verdict>,
 }
 
-/// An algorithm's figures; none where one does not apply.
+/// An algorithm's figures; `None` where one does not apply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct FigureRow {
     /// The algorithm's label.
     pub algorithm: String,
-    /// In the order of the section's figures.
+    /// The figures, in the order of the section's.
     pub cells: Vec<Option<Cell>>,
 }
 
 /// One point of a section.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointFound {
-    /// What distinguishes it; empty if the section is one point.
+    /// The settings that distinguish the point; empty if the section is one point.
     pub setting: String,
     /// Every algorithm.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }
 
-/// What was found in a section.
+/// The findings of a section.
 #[derive(Clone, Debug)]
 pub struct SectionFound {
     /// The section.
@@ -65,7 +65,7 @@ pub struct SectionFound {
     pub first: usize,
 }
 
-/// How many figures are better and worse.
+/// The numbers of figures that are better, the same and worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Better.
@@ -107,17 +107,17 @@ impl std::iter::Sum for Tally {
 }
 
 impl SectionFound {
-    /// How an algorithm compares with drop-tail in the section's figures.
+    /// Compares an algorithm with drop-tail in the section's figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
         let rows = self.points.iter().flat_map(|point| &point.rows).filter(|row| row.algorithm == algorithm);
         Tally::of(rows.flat_map(|row| row.cells.iter().flatten()).filter_map(|cell| cell.against_drop_tail))
     }
 }
 
-/// What was found in all sections.
+/// The findings of all sections.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// By section.
+    /// The findings of each section.
     pub sections: Vec<SectionFound>,
 }
 
@@ -136,7 +136,7 @@ impl Findings {
         Findings { sections: sections.collect() }
     }
 
-    /// Those of each section of the RFC together, of which some have several scenarios.
+    /// Groups the findings by section of the RFC, since some sections have several scenarios.
     pub fn by_number(&self) -> Vec<(&'static str, Vec<&SectionFound>)> {
         let mut numbers: Vec<(&str, Vec<&SectionFound>)> = Vec::new();
         for found in &self.sections {
@@ -148,7 +148,7 @@ impl Findings {
         numbers
     }
 
-    /// How an algorithm compares with drop-tail in all figures.
+    /// Compares an algorithm with drop-tail in all figures.
     pub fn tally(&self, algorithm: &str) -> Tally {
         self.sections.iter().map(|section| section.tally(algorithm)).sum()
     }
@@ -165,7 +165,7 @@ fn point_found(plan: &Plan, results: &Results, section: &Section, point: usize) 
             against_baseline: against(plan.baseline()),
         })
     };
-    let row = |algorithm: &String| Row {
+    let row = |algorithm: &String| FigureRow {
         algorithm: algorithm.clone(),
         cells: section.figures.iter().map(|figure| cell(algorithm, figure)).collect(),
     };
@@ -178,7 +178,7 @@ fn point_found(plan: &Plan, results: &Results, section: &Section, point: usize) 
     }
 }
 
-/// How an algorithm's figure compares with a reference's, over the seeds that both have.
+/// Compares an algorithm's figure with a reference's, over the seeds that both have.
 fn verdict(
     results: &Results,
     view: &View,

@@ -1,12 +1,12 @@
 //! The head of a column: what its figures are, and in which unit they are read.
 
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_view::figures::{Figure as Rounded, Scale, round, scale_of};
 
 use crate::findings::{Cell, PointFound};
 use crate::suite::{Figure, Section};
 
-/// What stands over a column of figures.
+/// The heading of a column of figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heading {
     /// The figure's title, with its link if it is not the first.
@@ -17,7 +17,7 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// Over the columns of a section at a point, in the order of the section's figures.
+    /// The headings of a section's columns at a point, in the order of the section's figures.
     pub fn all(results: &Results, section: &Section, point: &PointFound) -> Vec<Heading> {
         let figures = section.figures.iter().enumerate();
         figures.map(|(at, figure)| Heading::of(results, figure, point, at)).collect()

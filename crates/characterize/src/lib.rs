@@ -20,7 +20,7 @@ mod suite;
 pub use candidate::{Candidate, DROP_TAIL};
 pub use ellipse::{Ellipse, tradeoff};
 pub use facts::{Cost, Facts, Knob, StabilityAt};
-pub use findings::{Cell, Findings, PointFound, RELEVANT, Row, SectionFound, Tally, Verdict};
+pub use findings::{Cell, FigureRow, Findings, PointFound, RELEVANT, SectionFound, Tally, Verdict};
 pub use heading::Heading;
 pub use page::{html, markdown};
 pub use plan::{Part, Plan, Request};

@@ -1,7 +1,7 @@
-//! What was found, as a page of HTML and as Markdown.
+//! The findings as a page of HTML and as Markdown.
 
 use askama::Template;
-use quell_lab::Results;
+use quell_metrics::Results;
 use quell_units::text::three_digits;
 use quell_view::figures::Figure as Rounded;
 
@@ -16,7 +16,7 @@ use crate::suite::{Figure, Section, Wish};
 struct Column {
     title: String,
     unit: String,
-    /// Which way is better, in words.
+    /// The better direction, in words.
     wish: &'static str,
 }
 
@@ -26,9 +26,9 @@ struct Shown {
     half_width: Option<String>,
     /// The class of the cell in HTML.
     class: &'static str,
-    /// Beside drop-tail, in a sign.
+    /// The sign of the verdict beside drop-tail.
     sign: &'static str,
-    /// Beside drop-tail and the baseline, in words.
+    /// The verdicts beside drop-tail and the baseline, in words.
     title: String,
 }
 
@@ -52,7 +52,7 @@ struct Block<'a> {
     points: Vec<PointTable>,
     left_out: &'a [(String, String)],
     picture: Option<String>,
-    /// Whether the picture has some of the algorithms only.
+    /// True if the picture has only some of the algorithms.
     some: bool,
     scenario: String,
 }
@@ -67,7 +67,7 @@ fn sign(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// Which way is better, in words.
+/// The better direction, in words.
 fn wish(figure: &Figure) -> &'static str {
     match figure.wish {
         Wish::More => "more is better",
@@ -106,7 +106,7 @@ fn shown(cell: &Cell, heading: &Heading, baseline: &str) -> Shown {
 
 fn table(plan: &Plan, results: &Results, section: &Section, point: &PointFound) -> PointTable {
     let headings = Heading::all(results, section, point);
-    let line = |row: &crate::findings::Row| Line {
+    let line = |row: &crate::findings::FigureRow| Line {
         algorithm: row.algorithm.clone(),
         cells: row
             .cells
@@ -124,10 +124,10 @@ fn table(plan: &Plan, results: &Results, section: &Section, point: &PointFound) 
     PointTable { setting: point.setting.clone(), columns, lines: point.rows.iter().map(line).collect() }
 }
 
-/// More than these a picture cannot tell apart.
+/// The most algorithms that a reader can tell apart in a picture.
 const MOST_DRAWN: usize = 12;
 
-/// Of more, those are drawn first that routers have, and that others are compared with.
+/// The algorithms drawn first: those that routers have, and those that others are compared with.
 const KNOWN: [&str; MOST_DRAWN] = [
     "drop-tail",
     "red",
@@ -290,7 +290,7 @@ pub fn html(plan: &Plan, results: &Results, findings: &Findings, facts: &[Facts]
     page.render().expect("writing to a string cannot fail, and the template calls nothing else that can")
 }
 
-/// What stands at the head of a generated page.
+/// The comment at the head of a generated page.
 const WRITTEN: &str = "<!-- Written by make characterize. -->";
 
 /// The same in Markdown, without pictures: the matrix, a table for each section, and the facts.
@@ -389,7 +389,7 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
     text
 }
 
-/// How many are better and worse, in little room.
+/// The numbers of better and worse figures, in little room.
 fn counts(tally: &Tally) -> String {
     match (tally.better, tally.worse) {
         (0, 0) => if tally.all() == 0 { "–" } else { "=" }.to_string(),
@@ -404,7 +404,7 @@ fn ratio(x: &f64) -> String {
     format!("{x:.2}")
 }
 
-/// A time in milliseconds; none is no timer.
+/// A time in milliseconds. `None`: there is no timer.
 fn timer(seconds: &Option<f64>) -> String {
     seconds.map_or("none".to_string(), |s| format!("{} ms", three_digits(1e3 * s)))
 }

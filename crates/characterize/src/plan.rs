@@ -1,4 +1,4 @@
-//! What is run.
+//! The plan of a characterization: algorithms and scenarios.
 
 use std::ops::Range;
 
@@ -9,33 +9,33 @@ use toml::Value;
 use crate::candidate::{Candidate, DROP_TAIL};
 use crate::suite::Section;
 
-/// What is asked for.
+/// The request for a characterization.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The algorithms to be characterized.
     pub candidates: Vec<Candidate>,
-    /// What they are compared with beside drop-tail.
+    /// The algorithm that they are compared with beside drop-tail.
     pub baseline: Option<Candidate>,
     /// The link's rate.
     pub rate: BitRate,
     /// The round-trip time of the first group of each scenario, without queueing.
     pub rtt: Duration,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: u32,
     /// The scenarios.
     pub sections: Vec<&'static Section>,
 }
 
-/// What is run for a request.
+/// The simulations of a request.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked for.
+    /// The request.
     pub request: Request,
     /// The labels of the algorithms: drop-tail, the baseline, the candidates.
     pub algorithms: Vec<String>,
     /// All scenarios as one study.
     pub study: Study,
-    /// Which points belong to which section.
+    /// The points of each section.
     pub parts: Vec<Part>,
 }
 
@@ -54,7 +54,7 @@ impl Plan {
     /// Puts the algorithms into the scenarios.
     ///
     /// # Errors
-    /// The link is none, or drop-tail or the baseline refuses it. Candidates that do are left out of that section.
+    /// The link is not valid, or drop-tail or the baseline refuses it. Candidates that do are left out of that section.
     pub fn of(request: Request) -> Result<Plan, ScenarioError> {
         let mut algorithms: Vec<Candidate> = Vec::new();
         let drop_tail = Candidate::named(DROP_TAIL).expect("the catalog has it");
@@ -132,7 +132,7 @@ fn with(section: &Section, algorithms: &[&Candidate], request: &Request) -> Resu
 mod tests {
     use super::*;
     use crate::suite::{select, suite};
-    use quell_lab::check_class;
+    use quell_metrics::check_class;
 
     fn request(names: &[&str]) -> Request {
         Request {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Whatever queue a document holds: where the buffer is shorter, half of the buffer is held.
+    /// Half of the buffer is held where the buffer is shorter than the queue that a document holds.
     #[test]
     fn a_small_link_takes_every_algorithm_with_its_defaults() {
         let names: Vec<&str> = quell_aqm::catalog::CATALOG.iter().map(|entry| entry.name).collect();

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use quell_lab::{Better, Quantity};
+use quell_metrics::{Better, Quantity};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A scenario of RFC 7928 and what is asked of it.
@@ -17,9 +17,9 @@ pub struct Section {
     pub section: String,
     /// Its title.
     pub title: String,
-    /// How much the RFC wants it.
+    /// The requirement level of the RFC.
     pub weight: Weight,
-    /// What is run, and what for.
+    /// The purpose of the scenario and what is run.
     pub says: String,
     /// The figures, in the order of the columns.
     pub figures: Vec<Figure>,
@@ -37,7 +37,7 @@ fn rate_at() -> String {
     "dumbbell.rate".to_string()
 }
 
-/// What RFC 7928 says of a scenario.
+/// The requirement level of a scenario in RFC 7928.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
@@ -50,7 +50,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// As requirements are written.
+    /// The level as requirements are written.
     pub fn word(self) -> &'static str {
         match self {
             Weight::Must => "MUST",
@@ -63,27 +63,27 @@ impl Weight {
 /// A figure of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What is measured.
+    /// The quantity that is measured.
     pub of: Quantity,
-    /// Which way it is better.
+    /// The better direction.
     pub wish: Wish,
     /// The link, if not the first that is measured.
     pub link: Option<String>,
 }
 
-/// Which way a figure is better.
+/// The better direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Wish {
-    /// More is.
+    /// A larger figure is better.
     #[serde(rename = "more")]
     More,
-    /// Less is.
+    /// A smaller figure is better.
     #[serde(rename = "less")]
     Less,
-    /// A ratio near one is: equal shares.
+    /// A ratio near one is better: equal shares.
     #[serde(rename = "nearer 1")]
     NearOne,
-    /// It depends: the figure is shown and not judged.
+    /// Neither is: the figure is shown and not judged.
     #[serde(rename = "neither")]
     Neither,
 }

@@ -1,16 +1,103 @@
-//! What the commands about theory share: a network, from a scenario or from a few words.
+//! The network of the commands about theory, from a scenario or from a few words.
 
-use quell_analysis::{Assessment, Bottleneck, Motion, Shorthand, shorthand};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use quell_analysis::{
+    Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction, Shorthand, shorthand,
+};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::{Document, Plugins, ScenarioError, Study};
+use quell_scenario::{Document, Plugins, ScenarioError, Study, suggest, unknown};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Congestion, Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-use crate::args::{NetworkArgs, PlantChoice};
-use crate::failure::Failure;
-use crate::{simulate, terminal, unknown_name};
+use crate::args::{Changes, whole};
+use crate::failure::{Failure, unknown_name};
+use crate::table::{self, Column, Tint};
+use crate::{simulate, terminal};
+
+/// A network: that of a scenario, or one link and one kind of flow in a few words.
+#[derive(Clone, Debug, Args)]
+pub struct NetworkArgs {
+    /// The scenario file; or --rate, --rtt, --flows and --aqm instead.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub rate: Option<BitRate>,
+    /// The round-trip time without queueing, such as 100ms.
+    #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
+    pub rtt: Option<Duration>,
+    /// The number of long-lived flows.
+    #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
+    pub flows: Option<u32>,
+    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
+    pub buffer: Option<QueueSize>,
+    /// Size of a packet on the wire; default: 1000 B.
+    #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
+    pub packet: Option<Bytes>,
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague; in place of what a scenario's flows have,
+    /// with what it needs.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
+    pub congestion: Option<Congestion>,
+    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    #[arg(long, value_name = "NAME=N", conflicts_with = "scenario", value_parser = beside)]
+    pub beside: Option<(u32, Congestion)>,
+    /// Drop packets instead of marking them (ECN).
+    #[arg(long, conflicts_with = "scenario")]
+    pub drops: bool,
+    /// Algorithms: labels of the scenario (default: all), or catalog names without a scenario.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
+    #[command(flatten)]
+    pub changes: Changes,
+}
+
+/// The part of the flows' delay that the linear model keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlantChoice {
+    /// The whole delay.
+    #[default]
+    Exact,
+    /// Only the delay of the signal (Hollot et al. 2001a).
+    Simplified,
+}
+
+/// A congestion control of which there is a fluid model.
+pub fn congestion(text: &str) -> Result<Congestion, String> {
+    let all: Vec<&str> = quell_tcp::catalog::of_key("congestion").map(|e| e.name).collect();
+    let meant = if all.contains(&text) { None } else { unknown("congestion control", text, &all).1 };
+    Congestion::named(text).map_err(|e| match meant {
+        Some(name) => suggest(&e.to_string(), Some(&name), None),
+        None => e.to_string(),
+    })
+}
+
+/// Scalable flows, as a name and how many.
+pub fn beside(text: &str) -> Result<(u32, Congestion), String> {
+    let (name, count) = text.split_once('=').ok_or("must be a name and how many, such as prague=10")?;
+    let law = congestion(name)?;
+    if !matches!(law, Congestion::Scalable(_)) {
+        return Err(format!("{name} is not scalable: dctcp and prague are"));
+    }
+    match count.parse() {
+        Ok(flows @ 1..=200_000) => Ok((flows, law)),
+        _ => Err(format!("{count} flows: must be a number from 1 to 200000")),
+    }
+}
+
+/// A size that a packet can have.
+pub fn packet(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    // The length field of IPv4.
+    match size.get() {
+        1..=65_535 => Ok(size),
+        _ => Err("must lie between 1 B and 65535 B".to_string()),
+    }
+}
 
 /// The name in errors of a scenario that was made from options.
 const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
@@ -143,37 +230,54 @@ pub fn check_names(names: &[String]) -> Result<(), Failure> {
 
 /// Samples of the queue per round-trip time without queueing: enough for the fastest swing.
 const SAMPLES_PER_RTT: f64 = 8.0;
-/// Below this, samples would show single packets.
+/// The shortest step between samples: shorter ones would show single packets.
 const SHORTEST_STEP: Duration = Duration::from_millis(2);
 
-/// What the theory says of one point of a study.
-pub struct Found {
+/// The theory's verdicts on one point of a study.
+pub struct PointVerdicts {
     /// Its link and flows.
     pub bottleneck: Bottleneck,
-    /// The time at which it was looked at.
+    /// The time that the verdicts are about.
     pub time: Time,
     /// The algorithms' parameters.
     pub configs: Vec<AqmConfig>,
-    /// What is said of each.
+    /// The verdict on each of them.
     pub assessments: Vec<Assessment>,
 }
 
-/// Asks the packets. Each point is simulated by itself, so that only its samples are held. Gives what to say
-/// after the results if it was interrupted: the points up to then are checked.
+/// How much of a study the packets were asked about.
+#[derive(PartialEq, Eq)]
+pub enum Checked {
+    /// All points.
+    All,
+    /// The points before an interruption; says how many.
+    Part(String),
+}
+
+impl Checked {
+    /// Fails if it was interrupted: for the end of a command, after its results.
+    pub fn or_fail(self) -> Result<(), Failure> {
+        match self {
+            Checked::All => Ok(()),
+            Checked::Part(what) => Err(Failure::Interrupted(what)),
+        }
+    }
+}
+
+/// Asks the packets. Each point is simulated by itself, so that only its samples are held.
 pub fn check(
     study: &Study,
-    found: &mut [Found],
+    found: &mut [PointVerdicts],
     watch: &simulate::Watch,
     line: &[String],
-) -> Result<Result<(), Failure>, Failure> {
+) -> Result<Checked, Failure> {
     let all = study.points.len();
     let cut_short = |i: usize| {
         watch.finish();
-        let what = match i {
+        Ok(Checked::Part(match i {
             0 => format!("none of {all} points checked: there is only the theory's verdict"),
             _ => format!("{i} of {all} points checked; the others have only the theory's verdict"),
-        };
-        Ok(Err(Failure::Interrupted(what)))
+        }))
     };
     for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
         let mut point = point.clone();
@@ -197,16 +301,16 @@ pub fn check(
         }
     }
     watch.finish();
-    Ok(Ok(()))
+    Ok(Checked::All)
 }
 
-/// What is said of an algorithm, line by line: why, how far the network may move, and what packets do.
+/// The verdict on an algorithm, line by line: reasons, how far the network may move, and the packets' answer.
 pub fn words(assessment: &Assessment) -> String {
     let reasons = assessment.reasons.iter().map(|reason| format!("{}: {reason}\n", assessment.label));
     reasons.collect::<String>() + &limits(assessment)
 }
 
-/// How far the network may move, and what packets do.
+/// The limits within which the network may move, and the packets' answer.
 pub fn limits(assessment: &Assessment) -> String {
     let mut lines: Vec<String> = assessment.reach.iter().map(reach).collect();
     if let Some(packets) = &assessment.packets {
@@ -226,7 +330,7 @@ pub fn limits(assessment: &Assessment) -> String {
     lines.iter().map(|line| format!("{}: {line}\n", assessment.label)).collect()
 }
 
-/// How far a quantity may move, in a sentence.
+/// The range in which a quantity may move, in a sentence.
 fn reach(reach: &Reach) -> String {
     let value = |x: f64| match reach.quantity {
         Quantity::Flows if x.fract() == 0.0 => format!("{x} flows"),
@@ -256,6 +360,73 @@ fn reach(reach: &Reach) -> String {
         edge(&reach.above, "any value"),
         value(reach.now)
     )
+}
+
+/// The table of verdicts and figures of each algorithm.
+pub fn figures(assessments: &[Assessment]) -> String {
+    let names = Column::names("algorithm", assessments.iter().map(|a| &a.label));
+    table::figures(&names, &columns(assessments))
+}
+
+/// A number with three digits, or a dash.
+fn cell(x: Option<f64>) -> String {
+    x.map_or("–".to_string(), three_digits)
+}
+
+/// The columns of verdicts and figures.
+fn columns(assessments: &[Assessment]) -> Vec<Column> {
+    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| {
+        Column::new(title, unit, assessments.iter().map(cell_of))
+    };
+    let equilibrium =
+        |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);
+    let margin = |f: fn(&MarginFigures) -> Option<f64>| {
+        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
+    };
+    let verdict = |a: &Assessment| {
+        let tint = match a.verdict {
+            Prediction::Stable => Tint::Good,
+            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
+            Prediction::NoModel => Tint::Plain,
+        };
+        (a.verdict.word().to_string(), tint)
+    };
+    let mut all = vec![
+        column("verdict", "", &verdict),
+        column("queue", "packets", &equilibrium(|r| r.queue_packets)),
+        column("signals", "%", &equilibrium(|r| 100.0 * r.probability)),
+        column("window", "packets", &equilibrium(|r| r.window_packets)),
+        column("gain margin", "1", &margin(|m| m.gain)),
+        column("phase margin", "degrees", &margin(|m| m.phase_deg)),
+        column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),
+        column("period", "s", &margin(|m| m.period_s)),
+        column("settling", "s", &margin(|m| m.settling_s)),
+    ];
+    if assessments.iter().any(|a| a.packets.is_some()) {
+        let packets = |a: &Assessment| match &a.packets {
+            None => ("–".to_string(), Tint::Plain),
+            Some(p) => {
+                let tint = match p.agrees {
+                    Some(true) => Tint::Good,
+                    Some(false) => Tint::Bad,
+                    None => Tint::Plain,
+                };
+                (p.queue.motion.word().to_string(), tint)
+            }
+        };
+        let fluid = |a: &Assessment| {
+            let motion = a.fluid.as_ref().map(|f| f.motion.word());
+            (motion.unwrap_or("–").to_string(), Tint::Plain)
+        };
+        all.push(column("fluid", "", &fluid));
+        all.push(column("packets", "", &packets));
+        let figure =
+            |f: fn(&Packets) -> f64| move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain);
+        all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
+        all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
+        all.push(column("their period", "s", &figure(|p| p.queue.period_s)));
+    }
+    all
 }
 
 impl From<PlantChoice> for Plant {

@@ -1,21 +1,33 @@
-//! Pictures of what the theory says.
+//! Pictures of the theory's verdicts.
 
 use std::path::Path;
 
 use quell_analysis::{Assessment, Motion, Prediction, Swing};
 use quell_theory::Loop;
-use quell_view::picture::{self, Axis, Case, Cases, Crossing, Line, Locus, Response, Sheet, Verdicts};
+use quell_view::picture::{self, Axis, Case, Cases, Crossing, Locus, Response, SeriesLine, Sheet, Verdicts};
 
-use crate::args::Diagram;
-use crate::assess::Found;
+use crate::assess::PointVerdicts;
 use crate::failure::Failure;
 use crate::folder;
+
+/// A picture of an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Diagram {
+    /// Gain and phase over frequency.
+    Bode,
+    /// The loop in the complex plane.
+    Nyquist,
+    /// The theory's verdicts against the packets'.
+    Verdicts,
+    /// The queue over time, of the fluid model and of the packets.
+    Series,
+}
 
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;
 
 /// Refuses a picture that cannot be drawn, before anything is simulated for it.
-pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> Result<(), Failure> {
+pub fn check(diagram: Diagram, found: &[PointVerdicts], checked: bool, file: &Path) -> Result<(), Failure> {
     folder::check_writable(file)?;
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
@@ -34,8 +46,8 @@ pub fn check(diagram: Diagram, found: &[Found], checked: bool, file: &Path) -> R
     }
 }
 
-/// Draws what was found into a file.
-pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Result<(), Failure> {
+/// Draws verdicts into a file.
+pub fn write(diagram: Diagram, title: &str, found: &[PointVerdicts], file: &Path) -> Result<(), Failure> {
     let svg = match diagram {
         Diagram::Bode => bode(title, first(found)?)?,
         Diagram::Nyquist => nyquist(title, first(found)?)?,
@@ -45,8 +57,8 @@ pub fn write(diagram: Diagram, title: &str, found: &[Found], file: &Path) -> Res
     folder::write_whole(&svg, file)
 }
 
-/// What was found for a study of one point.
-fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
+/// The verdicts on a study of one point.
+fn one(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
         _ => Err(Failure::BadInput(
@@ -57,7 +69,7 @@ fn one(found: &[Found]) -> Result<&[Assessment], Failure> {
 }
 
 /// The same, with a loop to draw.
-fn first(found: &[Found]) -> Result<&[Assessment], Failure> {
+fn first(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     let assessments = one(found)?;
     match assessments.iter().any(|a| a.control.is_some()) {
         true => Ok(assessments),
@@ -142,8 +154,8 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     if lines.is_empty() {
         return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
     }
-    let lines: Vec<Line<'_>> =
-        lines.iter().map(|(label, s)| Line { label, x: &s.series.0, y: &s.series.1 }).collect();
+    let lines: Vec<SeriesLine<'_>> =
+        lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
     let sheet = Sheet::new(
         title,
         "The queue over time: of the fluid model from an empty start, and of simulated packets.",
@@ -151,10 +163,10 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
     Ok(picture::series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines))
 }
 
-/// Beyond these a margin is drawn at the edge.
+/// The range beyond which a margin is drawn at the edge.
 const MARGINS: (f64, f64) = (0.02, 50.0);
 
-fn verdicts(title: &str, found: &[Found]) -> Result<String, Failure> {
+fn verdicts(title: &str, found: &[PointVerdicts]) -> Result<String, Failure> {
     let mut panels: Vec<(&str, Vec<Case>)> = Vec::new();
     for a in found.iter().flat_map(|f| &f.assessments) {
         let (Some(margins), Some(packets)) = (&a.margins, &a.packets) else { continue };

@@ -1,11 +1,12 @@
-//! Why a command ended without success, and its exit code.
+//! The reasons why a command ends without success.
 
 use std::fmt;
 
 use quell_lab::RunError;
-use quell_scenario::ScenarioError;
+use quell_scenario::{ScenarioError, suggest, unknown};
+use quell_units::text::cut;
 
-/// Why a command ended without success.
+/// The reasons why a command ends without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The user's input is wrong: exit code 2.
@@ -17,15 +18,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code.
-    pub fn code(&self) -> i32 {
-        match self {
-            Failure::Failed(_) => 1,
-            Failure::BadInput(_) => 2,
-            Failure::Interrupted(_) => crate::interrupt::code(),
-        }
-    }
-
     /// The word that its message begins with.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -34,7 +26,7 @@ impl Failure {
         }
     }
 
-    /// What happened.
+    /// The message.
     pub fn message(&self) -> &str {
         match self {
             Failure::BadInput(message) | Failure::Failed(message) | Failure::Interrupted(message) => message,
@@ -65,5 +57,45 @@ impl From<ScenarioError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         Failure::Failed(error.to_string())
+    }
+}
+
+/// The error for a name that does not exist, with the nearest one that does.
+pub fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
+    let names: Vec<&str> = names.into_iter().collect();
+    if what.starts_with("algorithm") && quell_aqm::catalog::find(wrong).is_some() {
+        let there = names.join(", ");
+        return Failure::BadInput(format!(
+            "{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"
+        ));
+    }
+    let (rule, nearest) = unknown(what, wrong, &names);
+    let known = format!("known: {}", names.join(", "));
+    let message = suggest(&rule, nearest.as_deref(), Some(&known));
+    Failure::BadInput(format!("{what} \"{}\": {message}", cut(wrong)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_comes_with_the_nearest() {
+        let message = |wrong| match unknown_name("algorithm", wrong, ["drop-tail", "red", "ared"]) {
+            Failure::BadInput(message) => message,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            message("droptail"),
+            "algorithm \"droptail\": unknown algorithm; did you mean \"drop-tail\"? Known: drop-tail, red, ared"
+        );
+        assert_eq!(
+            message("pi"),
+            "algorithm \"pi\": is in the catalog, but not here; here are: drop-tail, red, ared"
+        );
+        assert_eq!(
+            message("something"),
+            "algorithm \"something\": unknown algorithm; known: drop-tail, red, ared"
+        );
     }
 }

@@ -58,7 +58,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// None if another run has it.
+    /// Takes the name. `None`: another run has it.
     fn take(dir: &Path) -> std::io::Result<Option<Claim>> {
         let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
         let lock = parent(dir).join(format!(".{name}.lock"));
@@ -142,7 +142,8 @@ impl Place {
 
     /// Writes results; gives the folder.
     pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
-        results.write(&self.dir, self.overwrite).map_err(|e| Failure::cannot("write results to", e))?;
+        quell_lab::write_results(results, &self.dir, self.overwrite)
+            .map_err(|e| Failure::cannot("write results to", e))?;
         self.made.0.clear();
         Ok(self.dir.clone())
     }
@@ -227,7 +228,7 @@ fn numbered(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::once(dir.to_path_buf()).chain(others)
 }
 
-/// Whether a folder holds what `--finished` made of a study that was stopped: all of it is in the cache, so that nothing is
+/// True if a folder holds what `--finished` made of a study that was stopped: all of it is in the cache, so that nothing is
 /// lost when the study takes its place.
 fn is_of_finished(dir: &Path) -> bool {
     let text = fs::read(dir.join(RUN_JSON)).unwrap_or_default();
@@ -296,7 +297,7 @@ pub fn read(path: &Path) -> Result<Results, Failure> {
         }
         Ok(_) => {}
     }
-    Results::read(&dir).map_err(|e| Failure::Failed(e.to_string()))
+    quell_lab::read_results(&dir).map_err(|e| Failure::Failed(e.to_string()))
 }
 
 #[cfg(test)]
@@ -365,6 +366,6 @@ mod tests {
         let file = base.path().join("file");
         fs::write(&file, "x").unwrap();
         let error = Place::choose(Some(&file.join("out")), "x", false).unwrap_err();
-        assert_eq!(error.code(), 1, "{error:?}");
+        assert!(matches!(error, Failure::Failed(_)), "{error:?}");
     }
 }

@@ -14,7 +14,7 @@ static TERMINATED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// Ctrl-C is a child's, however often it comes.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
-/// What shells add to the number of the signal that ended a program.
+/// The number that shells add to that of the signal that ended a program.
 const SIGNALED: i32 = 128;
 
 /// The exit code of a program that was interrupted, or asked to terminate.
@@ -23,17 +23,19 @@ pub fn code() -> i32 {
 }
 
 /// The exit code that shells give for a program that a signal has ended.
+#[cfg(all(feature = "all", target_os = "linux"))]
 pub fn signaled(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.signal().map_or(1, |signal| SIGNALED + signal)
 }
 
-/// Whether this program was asked to terminate.
+/// True if this program was asked to terminate.
 pub fn terminated() -> bool {
     TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
 /// Listens, and leaves Ctrl-C to a child that has the terminal: what it means there this program cannot know.
+#[cfg(all(feature = "all", target_os = "linux"))]
 pub fn leave() -> &'static AtomicBool {
     LEFT.store(true, Ordering::Relaxed);
     listen()

@@ -1,5 +1,4 @@
-//! What `--format json` prints. The shapes are documented in the crate's README; a change of shape
-//! raises [`SCHEMA`].
+//! The shapes of `--format json`; a change of shape raises [`SCHEMA`].
 
 use std::collections::BTreeMap;
 
@@ -31,14 +30,14 @@ pub struct Value {
     pub low: Option<f64>,
     /// The upper end of the interval.
     pub high: Option<f64>,
-    /// How many replications it comes from.
+    /// The number of replications that it comes from.
     pub n: usize,
     /// The unit; "1" for a pure number.
     pub unit: String,
 }
 
 impl Value {
-    /// From an estimate and its unit.
+    /// A value from an estimate and its unit.
     pub fn of(unit: String, estimate: &Estimate) -> Self {
         let interval = estimate.interval();
         Value {
@@ -55,19 +54,19 @@ impl Value {
 /// Figures by name; null where one does not apply.
 pub type Values = BTreeMap<String, Option<Value>>;
 
-/// What `run` and `show` print.
+/// The output of `run` and `show`.
 #[derive(Debug, Serialize)]
 pub struct Output<'a> {
     /// The version of this shape.
     pub schema: u32,
-    /// What was run.
+    /// The run behind the figures.
     #[serde(flatten)]
     pub run: Run<'a>,
     /// One per point of the study.
     pub points: Vec<Point<'a, Row<'a>>>,
 }
 
-/// What was run.
+/// The run behind the figures.
 #[derive(Debug, Serialize)]
 pub struct Run<'a> {
     /// The scenario's title.
@@ -86,9 +85,9 @@ pub struct Run<'a> {
     pub replications_finished: usize,
     /// The points of a sweep that are not valid.
     pub holes: Vec<Hole<'a>>,
-    /// How long it took.
+    /// The wall-clock time that it took.
     pub elapsed_s: f64,
-    /// How the run chose the numbers of seeds, where it did.
+    /// The rules by which the run chose the numbers of seeds, where it did.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub sequential: &'a [Sequential],
     /// The results folder, if they were written.
@@ -102,11 +101,11 @@ pub struct Run<'a> {
 pub struct Hole<'a> {
     /// The combination of values.
     pub settings: Vec<PointSetting<'a>>,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub reason: &'a str,
 }
 
-/// What distinguishes a point from the others.
+/// A setting that distinguishes a point from the others.
 #[derive(Debug, Serialize)]
 pub struct PointSetting<'a> {
     /// The field.
@@ -127,7 +126,7 @@ pub fn settings(settings: &[Setting]) -> Vec<PointSetting<'_>> {
 /// One point of a study.
 #[derive(Debug, Serialize)]
 pub struct Point<'a, R> {
-    /// What distinguishes it from the others.
+    /// The settings that distinguish it from the others.
     pub settings: Vec<PointSetting<'a>>,
     /// The link that the figures are about.
     pub link: &'a str,
@@ -148,12 +147,12 @@ pub struct Row<'a> {
     pub metrics: Values,
 }
 
-/// What `compare` prints.
+/// The output of `compare`.
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
     /// The version of this shape.
     pub schema: u32,
-    /// What was run.
+    /// The run behind the figures.
     #[serde(flatten)]
     pub run: Run<'a>,
     /// The label of the baseline.
@@ -177,9 +176,9 @@ pub struct ComparedPoint<'a> {
 pub struct ComparedRow {
     /// The algorithm's label.
     pub algorithm: String,
-    /// As in [`Row`].
+    /// The same as in [`Row`].
     pub scope: String,
-    /// As in [`Row`].
+    /// The same as in [`Row`].
     pub segment: Option<u32>,
     /// The differences: algorithm minus baseline.
     pub differences: BTreeMap<String, Option<Difference>>,
@@ -193,6 +192,6 @@ pub struct Difference {
     pub value: Value,
     /// True if the interval excludes 0.
     pub excludes_zero: bool,
-    /// Which way this metric is better.
+    /// The better direction of this metric.
     pub better: Better,
 }

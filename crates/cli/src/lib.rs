@@ -6,13 +6,19 @@
 
 mod align;
 mod args;
+#[cfg(feature = "theory")]
 mod assess;
 mod commands;
+#[cfg(feature = "theory")]
 mod diagram;
 mod failure;
 mod folder;
 mod interrupt;
 mod json;
+mod keep;
+#[cfg(all(feature = "all", target_os = "linux"))]
+mod live;
+mod notes;
 mod selection;
 mod simulate;
 mod table;
@@ -24,7 +30,6 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
-use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
@@ -35,8 +40,8 @@ where
     T: Into<OsString>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let parsed = keep_whole(args::Cli::command()).try_get_matches_from(&args);
-    let cli = match parsed.and_then(|matches| args::Cli::from_arg_matches(&matches)) {
+    let parsed = keep_whole(commands::Cli::command()).try_get_matches_from(&args);
+    let cli = match parsed.and_then(|matches| commands::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
             cut_values(&mut error);
@@ -48,8 +53,17 @@ where
         Ok(()) => 0,
         Err(failure) => {
             terminal::complain(failure.kind(), failure.message());
-            failure.code()
+            exit_code(&failure)
         }
+    }
+}
+
+/// The exit code of a command that failed.
+fn exit_code(failure: &Failure) -> i32 {
+    match failure {
+        Failure::Failed(_) => 1,
+        Failure::BadInput(_) => 2,
+        Failure::Interrupted(_) => interrupt::code(),
     }
 }
 
@@ -60,7 +74,8 @@ const KEPT: &str = "\u{a0}";
 /// indented.
 fn keep_whole(command: clap::Command) -> clap::Command {
     let keep = |line: &str| if line.starts_with("  ") { line.replace(' ', KEPT) } else { line.to_string() };
-    let help = command.get_after_help().map(|help| help.to_string().lines().map(keep).collect::<Vec<_>>());
+    let help =
+        command.get_after_help().map(|help| help.ansi().to_string().lines().map(keep).collect::<Vec<_>>());
     let command = command.mut_subcommands(keep_whole);
     match help {
         Some(lines) => command.after_help(lines.join("\n")),
@@ -114,44 +129,9 @@ fn command_line(args: &[OsString]) -> Vec<String> {
     std::iter::once("quell".to_string()).chain(rest).collect()
 }
 
-/// The error for a name that does not exist, with the nearest one that does.
-fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Failure {
-    let names: Vec<&str> = names.into_iter().collect();
-    if what.starts_with("algorithm") && quell_aqm::catalog::find(wrong).is_some() {
-        let there = names.join(", ");
-        return Failure::BadInput(format!(
-            "{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"
-        ));
-    }
-    let (rule, nearest) = unknown(what, wrong, &names);
-    let known = format!("known: {}", names.join(", "));
-    let message = suggest(&rule, nearest.as_deref(), Some(&known));
-    Failure::BadInput(format!("{what} \"{}\": {message}", cut(wrong)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_unknown_name_comes_with_the_nearest() {
-        let message = |wrong| match unknown_name("algorithm", wrong, ["drop-tail", "red", "ared"]) {
-            Failure::BadInput(message) => message,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(
-            message("droptail"),
-            "algorithm \"droptail\": unknown algorithm; did you mean \"drop-tail\"? Known: drop-tail, red, ared"
-        );
-        assert_eq!(
-            message("pi"),
-            "algorithm \"pi\": is in the catalog, but not here; here are: drop-tail, red, ared"
-        );
-        assert_eq!(
-            message("something"),
-            "algorithm \"something\": unknown algorithm; known: drop-tail, red, ared"
-        );
-    }
 
     #[test]
     fn the_recorded_command_names_no_place() {

@@ -1,21 +1,21 @@
-//! What of the results is shown, and the tables of it.
+//! The selection of results that is shown, and its tables.
+
+use std::path::Path;
 
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_units::text::{cut, seconds};
 
 use crate::align::{self, Scale, align, round};
 use crate::args::ViewArgs;
-use crate::commands::MOST_HOLES;
-use crate::failure::Failure;
-use crate::json;
+use crate::failure::{Failure, unknown_name};
+use crate::notes::MOST_HOLES;
 use crate::table::{self, Column, Tint};
-use crate::terminal;
-use crate::unknown_name;
+use crate::{json, terminal};
 
-/// What of the results is shown.
+/// The selection of results that is shown.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The figures asked for; none for the usual ones.
+    /// The figures asked for. `None`: the usual ones.
     metrics: Option<Vec<Quantity>>,
     link: Option<String>,
     classes: bool,
@@ -40,16 +40,11 @@ impl Selection {
     /// Refuses a link that no point has.
     pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
         let Some(wanted) = &self.link else { return Ok(()) };
-        let mut names: Vec<&str> = Vec::new();
-        for link in links {
-            if !names.contains(&link) {
-                names.push(link);
-            }
-        }
+        let names = quell_lab::distinct(links);
         if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
-    /// What was asked for; none if the usual metrics are shown.
+    /// The metrics that were asked for. `None`: the usual ones.
     pub fn asked_metrics(&self) -> Option<&[Quantity]> {
         self.metrics.as_deref()
     }
@@ -115,7 +110,7 @@ impl Selection {
             .collect()
     }
 
-    /// Which of several tables this is: "class http, segment 2 of 3 (20 s to 30 s)"; may be empty.
+    /// The name of one of several tables: "class http, segment 2 of 3 (20 s to 30 s)"; may be empty.
     pub fn name(&self, results: &Results, view: &View) -> String {
         let scope = match view.scope.as_str() {
             "all" if self.classes => Some("all traffic".to_string()),
@@ -164,18 +159,30 @@ pub fn column(
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
     let (scale, unit) = scale(largest);
     let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
-    let cells = align(&figures).into_iter().map(|text| (text, Tint::Plain)).collect();
-    Column { title: figure.title(), unit, cells }
+    Column::new(figure.title(), unit, align(&figures).into_iter().map(|text| (text, Tint::Plain)))
 }
 
-/// The column of names.
-pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> Column {
-    let cells = names.into_iter().map(|name| (name.to_string(), Tint::Name)).collect();
-    Column { title: "algorithm".to_string(), unit: String::new(), cells }
+/// The heading of the tables: the title, and how much of the run is missing.
+pub fn heading(results: &Results) -> String {
+    let title = &results.run.title;
+    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
+    if results.run.partial {
+        let (finished, asked) = (results.replications.len(), results.asked());
+        text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// All that is selected as text: the heading, the tables, what was left out, and what the intervals are.
+pub fn text(results: &Results, selection: &Selection) -> String {
+    heading(results) + &tables(results, selection) + &holes(results) + &caption(results)
 }
 
 /// The tables of all that is selected, with headings where there are several.
-pub fn tables(results: &Results, selection: &Selection) -> String {
+fn tables(results: &Results, selection: &Selection) -> String {
     let mut out = String::new();
     for (point, _) in selection.points(results) {
         out.push_str(&point_heading(results, point));
@@ -228,20 +235,20 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
     }
-    table::figures(&names(algorithms.iter().map(String::as_str)), &columns)
+    table::figures(&Column::names("algorithm", algorithms), &columns)
 }
 
-/// How many replications each row has, if that differs.
+/// The column of replications, if their number differs between rows.
 pub fn seeds_column(rows: &[Vec<Option<Estimate>>]) -> Option<Column> {
     let count = |row: &Vec<Option<Estimate>>| row.iter().flatten().map(|e| e.n).max().unwrap_or(0);
     let counts: Vec<usize> = rows.iter().map(count).collect();
     let differ = counts.windows(2).any(|w| w[0] != w[1]);
-    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain)).collect();
-    differ.then(|| Column { title: "seeds".to_string(), unit: String::new(), cells })
+    let cells = counts.iter().map(|n| (n.to_string(), Tint::Plain));
+    differ.then(|| Column::new("seeds", "", cells))
 }
 
-/// What the intervals are, for below the tables.
-pub fn caption(results: &Results) -> String {
+/// The explanation of the intervals, for below the tables.
+fn caption(results: &Results) -> String {
     let counts = replications(results);
     let (least, most) = (counts.iter().min().copied(), counts.iter().max().copied());
     match (least.unwrap_or(0), most.unwrap_or(0)) {
@@ -257,7 +264,7 @@ pub fn caption(results: &Results) -> String {
     }
 }
 
-/// How the run chose the seeds itself, where it did.
+/// The rules by which the run chose the seeds itself, where it did.
 pub fn rules(results: &Results) -> String {
     let mut rules: Vec<String> = results.run.sequential.iter().map(|s| s.rule() + "\n").collect();
     rules.dedup();
@@ -276,9 +283,24 @@ fn replications(results: &Results) -> Vec<usize> {
     counts.filter(|n| *n > 0).collect()
 }
 
-/// What was run, for JSON.
-pub fn json_run(results: &Results, folder: Option<String>, report: Option<String>) -> json::Run<'_> {
+/// Prints all that is selected as JSON; `folder` and `report` are where the results were written.
+pub fn print_json(
+    results: &Results,
+    selection: &Selection,
+    folder: Option<&Path>,
+    report: Option<&Path>,
+) -> Result<(), Failure> {
+    json::print(&json::Output {
+        schema: json::SCHEMA,
+        run: json_run(results, folder, report),
+        points: json_points(results, selection),
+    })
+}
+
+/// The run behind the figures, for JSON.
+pub fn json_run<'a>(results: &'a Results, folder: Option<&Path>, report: Option<&Path>) -> json::Run<'a> {
     let run = &results.run;
+    let text = |path: &Path| path.display().to_string();
     json::Run {
         title: &run.title,
         scenario: &run.scenario_file,
@@ -294,8 +316,8 @@ pub fn json_run(results: &Results, folder: Option<String>, report: Option<String
             .collect(),
         elapsed_s: run.elapsed_s,
         sequential: &run.sequential,
-        folder,
-        report,
+        folder: folder.map(text),
+        report: report.map(text),
     }
 }
 
@@ -319,10 +341,7 @@ pub fn json_row<'a>(
 }
 
 /// Everything that is selected, for JSON.
-pub fn json_points<'a>(
-    results: &'a Results,
-    selection: &'a Selection,
-) -> Vec<json::Point<'a, json::Row<'a>>> {
+fn json_points<'a>(results: &'a Results, selection: &'a Selection) -> Vec<json::Point<'a, json::Row<'a>>> {
     selection
         .points(results)
         .map(|(point, link)| {

@@ -1,11 +1,11 @@
-//! From a scenario file and the command line to results.
+//! The way from a scenario file and the command line to results.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Series};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series};
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -45,7 +45,7 @@ pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failu
     Ok(Study::join(names.into_iter().zip(paths).map(part).collect::<Result<_, Failure>>()?))
 }
 
-/// How the run is to choose the seeds itself; none if it is not to. With a baseline, differences from it
+/// The rule by which the run chooses the seeds itself. `None`: it does not. With a baseline, differences from it
 /// decide.
 pub fn auto(
     args: &SimulationArgs,
@@ -210,8 +210,11 @@ pub fn run(
     finished: bool,
     line: Vec<String>,
 ) -> Result<Results, Failure> {
-    let watch = Watch { engine: args.engine, finished, ..Watch::new(args.quiet) };
-    let watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
+    let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
+    let mut watch = watch.with_threads(args.threads).with_cache(&args.cache).with_series(series(args.series));
+    if finished {
+        watch.reuse = Reuse::Only;
+    }
     let results = watch.attend((0, 1), line, |options| match auto {
         Some(auto) => quell_lab::run_auto(study, auto, options),
         None => quell_lab::run(study, options),
@@ -251,7 +254,7 @@ pub fn run(
     Ok(results)
 }
 
-/// Of which replications the time series are kept.
+/// The replications whose time series are kept.
 pub fn series(choice: SeriesChoice) -> Series {
     match choice {
         SeriesChoice::Drawn => Series::Drawn,
@@ -260,12 +263,21 @@ pub fn series(choice: SeriesChoice) -> Series {
     }
 }
 
-/// There is no cache where one is needed.
+/// What becomes of the replications that the cache has.
+pub fn reuse(args: &CacheUse) -> Reuse {
+    match (args.fresh, args.verify) {
+        (true, _) => Reuse::No,
+        (false, Some(share)) => Reuse::Verify(share),
+        (false, None) => Reuse::Yes,
+    }
+}
+
+/// The failure for a missing cache where one is needed.
 pub fn no_cache() -> Failure {
     Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
 }
 
-/// The cache that the command line names, or the user's; none without either.
+/// The cache that the command line names, or the user's. `None`: neither is there.
 pub fn cache(dir: &CacheDir) -> Option<Cache> {
     dir.cache.clone().or_else(Cache::default_dir).map(Cache::at)
 }
@@ -275,9 +287,7 @@ pub struct Watch {
     threads: Option<usize>,
     engine: EngineChoice,
     cache: Option<Cache>,
-    fresh: bool,
-    finished: bool,
-    verify: f64,
+    reuse: Reuse,
     series: Series,
     meter: Meter,
     since: Instant,
@@ -292,9 +302,7 @@ impl Watch {
             threads: None,
             engine: EngineChoice::Fast,
             cache: None,
-            fresh: false,
-            finished: false,
-            verify: 0.0,
+            reuse: Reuse::Yes,
             // What is not kept is looked at whole.
             series: Series::All,
             meter: Meter::new(quiet),
@@ -316,12 +324,7 @@ impl Watch {
 
     /// The same with a cache, used as the command line says.
     pub fn with_cache(self, args: &CacheUse) -> Self {
-        Watch {
-            cache: cache_of(args, self.engine),
-            fresh: args.fresh,
-            verify: args.verify.unwrap_or(0.0),
-            ..self
-        }
+        Watch { cache: cache_of(args, self.engine), reuse: reuse(args), ..self }
     }
 
     /// The same with other time series.
@@ -330,6 +333,7 @@ impl Watch {
     }
 
     /// Runs number `i` of `n` studies that take about as long as each other.
+    #[cfg(feature = "theory")]
     pub fn run(&self, study: &Study, (i, n): (usize, usize), line: Vec<String>) -> Result<Results, Failure> {
         Ok(self.attend((i, n), line, |options| quell_lab::run(study, options))?)
     }
@@ -357,9 +361,7 @@ impl Watch {
         let warn = |why: &str| self.meter.note(&format!("warning: {why}"));
         let options = Options {
             cache: self.cache.as_ref(),
-            fresh: self.fresh,
-            finished: self.finished,
-            verify: self.verify,
+            reuse: self.reuse,
             series: self.series,
             warn: Some(&warn),
             threads: self.threads,
@@ -375,12 +377,12 @@ impl Watch {
         work(&options)
     }
 
-    /// What an interruption sets.
+    /// The flag that an interruption sets.
     pub fn stop(&self) -> &'static AtomicBool {
         self.stop
     }
 
-    /// Whether there was one.
+    /// True if there was an interruption.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

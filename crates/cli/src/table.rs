@@ -13,7 +13,7 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// Blanks between columns.
 const GAP: u16 = 2;
 
-/// What a cell says beside its text.
+/// The meaning of a cell beside its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tint {
     /// Nothing.
@@ -39,6 +39,20 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of cells.
+    pub fn new(
+        title: impl Into<String>,
+        unit: impl Into<String>,
+        cells: impl IntoIterator<Item = (String, Tint)>,
+    ) -> Self {
+        Column { title: title.into(), unit: unit.into(), cells: cells.into_iter().collect() }
+    }
+
+    /// A column of names.
+    pub fn names(title: impl Into<String>, names: impl IntoIterator<Item = impl ToString>) -> Self {
+        Column::new(title, "", names.into_iter().map(|name| (name.to_string(), Tint::Name)))
+    }
+
     fn cell_width(&self) -> usize {
         self.cells.iter().map(|c| measure_text_width(&c.0)).max().unwrap_or(0)
     }
@@ -76,7 +90,7 @@ fn figures_within(names: &Column, columns: &[Column], width: Option<usize>, colo
     tables.join("\n")
 }
 
-/// As many columns in each block as fit, at least one.
+/// Splits columns into blocks that fit, of at least one column.
 fn split<'a>(names: &Column, columns: &'a [Column], width: Option<usize>) -> Vec<&'a [Column]> {
     let Some(width) = width else { return vec![columns] };
     let mut blocks = Vec::new();
@@ -126,7 +140,7 @@ pub fn text(header: &[&str], rows: &[Vec<String>]) -> String {
     text_within(header, rows, terminal::text_width(), terminal::colors())
 }
 
-/// Whether a table has room in the terminal without breaking words.
+/// True if a table has room in the terminal without breaking words.
 pub fn fits(header: &[&str], rows: &[Vec<String>]) -> bool {
     let longest: usize = (0..header.len()).map(|i| longest_word(header[i], i, rows)).sum();
     longest + usize::from(GAP) * header.len().saturating_sub(1) <= terminal::text_width()
@@ -193,8 +207,7 @@ mod tests {
     use super::*;
 
     fn column(title: &str, unit: &str, cells: &[&str]) -> Column {
-        let cells = cells.iter().map(|c| ((*c).to_string(), Tint::Plain)).collect();
-        Column { title: title.into(), unit: unit.into(), cells }
+        Column::new(title, unit, cells.iter().map(|c| ((*c).to_string(), Tint::Plain)))
     }
 
     fn example() -> (Column, Vec<Column>) {

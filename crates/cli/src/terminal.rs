@@ -12,7 +12,7 @@ use quell_units::text::cut;
 
 use crate::failure::Failure;
 
-/// Below this, tables are unreadable in any layout.
+/// The width below which tables are unreadable in any layout.
 const MIN_WIDTH: usize = 30;
 
 /// The width of text in a pipe of which nothing is known.
@@ -32,7 +32,7 @@ pub fn text_width() -> usize {
     width().unwrap_or(PIPE_WIDTH)
 }
 
-/// What COLUMNS asks for; nothing if it is not a positive number.
+/// The width that COLUMNS asks for. `None`: it is not a positive number.
 fn asked(columns: Option<&str>) -> Option<usize> {
     columns?.trim().parse().ok().filter(|n| *n > 0)
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
+use quell_aqm::catalog::{AnyAlgorithm, AqmConfig, CATALOG, Entry};
 use quell_aqm::params::AutoSize;
 use quell_aqm::pi_fixed::PiFixedParams;
 use quell_aqm::pie::PieParams;
@@ -15,14 +15,14 @@ use quell_aqm::{
 };
 use quell_queue::{Admission, Counters, Dequeued, Dropped, Host, Limit, Line, Place, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::variants::{SEED, Variant, variants};
 use crate::vector::{
-    Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Size, Vector, Verdict, What,
+    Answer, Cause, Ecn, Event, FORM, Header, Hosts, Link, Packet, Vector, Verdict, What, plain,
 };
 
-/// What happens in a vector.
+/// The course of a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
     name: &'static str,
@@ -37,7 +37,7 @@ struct Course {
     ticks: bool,
 }
 
-/// Between which hosts each flow of a course with hosts travels. One source has as many flows as two others, and one
+/// The hosts of each flow of a course with hosts. One source has as many flows as two others, and one
 /// destination more than another, so that each kind of isolation decides something else; of the last flow nobody
 /// knows.
 const HOSTS: [(u16, u16); 8] = [(1, 9), (1, 8), (1, 7), (2, 9), (2, 8), (3, 9), (4, 9), (0, 0)];
@@ -175,7 +175,7 @@ macro_rules! with_ctx {
     }};
 }
 
-impl Aqm for Tapped<AnyAqm> {
+impl Aqm for Tapped<Box<dyn Aqm>> {
     fn on_start(&mut self, now: Time) {
         self.inner.on_start(now);
     }
@@ -219,7 +219,7 @@ macro_rules! with_lanes {
     }};
 }
 
-impl Discipline for Tapped<AnyDiscipline> {
+impl Discipline for Tapped<Box<dyn Discipline>> {
     fn draw(&mut self, rng: &mut Rng) {
         self.inner.draw(rng);
     }
@@ -365,7 +365,7 @@ pub(crate) fn arrive<Q: Qdisc<Packet = Carried>>(
     (admission, answer)
 }
 
-/// As [`arrive`], for a departure. A packet marked at its arrival is not marked again.
+/// Asks a queue for a packet, and gives its answer. A packet marked at its arrival is not marked again.
 pub(crate) fn depart<Q: Qdisc<Packet = Carried>>(queue: &mut Q, now: Time) -> (Dequeued<Carried>, Answer) {
     let mut answer = Answer::default();
     let marked = queue.counters().marked.packets;
@@ -483,6 +483,14 @@ impl Host<Carried> for Nobody {
     fn dropped(&mut self, _: Time, _: Dropped<Carried>) {}
 }
 
+/// An algorithm behind a pointer: the queue's code is compiled once, and not for all of them.
+pub(crate) fn dynamic(algorithm: AnyAlgorithm) -> Algorithm<Box<dyn Aqm>, Box<dyn Discipline>> {
+    match algorithm {
+        Algorithm::Aqm(aqm) => Algorithm::Aqm(Box::new(aqm)),
+        Algorithm::Discipline(discipline) => Algorithm::Discipline(Box::new(discipline)),
+    }
+}
+
 /// The queue of a header: the generator is that of the first link of the simulator.
 pub(crate) fn generator(seed: u64) -> Rng {
     Seed(seed).indexed_stream("link.aqm", 0)
@@ -493,7 +501,7 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: 
     let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
     let config = &spelled_out(config.clone(), &link);
     let draws = Draws::default();
-    let tapped = match config.build(&link).unwrap_or_else(|e| panic!("{vector}: {e}")) {
+    let tapped = match dynamic(config.build(&link).unwrap_or_else(|e| panic!("{vector}: {e}"))) {
         Algorithm::Aqm(inner) => Algorithm::Aqm(Tapped { inner, draws: draws.clone() }),
         Algorithm::Discipline(inner) => Algorithm::Discipline(Tapped { inner, draws: draws.clone() }),
     };
@@ -527,7 +535,7 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: 
         config: serde_json::to_value(config).expect("a configuration is JSON"),
         link: Link {
             rate_bps: course.rate.bps(),
-            buffer: size(course.buffer),
+            buffer: course.buffer.into(),
             mean_packet_bytes: MEAN_PACKET.get(),
         },
         ecn: course.ecn,
@@ -576,14 +584,7 @@ fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
     }
 }
 
-fn size(size: QueueSize) -> Size {
-    match size {
-        QueueSize::Packets(n) => Size::Packets(n),
-        QueueSize::Bytes(n) => Size::Bytes(n),
-    }
-}
-
-/// What a configuration leaves to a name that stands for several parameters, or to the link's buffer, is written out:
+/// Writes out what a configuration leaves to a name that stands for several parameters, or to the link's buffer:
 /// who reads a vector need not know the rules.
 fn spelled_out(config: AqmConfig, link: &quell_aqm::Link) -> AqmConfig {
     macro_rules! at_target {
@@ -625,26 +626,4 @@ fn parameters(entry: &Entry, config: &AqmConfig) -> BTreeMap<String, Value> {
     // Those that are left out are null.
     let names = (entry.params)().into_iter().map(|doc| doc.name);
     names.map(|name| (name.to_string(), table.get(name).map_or(Value::Null, plain))).collect()
-}
-
-/// A value without units.
-pub(crate) fn plain(value: &Value) -> Value {
-    match value {
-        Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
-        Value::Array(all) => all.iter().map(plain).collect(),
-        Value::Object(table) => {
-            Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect::<Map<_, _>>())
-        }
-        other => other.clone(),
-    }
-}
-
-fn quantity(text: &str) -> Option<Value> {
-    if let Ok(time) = text.parse::<Duration>() {
-        return Some(json!(time.as_secs_f64()));
-    }
-    if let Ok(rate) = text.parse::<BitRate>() {
-        return Some(json!(rate.bps()));
-    }
-    text.parse::<QueueSize>().ok().map(|q| json!(size(q)))
 }

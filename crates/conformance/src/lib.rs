@@ -1,4 +1,4 @@
-//! What every algorithm decides, event by event, for implementations in any language to be held against.
+//! The decisions of every algorithm, event by event, for implementations in any language to be held against.
 //!
 //! A [`Vector`] is a configuration and a sequence of events at a queue (arrivals, departures, updates,
 //! idleness), with the answer of the reference to each: what was queued, marked, dropped and sent, the random

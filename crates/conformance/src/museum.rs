@@ -10,13 +10,13 @@ use std::{fs, io};
 /// A bug.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhibit {
-    /// What museum.py calls it.
+    /// The name in museum.py.
     pub name: &'static str,
     /// The algorithm that it is a bug of.
     pub algorithm: &'static str,
-    /// What is wrong.
+    /// The bug in words.
     pub bug: &'static str,
-    /// Where it was seen, or what can be read so.
+    /// The report, or the text that can be read so.
     pub seen: &'static str,
 }
 

@@ -2,14 +2,15 @@
 
 use std::io::{self, BufRead, Write};
 
-use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
+use quell_aqm::catalog::AqmConfig;
+use quell_aqm::{Aqm, Discipline};
 use quell_queue::{Limit, Qdisc, Queue};
 use quell_units::{BitRate, Bytes, QueueSize, Time};
 
-use crate::generate::{Carried, arrive, depart, generator, signals};
+use crate::generate::{Carried, arrive, depart, dynamic, generator, signals};
 use crate::vector::{Answer, Event, Greeting, Header, Size, What};
 
-type Plain = Queue<Carried, AnyAqm, AnyDiscipline>;
+type Plain = Queue<Carried, Box<dyn Aqm>, Box<dyn Discipline>>;
 
 fn build(header: &Header) -> Result<Plain, String> {
     let config: AqmConfig = serde_json::from_value(header.config.clone()).map_err(|e| e.to_string())?;
@@ -19,7 +20,7 @@ fn build(header: &Header) -> Result<Plain, String> {
     };
     let rate = BitRate::from_bps(header.link.rate_bps);
     let link = quell_aqm::Link { rate, buffer, mean_packet: Bytes::new(header.link.mean_packet_bytes) };
-    let algorithm = config.build(&link).map_err(|e| e.to_string())?;
+    let algorithm = dynamic(config.build(&link).map_err(|e| e.to_string())?);
     Ok(Queue::new(algorithm, generator(header.seed), Limit::of(buffer), header.ecn, Some(rate)))
 }
 

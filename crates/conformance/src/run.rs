@@ -15,18 +15,18 @@ use serde::de::DeserializeOwned;
 use crate::vector::{Answer, Event, Greeting, Vector, not_json};
 use crate::words::{Difference, compare};
 
-/// How vectors are run.
+/// A runner of vectors: the command and its limits.
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// The implementation and its arguments.
     pub command: Vec<String>,
-    /// Where it is run; here if left out.
+    /// The working directory; `None`: this one.
     pub dir: Option<PathBuf>,
-    /// How long an answer may take.
+    /// The longest time for an answer.
     pub timeout: Duration,
 }
 
-/// What came of one vector.
+/// The outcome of one vector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Every answer was the reference's.
@@ -44,7 +44,7 @@ pub enum Outcome {
     Broke(String),
 }
 
-/// Why nothing was run.
+/// The reason for which nothing was run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// The command cannot be started.
@@ -177,7 +177,7 @@ impl Process {
         })
     }
 
-    /// Why there are no more lines.
+    /// Says why there are no more lines.
     fn ended(&mut self) -> String {
         match self.wait(Duration::from_secs(1)) {
             Some(status) => format!("it ended without an answer: {status}"),

@@ -6,17 +6,17 @@
 pub struct Variant {
     /// The algorithm.
     pub algorithm: &'static str,
-    /// What the vector is called.
+    /// The name of the vector.
     pub name: &'static str,
     /// The course of events.
     pub course: &'static str,
     /// The parameters, in TOML.
     pub config: &'static str,
-    /// What seeds the generator of the algorithm.
+    /// The seed of the algorithm's generator.
     pub seed: u64,
 }
 
-/// That of most vectors.
+/// The seed of most vectors.
 pub const SEED: u64 = 1;
 
 const fn variant(
@@ -29,7 +29,7 @@ const fn variant(
 }
 
 impl Variant {
-    /// With other draws, in which something rare happens.
+    /// Takes another seed, with which something rare happens.
     const fn seeded(self, seed: u64) -> Variant {
         Variant { seed, ..self }
     }

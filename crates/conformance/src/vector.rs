@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+use quell_units::{BitRate, Duration, QueueSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::generate::plain;
+use serde_json::{Map, Value, json};
 
 /// The version of the form; a header says which it has.
 pub const FORM: u32 = 1;
@@ -22,7 +21,7 @@ pub struct Header {
     pub vector: String,
     /// The algorithm, as `quell aqm list` has it.
     pub algorithm: String,
-    /// Who published it where.
+    /// The publication.
     pub source: String,
     /// Every parameter as a number, a truth value, a name or a table: times in seconds, rates in bit/s, sizes
     /// as {"packets": x} or {"bytes": x}, null where it is left out.
@@ -31,9 +30,9 @@ pub struct Header {
     pub config: Value,
     /// The link that the queue is for.
     pub link: Link,
-    /// Whether signals mark ECN-capable packets. If not, every packet counts as Not-ECT.
+    /// Signals mark ECN-capable packets. If not, every packet counts as Not-ECT.
     pub ecn: bool,
-    /// What seeds Quell's own generator. An implementation with another one does not need it: events carry
+    /// The seed of Quell's own generator. An implementation with another one does not need it: events carry
     /// the draws.
     pub seed: u64,
     /// Events that follow.
@@ -49,7 +48,7 @@ pub struct Link {
     /// Its rate in bit/s.
     #[schemars(range(min = 1))]
     pub rate_bps: u64,
-    /// What may wait, without the packet in transmission.
+    /// The buffer, without the packet in transmission.
     pub buffer: Size,
     /// The mean packet size in bytes, from which automatic parameters are computed.
     #[schemars(range(min = 1))]
@@ -60,10 +59,19 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum Size {
-    /// In packets, whatever their size.
+    /// A number of packets, whatever their size.
     Packets(f64),
-    /// In bytes.
+    /// A number of bytes.
     Bytes(f64),
+}
+
+impl From<QueueSize> for Size {
+    fn from(size: QueueSize) -> Size {
+        match size {
+            QueueSize::Packets(n) => Size::Packets(n),
+            QueueSize::Bytes(n) => Size::Bytes(n),
+        }
+    }
 }
 
 /// Every other line: what happens, and in files what the reference answered.
@@ -74,7 +82,7 @@ pub struct Event {
     pub event: u32,
     /// Its time in nanoseconds; never less than that of the event before.
     pub t: u64,
-    /// What happens.
+    /// The kind of event.
     #[serde(rename = "do")]
     pub what: What,
     /// The packet that arrives; only with "enqueue".
@@ -84,12 +92,12 @@ pub struct Event {
     /// of probability p is "signal if u < p", and draws nothing if p is 0 or less.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub draws: Vec<f64>,
-    /// What the reference answered. The runner keeps it to itself.
+    /// The answer of the reference. The runner keeps it to itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Answer>,
 }
 
-/// What happens to a queue.
+/// An event at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -108,7 +116,7 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Packet {
-    /// What answers call it by; each packet has its own.
+    /// The number that answers call it by; each packet has its own.
     pub id: u32,
     /// Its size in bytes.
     #[schemars(range(min = 1))]
@@ -129,7 +137,7 @@ pub struct Packet {
     /// It is a TCP SYN; left out: it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub syn: bool,
-    /// Between which hosts it travels; left out: nobody knows.
+    /// The hosts between which it travels; left out: nobody knows.
     #[serde(default, skip_serializing_if = "Hosts::are_unknown")]
     pub hosts: Hosts,
 }
@@ -138,9 +146,9 @@ pub struct Packet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
-    /// That it comes from.
+    /// The host that it comes from.
     pub source: u16,
-    /// That it goes to.
+    /// The host that it goes to.
     pub destination: u16,
 }
 
@@ -187,7 +195,7 @@ impl Ecn {
     }
 }
 
-/// What became of an arrival.
+/// The fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -199,15 +207,15 @@ pub enum Verdict {
     Dropped,
 }
 
-/// Why an arrival was dropped.
+/// The cause of a drop at the arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// By chance, or by a schedule, before the queue is full.
+    /// A decision by chance or by a schedule, before the queue is full.
     Early,
-    /// Because a hard limit of the algorithm was passed.
+    /// A hard limit of the algorithm.
     Forced,
-    /// Because the buffer was full.
+    /// A full buffer.
     Overflow,
 }
 
@@ -248,7 +256,7 @@ pub struct Greeting {
     /// It implements the algorithm and is ready.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
-    /// Why it does not take this vector.
+    /// The reason for which it does not take this vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
 }
@@ -256,18 +264,18 @@ pub struct Greeting {
 /// A vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
-    /// What is built.
+    /// The header: what is built.
     pub header: Header,
-    /// What happens, with what the reference answered.
+    /// The events, with the answers of the reference.
     pub events: Vec<Event>,
 }
 
 /// A line that is not one of a vector, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub why: String,
 }
 
@@ -336,7 +344,7 @@ impl Vector {
         }
     }
 
-    /// That no event is missing where something else comes.
+    /// Refuses a header or an end where an event is due.
     fn complete(&self, what: &str) -> Result<(), String> {
         let (seen, said) = (self.events.len(), self.header.events);
         match seen == said as usize {
@@ -421,7 +429,7 @@ struct Packets {
 }
 
 impl Packets {
-    /// That an event brings a new packet, and that only packets that wait leave.
+    /// Refuses a packet that is not new, and the departure of one that does not wait.
     fn follow(&mut self, arrival: Option<&Packet>, expect: &Answer) -> Result<(), String> {
         if let Some(Packet { id, .. }) = arrival.filter(|packet| !self.arrived.insert(packet.id)) {
             return Err(format!("packet.id = {id}: another packet had it; each has its own"));
@@ -469,7 +477,7 @@ impl Header {
         self.check_parameters()
     }
 
-    /// That `parameters` and `config` say the same: an implementation reads one of them.
+    /// Refuses `parameters` and `config` that do not say the same: an implementation reads one of them.
     fn check_parameters(&self) -> Result<(), String> {
         let config = self.config.as_object().ok_or("config: must be an object: the parameters with units")?;
         if config.get("algorithm").and_then(Value::as_str) != Some(&self.algorithm) {
@@ -494,7 +502,29 @@ impl Header {
     }
 }
 
-/// Whether two values say the same. Numbers may differ by what another program's conversion of units rounds.
+/// A value without units.
+pub(crate) fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => quantity(text).unwrap_or_else(|| value.clone()),
+        Value::Array(all) => all.iter().map(plain).collect(),
+        Value::Object(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.clone(), plain(value))).collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+fn quantity(text: &str) -> Option<Value> {
+    if let Ok(time) = text.parse::<Duration>() {
+        return Some(json!(time.as_secs_f64()));
+    }
+    if let Ok(rate) = text.parse::<BitRate>() {
+        return Some(json!(rate.bps()));
+    }
+    text.parse::<QueueSize>().ok().map(|q| json!(Size::from(q)))
+}
+
+/// Says whether two values are the same. Numbers may differ by what another program's conversion of units rounds.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => match (x.as_f64(), y.as_f64()) {
@@ -521,7 +551,7 @@ impl Packet {
     }
 }
 
-/// How a header begins.
+/// The beginning of a header.
 const HEADER: &str = "{\"conformance\":1,\"vector\":...}";
 
 /// Fields that events have and headers have not.
@@ -538,7 +568,7 @@ fn read<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
     })
 }
 
-/// What serde says, with the ranges of numbers in the place of names of types.
+/// Serde's message, with the ranges of numbers in the place of names of types.
 fn rule(text: &str) -> String {
     let ranges = [("u8", "255"), ("u16", "65535"), ("u32", "4294967295"), ("u64", "18446744073709551615")];
     match text.rsplit_once("expected ") {
@@ -551,7 +581,7 @@ fn rule(text: &str) -> String {
     }
 }
 
-/// What is wrong with text that is not JSON, without the line that it gives, which is always the first.
+/// Says what is wrong with text that is not JSON, without the line that serde gives, which is always the first.
 pub(crate) fn not_json(e: &serde_json::Error) -> String {
     let text = e.to_string();
     let what = text.rsplit_once(" at line").map_or(text.as_str(), |(what, _)| what);

@@ -1,4 +1,4 @@
-//! Where an implementation differs, in words.
+//! The place at which an implementation differs, in words.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use quell_units::Time;
 
 use crate::vector::{Answer, Event, Header, Hosts, Packet, Vector, Verdict, What};
 
-/// How far an internal signal may be off, relative to its value: other orders of operations round
+/// The largest error of an internal signal, relative to its value: other orders of operations round
 /// differently.
 const TOLERANCE: f64 = 1e-6;
 
@@ -164,7 +164,7 @@ fn said(event: &Event, answer: &Answer, came: bool) -> String {
     text
 }
 
-/// What a decision follows from, where it can be said more exactly than by the name of the document.
+/// The rule from which a decision follows, where it can be said more exactly than by the name of the document.
 fn rule(header: &Header, what: What) -> String {
     let page = header.algorithm.replace(['-', '+'], "_");
     let rule = match (header.algorithm.as_str(), what) {

@@ -1,4 +1,4 @@
-//! What a shaped line is, as a user configures it and as a log keeps it.
+//! A shaped line, as a user configures it and as a log keeps it.
 
 use core::fmt;
 
@@ -17,15 +17,15 @@ pub type Shaped = Line<Queue<Packet, AnyAqm, AnyDiscipline>>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineConfig {
-    /// What it is called in logs and metrics: "up", "down".
+    /// The name in logs and metrics: "up", "down".
     pub name: String,
     /// The rate that packets leave at, headers of the network layer and above included.
     pub rate: BitRate,
-    /// How much may wait.
+    /// The size of the buffer.
     pub buffer: QueueSize,
     /// The mean packet size, from which automatic parameters are computed.
     pub mean_packet: Bytes,
-    /// Whether signals mark packets of ECN-capable flows instead of dropping them.
+    /// Signals mark packets of ECN-capable flows instead of dropping them.
     pub ecn: bool,
     /// Seeds the algorithm's random stream.
     pub seed: u64,
@@ -33,12 +33,12 @@ pub struct LineConfig {
     pub aqm: AqmConfig,
 }
 
-/// Why a line cannot be built: the field, its value and the rule.
+/// The reason why a line cannot be built: the field, its value and the rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigError {
     /// The field, with the line's name before it.
     pub field: String,
-    /// What is wrong with it and what would be right.
+    /// The rule that it breaks, with a value that would be right.
     pub rule: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread that reads packets of strangers may still do.
+//! The rights that are left to a thread that reads packets of strangers.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -90,7 +90,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// Whose system calls [`close_calls`] closes.
+/// The thread or process whose system calls [`close_calls`] closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Those of all threads of this process.

@@ -1,4 +1,4 @@
-//! What happens to a path by itself: its rate and its delays change at times that are known before, and its wire loses
+//! The course of a path: its rate and its delays change at times that are known before, and its wire loses
 //! packets.
 
 use quell_aqm::Rng;
@@ -14,7 +14,7 @@ pub enum Change {
     Delay(u16, Duration),
 }
 
-/// What changes on a path, and what its wire loses; by default nothing.
+/// The changes of a path and the losses of its wire; by default none.
 ///
 /// Changes happen at their own times, however late the relay wakes: departures before them are those of the old rate. So
 /// a simulation that has the same changes decides the same.
@@ -22,9 +22,9 @@ pub enum Change {
 pub struct Course {
     /// Changes in the order of time.
     changes: Vec<(Time, Change)>,
-    /// How many of them have happened.
+    /// The number of changes that have happened.
     done: usize,
-    /// When the next one does.
+    /// The time of the next one.
     next: Time,
     loss: Option<(f64, Rng)>,
 }
@@ -49,7 +49,7 @@ impl Course {
         self
     }
 
-    /// When the next change happens; [`Time::MAX`] if none does.
+    /// The time of the next change; [`Time::MAX`] if none is left.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
@@ -63,7 +63,7 @@ impl Course {
         Some(change)
     }
 
-    /// Whether the wire loses the packet whose transmission begins.
+    /// Draws whether the wire loses the packet whose transmission begins.
     #[inline]
     pub(crate) fn loses(&mut self) -> bool {
         self.loss.as_mut().is_some_and(|(probability, rng)| rng.chance(*probability))

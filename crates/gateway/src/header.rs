@@ -1,11 +1,11 @@
-//! What an algorithm may know of a packet, from its IP header, and the mark that it may leave there.
+//! The IP header of a packet: what an algorithm may know of it, and the mark that it may leave there.
 
 use core::hash::Hasher;
 
 use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use siphasher::sip::SipHasher13;
 
-/// What the header of a packet says.
+/// The contents of a packet's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// A keyed hash of addresses, protocol and ports.
@@ -22,7 +22,7 @@ pub struct Header {
     pub hosts: Hosts,
 }
 
-/// What makes flow hashes unpredictable to hosts that would aim collisions.
+/// A secret that makes flow hashes unpredictable to hosts that would aim collisions.
 #[derive(Clone, Copy)]
 pub struct FlowKey([u8; 16]);
 
@@ -66,7 +66,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 
-/// Where the IP header of an Ethernet frame begins, behind up to two VLAN tags; `None` of frames that carry
+/// Returns the offset of the IP header in an Ethernet frame, behind up to two VLAN tags; `None` for frames that carry
 /// something else: ARP and the like, which no algorithm may touch.
 #[inline]
 pub fn ip_offset(frame: &[u8]) -> Option<usize> {
@@ -95,8 +95,8 @@ mod protocol {
 impl Header {
     /// Reads an IP packet, of which `bytes` may hold only the first part.
     ///
-    /// `None` if it is no IPv4 or IPv6 header, or neighbor discovery (RFC 4861), without which a link does not
-    /// work: what is not understood is passed on, never judged. The ports of fragments are not read, so all
+    /// `None` if it is neither an IPv4 nor an IPv6 header, or neighbor discovery (RFC 4861), without which a link
+    /// does not work: what is not understood is passed on, never judged. The ports of fragments are not read, so all
     /// fragments of a packet are of one flow.
     #[inline]
     pub fn parse(bytes: &[u8], key: &FlowKey) -> Option<Header> {

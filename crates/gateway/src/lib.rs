@@ -39,7 +39,7 @@ pub use record::{
     ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, THERE_ALREADY,
     create_log, create_next_log, write_arrival,
 };
-pub use relay::{Delays, LONGEST_REST, PAUSE, Pace, Path, Ports, Relay, Rest, Shadow};
+pub use relay::{Delays, LONGEST_SLEEP, PAUSE, Pace, Path, Ports, Relay, Shadow, Sleep};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};
 
 /// A seed of the system's generator, for algorithms whose chance nobody has chosen.

@@ -1,4 +1,4 @@
-//! What is measured of one path while it runs, without allocation.
+//! The measurements of one path while it runs, without allocation.
 
 use hdrhistogram::Histogram;
 use quell_queue::{Counters, Tally};
@@ -7,15 +7,15 @@ use quell_units::Duration;
 /// Delays, lateness and what was sent. Counts of the queue are its own ([`Counters`]).
 #[derive(Clone, Debug)]
 pub struct Meter {
-    /// From arrival to the start of transmission, in nanoseconds.
+    /// Delays from arrival to the start of transmission, in nanoseconds.
     pub delay: Histogram<u64>,
     /// The sum of these delays, for an exact mean.
     pub delay_sum_ns: u128,
-    /// From the end of a packet's way to when it was let go, in nanoseconds.
+    /// Times from the end of a packet's way to its release, in nanoseconds.
     pub lateness: Histogram<u64>,
-    /// What was sent.
+    /// Packets and bytes that were sent.
     pub sent: Tally,
-    /// Of that, the packets that the wire behind the line lost ([`Course`](crate::Course)).
+    /// Packets among them that the wire behind the line lost ([`Course`](crate::Course)).
     pub lost: u64,
     /// The queue's counters at the end.
     pub counters: Counters,

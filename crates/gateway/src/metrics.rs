@@ -1,4 +1,4 @@
-//! What a running gateway shows of itself.
+//! The metrics of a running gateway.
 //!
 //! The worker's [`Publisher`] copies what it has counted, and a thread of its own does the rest: a [`Monitor`]
 //! finds what is recent and what is wrong ([`anomaly`]), [`export`] writes it down, and a [`Server`] hands it out.
@@ -33,14 +33,14 @@ pub use status::{
     Spread, Status,
 };
 
-/// How often the worker publishes.
+/// The interval at which the worker publishes.
 pub const EVERY: Duration = Duration::from_millis(100);
 
 /// The most internal signals of an algorithm that are shown.
 const SIGNALS: usize = 64;
 
-/// What the kernel has dropped or passed around the gateway, since it began: the algorithm never saw it. And how often
-/// someone had to mend something.
+/// Packets that the kernel has dropped or passed around the gateway since it began: the algorithm never saw them. And
+/// how often someone had to mend something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelDrops {
     /// Dropped by NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
@@ -59,10 +59,10 @@ pub struct KernelDrops {
     /// Messages of the kernel that were not understood.
     #[serde(default)]
     pub strange: u64,
-    /// How often rules of the firewall were gone and added again.
+    /// The number of times that rules of the firewall were gone and added again.
     #[serde(default)]
     pub rules_gone: u64,
-    /// How often the worker was started again: all other figures count from the last time.
+    /// The number of times that the worker was started again: all other figures count from the last one.
     #[serde(default)]
     pub restarts: u64,
 }
@@ -73,7 +73,7 @@ impl KernelDrops {
         self.queue_dropped + self.user_dropped + self.refused
     }
 
-    /// Whether packets have passed around the gateway since `before`.
+    /// Tells whether packets have passed around the gateway since `before`.
     fn around_since(&self, before: &KernelDrops) -> bool {
         self.bypassed > before.bypassed || self.rules_gone > before.rules_gone
     }
@@ -101,16 +101,16 @@ pub fn digest(config: &LineConfig) -> String {
 }
 
 /// An internal signal: name, unit, value.
-type Seen = (&'static str, &'static str, f64);
+type SignalValue = (&'static str, &'static str, f64);
 
-/// What the worker knew at one time.
+/// The worker's counts at one time.
 #[derive(Debug)]
 struct Snapshot {
     at: Time,
     kernel: KernelDrops,
     pauses: u64,
     on_the_way: usize,
-    /// Whether there is a log, and why it ended.
+    /// A log exists; and the reason why it ended.
     log: (bool, Option<&'static str>),
     paths: Vec<PathSnapshot>,
 }
@@ -120,7 +120,7 @@ struct PathSnapshot {
     line: Option<LineSnapshot>,
     meter: Meter,
     lanes: Vec<LaneSnapshot>,
-    signals: Vec<Seen>,
+    signals: Vec<SignalValue>,
     shadows: Vec<(LineSnapshot, Histogram<u64>)>,
 }
 
@@ -182,7 +182,7 @@ impl LineSnapshot {
 }
 
 /// Keeps signals within the room that there is.
-struct Signals<'a>(&'a mut Vec<Seen>);
+struct Signals<'a>(&'a mut Vec<SignalValue>);
 
 impl quell_aqm::Probe for Signals<'_> {
     fn value(&mut self, name: &'static str, unit: &'static str, x: f64) {

@@ -5,25 +5,25 @@ use quell_units::Bytes;
 
 use crate::header::Header;
 
-/// What a queue knows of a packet, and where its bytes are.
+/// A queue's knowledge of a packet, and the place of its bytes.
 ///
 /// The bytes themselves are with the [ports](crate::Ports) that received them, or with the kernel, or nowhere
 /// in a replay: a mark is only noted here and written when the packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Where its owner finds it again: a slot of a pool, or the kernel's number for it.
+    /// The owner's handle: a slot of a pool, or the kernel's number for it.
     pub handle: u32,
-    /// What its owner keeps with it: the firewall's mark that it came with, or nothing.
+    /// The owner's note: the firewall's mark that it came with, or nothing.
     pub kept: u32,
     /// Its number among the arrivals at its line, from zero; wraps.
     pub number: u32,
     /// Its size on the wire.
     pub bytes: u32,
-    /// What its header says.
+    /// The contents of its header.
     pub header: Header,
     /// It was marked here: its ECN field becomes CE when it leaves.
     pub marked: bool,
-    /// Which of its path's delays it has: the low 16 bits of its source address, where these choose.
+    /// The number of its delay among those of the path: the low 16 bits of its source address, where these choose.
     pub delay: u16,
     /// The lane of its queue in which it waits; 0 where there is one.
     pub lane: u16,

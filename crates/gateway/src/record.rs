@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Place};
@@ -26,25 +27,34 @@ const MAGIC: &str = "quell gateway log 2";
 /// The first line of logs whose packets have no hosts, and the size of their records.
 const WITHOUT_HOSTS: (&str, usize) = ("quell gateway log 1", 24);
 
-/// What a log begins with.
+/// The header of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogHeader {
     /// The version of Quell that wrote it.
     pub version: String,
-    /// When it began, in seconds since 1970, or zero.
+    /// The time at which it began, in seconds since 1970, or zero.
     pub started_unix_s: u64,
     /// The lines as they were at the start.
     pub lines: Vec<LineConfig>,
 }
 
-/// What happens at a line.
+impl LogHeader {
+    /// The header of a log that begins now.
+    pub fn now(lines: Vec<LineConfig>) -> Self {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started_unix_s = started.map_or(0, |since| since.as_secs());
+        LogHeader { version: env!("CARGO_PKG_VERSION").into(), started_unix_s, lines }
+    }
+}
+
+/// An event at a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A packet came, and this was decided.
     Arrived {
         /// The packet as it came; its handle is not kept.
         packet: Packet,
-        /// What became of it.
+        /// The decision about it.
         admission: Admission,
     },
     /// A packet's transmission begins.
@@ -58,9 +68,9 @@ pub enum Event {
     Dropped {
         /// Its number among the arrivals.
         number: u32,
-        /// Why.
+        /// The cause.
         cause: Cause,
-        /// Where.
+        /// The place.
         place: Place,
     },
     /// The line has another configuration from here on; what waits stays.
@@ -81,9 +91,9 @@ pub enum Event {
 pub struct Entry {
     /// The line's index in [`LogHeader::lines`].
     pub line: u8,
-    /// When: of departures, the start of the transmission.
+    /// The time; of departures, the start of the transmission.
     pub time: Time,
-    /// What.
+    /// The kind.
     pub event: Event,
 }
 
@@ -240,7 +250,7 @@ pub fn create_log(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What is said of a log that is not overwritten.
+/// The message about a log that is not overwritten.
 pub const THERE_ALREADY: &str =
     "it is there already, and a log is not overwritten: remove it, or choose another name";
 
@@ -278,7 +288,7 @@ pub struct LogReader<R> {
     closed: bool,
 }
 
-/// Why a log cannot be read on.
+/// The reason why a log cannot be read on.
 #[derive(Debug)]
 pub enum LogError {
     /// The file cannot be read.
@@ -302,7 +312,7 @@ impl<R: Read> LogReader<R> {
     /// Reads the header; `from` should be buffered.
     ///
     /// # Errors
-    /// If it is no log of this version.
+    /// If it is not a log of this version.
     pub fn new(mut from: R) -> Result<Self, LogError> {
         let mut line = || -> Result<Vec<u8>, LogError> {
             let mut text = Vec::new();
@@ -337,7 +347,7 @@ impl<R: Read> LogReader<R> {
         &self.header
     }
 
-    /// Whether the log was closed: false until its last record was read, and of one that was cut.
+    /// Tells whether the log was closed: false until its last record was read, and of one that was cut.
     pub fn closed(&self) -> bool {
         self.closed
     }
@@ -511,7 +521,7 @@ impl Recorder {
         Recorder { block: Vec::new(), full: None, empty, writer: None, ended: Some(why) }
     }
 
-    /// Why the log ended before its time, if it did.
+    /// The reason why the log ended before its time, if it did.
     pub fn ended(&self) -> Option<&'static str> {
         self.ended
     }

@@ -14,7 +14,7 @@ use crate::meter::Meter;
 use crate::packet::Packet;
 use crate::record::{Entry, Event, Recorder};
 
-/// Where packets come from and go to. Whoever implements it owns their bytes.
+/// Sources and sinks of packets. Whoever implements it owns their bytes.
 pub trait Ports {
     /// Adds at most `most` packets that wait to `arrivals`, each with the index of its path. What no algorithm
     /// may judge it forwards by itself.
@@ -33,12 +33,12 @@ pub trait Ports {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// How a path delays its packets after they were sent.
+/// The delays of a path's packets after they were sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// By [`Packet::delay`].
+    /// The delay of each [`Packet::delay`].
     pub each: Vec<Duration>,
-    /// Of all others.
+    /// The delay of all others.
     pub others: Duration,
 }
 
@@ -66,7 +66,7 @@ pub struct Path {
     /// Its line's index in the log.
     log: u8,
     number: u32,
-    /// What was measured.
+    /// Its measurements.
     pub meter: Meter,
     /// The same of each lane with a name, since its configuration.
     lanes: Vec<Meter>,
@@ -75,10 +75,10 @@ pub struct Path {
 
 /// An algorithm that judges beside the one that acts: the same arrivals, and a queue of its own.
 pub struct Shadow {
-    /// What it is.
+    /// Its configuration.
     pub config: LineConfig,
     line: Shaped,
-    /// What it would have done.
+    /// Measurements of what it would have done.
     pub meter: Meter,
 }
 
@@ -108,9 +108,9 @@ impl PartialEq for Due {
 }
 impl Eq for Due {}
 
-/// What the loop does until its next turn.
+/// The loop's sleep until its next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum Sleep {
     /// Nothing: packets may wait already.
     None,
     /// Sleep until packets come or this long.
@@ -124,7 +124,7 @@ pub enum Rest {
 pub struct Pace {
     /// The most packets that one turn takes in.
     pub batch: usize,
-    /// How long a busy line whose packets take less than [`Pace::slow`] sleeps.
+    /// The sleep of a busy line whose packets take less than [`Pace::slow`].
     pub tick: Duration,
     /// A line whose mean packet takes longer wakes for each of them.
     pub slow: Duration,
@@ -137,7 +137,7 @@ impl Default for Pace {
 }
 
 /// The longest that the loop sleeps: it looks for orders then.
-pub const LONGEST_REST: Duration = Duration::from_millis(100);
+pub const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// A longer time between two turns is a pause: the machine was suspended, or the process stopped. Departures and
 /// updates of that time are made up for at their own times, which costs 0.2 s for a day of PI's updates.
@@ -152,16 +152,16 @@ pub struct Relay<P> {
     order: u64,
     arrivals: Vec<(u8, Packet)>,
     pace: Pace,
-    /// When the last turn was, and no event is earlier.
+    /// The time of the last turn; no event is earlier.
     now: Time,
     recorder: Option<Recorder>,
     passed: Time,
-    /// How often the loop was stopped for longer than [`PAUSE`].
+    /// The number of times that the loop was stopped for longer than [`PAUSE`].
     pub pauses: u64,
 }
 
-/// What hears of a line's decisions.
-struct Ear<'a, P> {
+/// The listener to a line's decisions.
+struct Listener<'a, P> {
     ports: &'a mut P,
     path: u8,
     log: u8,
@@ -174,7 +174,7 @@ struct Ear<'a, P> {
     lanes: &'a mut [Meter],
 }
 
-impl<P> Ear<'_, P> {
+impl<P> Listener<'_, P> {
     #[inline]
     fn log(&mut self, time: Time, event: Event) {
         if let Some(recorder) = self.recorder {
@@ -183,7 +183,7 @@ impl<P> Ear<'_, P> {
     }
 }
 
-impl<P: Ports> Host<Packet> for Ear<'_, P> {
+impl<P: Ports> Host<Packet> for Listener<'_, P> {
     #[inline]
     fn sent(&mut self, sent: Sent<Packet>) {
         let Sent { packet, arrived, start, end } = sent;
@@ -272,7 +272,7 @@ impl<P: Ports> Relay<P> {
         })
     }
 
-    /// What happens to path `path` by itself. Losses are those of a wire behind a line: without one there are none.
+    /// Sets the course of path `path`. Losses are those of a wire behind a line: without one there are none.
     pub fn follow(&mut self, path: usize, course: Course) {
         let Some(path) = self.paths.get_mut(path) else { return };
         if let Some((config, _)) = &path.line {
@@ -315,7 +315,7 @@ impl<P: Ports> Relay<P> {
     ///
     /// # Errors
     /// If the ports are gone.
-    pub fn turn(&mut self, mut clock: impl FnMut() -> Time) -> io::Result<Rest> {
+    pub fn turn(&mut self, mut clock: impl FnMut() -> Time) -> io::Result<Sleep> {
         self.ports.receive(self.pace.batch, &mut self.arrivals)?;
         let taken = self.arrivals.len();
         let now = clock().max(self.now);
@@ -335,21 +335,21 @@ impl<P: Ports> Relay<P> {
                 recorder.pass();
             }
         }
-        Ok(self.rest(now, taken))
+        Ok(self.sleep(now, taken))
     }
 
     /// Departures and updates up to `now`.
     fn run(&mut self, now: Time) {
         for index in 0..self.paths.len() {
             self.change(index, now);
-            self.with(index, |line, ear| line.run(now, ear));
+            self.with(index, |line, listener| line.run(now, listener));
             for shadow in &mut self.paths[index].shadows {
                 shadow.line.run(now, &mut Beside(&mut shadow.meter));
             }
         }
     }
 
-    /// What changes on a path by itself up to `now` does so, each change at its own time.
+    /// Makes the changes of a path's course up to `now`, each at its own time.
     #[inline]
     fn change(&mut self, index: usize, now: Time) {
         while self.paths[index].course.next() <= now {
@@ -362,9 +362,9 @@ impl<P: Ports> Relay<P> {
         let Some((time, change)) = self.paths[index].course.take() else { return };
         match change {
             Change::Rate(rate) => {
-                self.with(index, |line, ear| {
-                    line.set_rate(time, rate, ear);
-                    ear.log(time, Event::Rate(rate));
+                self.with(index, |line, listener| {
+                    line.set_rate(time, rate, listener);
+                    listener.log(time, Event::Rate(rate));
                 });
                 let path = &mut self.paths[index];
                 if let Some((config, _)) = path.line.as_mut().filter(|_| rate.bps() > 0) {
@@ -376,7 +376,7 @@ impl<P: Ports> Relay<P> {
             }
             Change::Delay(number, delay) => {
                 // What is sent before that has the delay before that.
-                self.with(index, |line, ear| line.run_before(time, ear));
+                self.with(index, |line, listener| line.run_before(time, listener));
                 let delays = &mut self.paths[index].delays;
                 let number = usize::from(number);
                 if delays.each.len() <= number {
@@ -387,7 +387,7 @@ impl<P: Ports> Relay<P> {
         }
     }
 
-    /// What was taken in arrives, each packet a nanosecond after the one before: one reading of the clock
+    /// Lets what was taken in arrive, each packet a nanosecond after the one before: one reading of the clock
     /// holds for all of them, and their order is part of the log.
     #[inline]
     fn arrive(&mut self, now: Time) {
@@ -409,8 +409,8 @@ impl<P: Ports> Relay<P> {
             for shadow in &mut path.shadows {
                 let _: Admission = shadow.line.arrive(at, packet, &mut Beside(&mut shadow.meter));
             }
-            self.with(usize::from(index), |line, ear| {
-                let mut admitted = Admitted { packet: &packet, ear };
+            self.with(usize::from(index), |line, listener| {
+                let mut admitted = Admitted { packet: &packet, listener };
                 let _: Admission = line.arrive(at, packet, &mut admitted);
             });
             at += Duration::from_nanos(1);
@@ -421,10 +421,10 @@ impl<P: Ports> Relay<P> {
 
     /// Calls `f` with a path's line and what hears of it.
     #[inline]
-    fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Ear<'_, P>)) {
+    fn with(&mut self, index: usize, f: impl FnOnce(&mut Shaped, &mut Listener<'_, P>)) {
         let Path { line, delays, course, log, meter, lanes, .. } = &mut self.paths[index];
         let Some((_, line)) = line else { return };
-        let mut ear = Ear {
+        let mut listener = Listener {
             ports: &mut self.ports,
             path: index as u8,
             log: *log,
@@ -436,10 +436,10 @@ impl<P: Ports> Relay<P> {
             meter,
             lanes,
         };
-        f(line, &mut ear);
+        f(line, &mut listener);
     }
 
-    /// What has come to the end of its way leaves.
+    /// Lets go what has come to the end of its way.
     #[inline]
     fn let_go(&mut self, now: Time) {
         while let Some(Reverse(first)) = self.due.peek()
@@ -451,10 +451,10 @@ impl<P: Ports> Relay<P> {
         }
     }
 
-    /// How long the loop may sleep.
-    fn rest(&self, now: Time, taken: usize) -> Rest {
+    /// Returns how long the loop may sleep.
+    fn sleep(&self, now: Time, taken: usize) -> Sleep {
         if taken >= self.pace.batch {
-            return Rest::None;
+            return Sleep::None;
         }
         let mut next = self.due.peek().map(|Reverse(first)| first.due);
         let mut fast = false;
@@ -467,13 +467,13 @@ impl<P: Ports> Relay<P> {
             fast |=
                 line.busy_until() > now && config.rate.transmission_time(config.mean_packet) < self.pace.slow;
         }
-        let until = next.map_or(LONGEST_REST, |next| {
-            if next <= now { Duration::ZERO } else { next.since(now).min(LONGEST_REST) }
+        let until = next.map_or(LONGEST_SLEEP, |next| {
+            if next <= now { Duration::ZERO } else { next.since(now).min(LONGEST_SLEEP) }
         });
         match (fast, until) {
-            (true, until) => Rest::Tick(until.max(self.pace.tick)),
-            (false, Duration::ZERO) => Rest::None,
-            (false, until) => Rest::Input(until),
+            (true, until) => Sleep::Tick(until.max(self.pace.tick)),
+            (false, Duration::ZERO) => Sleep::None,
+            (false, until) => Sleep::Input(until),
         }
     }
 
@@ -491,10 +491,10 @@ impl<P: Ports> Relay<P> {
         let now = now.max(self.now);
         self.now = now;
         let (rate, new) = (config.rate, config.clone());
-        self.with(path, |line, ear| {
-            line.set_rate(now, rate, ear);
-            line.reconfigure(now, queue, ear);
-            ear.log(now, Event::Reconfigured(Box::new(new)));
+        self.with(path, |line, listener| {
+            line.set_rate(now, rate, listener);
+            line.reconfigure(now, queue, listener);
+            listener.log(now, Event::Reconfigured(Box::new(new)));
         });
         let Some(path) = self.paths.get_mut(path) else { return Ok(()) };
         for (shadow, (config, queue)) in path.shadows.iter_mut().zip(beside) {
@@ -537,23 +537,23 @@ impl<P: Ports> Relay<P> {
 /// Writes the arrival down before what follows from it.
 struct Admitted<'a, 'b, P> {
     packet: &'a Packet,
-    ear: &'a mut Ear<'b, P>,
+    listener: &'a mut Listener<'b, P>,
 }
 
 impl<P: Ports> Host<Packet> for Admitted<'_, '_, P> {
     #[inline]
     fn arrived(&mut self, now: Time, _: usize, admission: Admission) {
-        if self.ear.recorder.is_some() {
-            self.ear.log(now, Event::Arrived { packet: *self.packet, admission });
+        if self.listener.recorder.is_some() {
+            self.listener.log(now, Event::Arrived { packet: *self.packet, admission });
         }
     }
     #[inline]
     fn sent(&mut self, sent: Sent<Packet>) {
-        self.ear.sent(sent);
+        self.listener.sent(sent);
     }
     #[inline]
     fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
-        self.ear.dropped(now, dropped);
+        self.listener.dropped(now, dropped);
     }
 }
 
@@ -568,12 +568,12 @@ impl Path {
         self.line.as_ref().map(|(_, line)| line)
     }
 
-    /// What was measured of each lane that has a name, since its configuration.
+    /// The measurements of each lane that has a name, since its configuration.
     pub fn lanes(&self) -> &[Meter] {
         &self.lanes
     }
 
-    /// What judges beside it.
+    /// The algorithms that judge beside it.
     pub fn shadows(&self) -> &[Shadow] {
         &self.shadows
     }
@@ -591,7 +591,7 @@ fn meters(line: &Shaped) -> Vec<Meter> {
     line.queue().lane_names().iter().map(|_| Meter::new()).collect()
 }
 
-/// How many packets a line and the delay after it can hold together, if none is smaller than 64 bytes on
+/// The most packets that a line and the delay after it can hold together, if none is smaller than 64 bytes on
 /// average over the delay.
 fn most_on_the_way(config: &LineConfig, delay: Duration) -> usize {
     let packets = config.rate.bytes_per_sec() * delay.as_secs_f64() / 64.0;

@@ -12,7 +12,7 @@ use crate::meter::Meter;
 use crate::packet::Packet;
 use crate::record::{Event, LogError, LogReader};
 
-/// What a replay found.
+/// The findings of a replay.
 #[derive(Debug)]
 pub struct Replay {
     /// One for each line of the log.
@@ -21,7 +21,7 @@ pub struct Replay {
     pub closed: bool,
 }
 
-/// What a replay found at one line.
+/// The findings of a replay at one line.
 #[derive(Debug)]
 pub struct Replayed {
     /// Its configuration at the end.
@@ -30,17 +30,17 @@ pub struct Replayed {
     pub arrivals: u64,
     /// Decisions that were compared: verdicts, departures and drops of what had been stored.
     pub compared: u64,
-    /// How many differ.
+    /// The number of those that differ.
     pub differ: u64,
     /// The first that does.
     pub first: Option<Difference>,
-    /// How many packets the wire behind the line lost, as the log tells.
+    /// The number of packets that the wire behind the line lost, as the log tells.
     pub lost: u64,
-    /// From the first arrival to the last event.
+    /// The times of the first arrival and the last event.
     pub span: (Time, Time),
-    /// What the line measured in the replay.
+    /// The line's measurements in the replay.
     pub meter: Meter,
-    /// What it counted.
+    /// Its counts.
     pub counters: Counters,
 }
 
@@ -49,9 +49,9 @@ pub struct Replayed {
 pub struct Difference {
     /// The arrival's number.
     pub number: u32,
-    /// In the log.
+    /// The decision in the log.
     pub logged: String,
-    /// In the replay.
+    /// The decision in the replay.
     pub replayed: String,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Why a replay is not possible.
+/// The reason why a replay is not possible.
 #[derive(Debug)]
 pub enum ReplayError {
     /// The log cannot be read.
@@ -93,7 +93,7 @@ impl From<crate::ConfigError> for ReplayError {
     }
 }
 
-/// What becomes of a packet that was stored.
+/// The fate of a packet that was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Sent(u32, Time, bool),
@@ -116,13 +116,13 @@ struct One {
     own: VecDeque<Fate>,
 }
 
-struct Ear<'a> {
+struct Listener<'a> {
     own: &'a mut VecDeque<Fate>,
     meter: &'a mut Meter,
     keep: bool,
 }
 
-impl Host<Packet> for Ear<'_> {
+impl Host<Packet> for Listener<'_> {
     #[inline]
     fn sent(&mut self, sent: Sent<Packet>) {
         self.meter.sent(sent.start.since(sent.arrived), u64::from(sent.packet.bytes));
@@ -195,14 +195,14 @@ pub fn replay(
         let one = &mut lines[usize::from(entry.line)];
         end = end.max(entry.time);
         let One { line, own, out, .. } = &mut *one;
-        let mut ear = Ear { own, meter: &mut out.meter, keep: compares };
+        let mut listener = Listener { own, meter: &mut out.meter, keep: compares };
         match entry.event {
             Event::Arrived { packet, admission } => {
                 if out.arrivals == 0 {
                     out.span.0 = entry.time;
                 }
                 out.arrivals += 1;
-                let decided: Admission = line.arrive(entry.time, packet, &mut ear);
+                let decided: Admission = line.arrive(entry.time, packet, &mut listener);
                 if compares {
                     one.compare(packet.number, &admission, &decided);
                 }
@@ -216,19 +216,19 @@ pub fn replay(
             Event::Reconfigured(config) => {
                 let config = changed(&config);
                 let queue = config.queue()?;
-                line.set_rate(entry.time, config.rate, &mut ear);
-                line.reconfigure(entry.time, queue, &mut ear);
+                line.set_rate(entry.time, config.rate, &mut listener);
+                line.reconfigure(entry.time, queue, &mut listener);
                 out.config = config;
             }
             Event::Rate(rate) => {
-                line.set_rate(entry.time, rate, &mut ear);
+                line.set_rate(entry.time, rate, &mut listener);
                 if rate.bps() > 0 {
                     out.config.rate = rate;
                 }
             }
             Event::Lost { .. } => out.lost += 1,
             Event::Closed => {
-                line.run(entry.time, &mut ear);
+                line.run(entry.time, &mut listener);
             }
             Event::Sent { .. } | Event::Dropped { .. } => {}
         }
@@ -238,7 +238,7 @@ pub fn replay(
     let closed = log.closed();
     for one in &mut lines {
         let One { line, own, out, .. } = &mut *one;
-        line.run(end, &mut Ear { own, meter: &mut out.meter, keep: compares });
+        line.run(end, &mut Listener { own, meter: &mut out.meter, keep: compares });
         one.compare_fates();
         if closed && compares {
             // What only one of the two tells.

@@ -45,7 +45,7 @@ pub fn unshare_network() -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What a packet socket holds until the relay reads it, in bytes: thousands of packets, as a TUN device's queue.
+/// The receive buffer of a packet socket in bytes: thousands of packets, as a TUN device's queue.
 const PACKET_BUFFER: libc::c_int = 16 << 20;
 
 /// A packet socket for all frames that come in on an interface, whole, and for what is sent there.
@@ -161,8 +161,8 @@ pub fn in_network_of_its_own(command: &mut std::process::Command) -> &mut std::p
     unsafe { command.pre_exec(enter) }
 }
 
-/// Whether a device puts received packets together before the kernel sees them (LRO): what is forwarded would not be
-/// what came.
+/// Tells whether a device puts received packets together before the kernel sees them (LRO): what is forwarded would
+/// not be what came.
 ///
 /// # Errors
 /// If the device does not say.
@@ -212,7 +212,7 @@ fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
 /// The bytes that a TCP socket holds because they are not acknowledged.
 ///
 /// # Errors
-/// If it is no such socket.
+/// If it is not such a socket.
 pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one int, which lives until the call returns.
@@ -220,7 +220,7 @@ pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
 }
 
-/// What the kernel says of a TCP connection, since it was opened.
+/// The kernel's account of a TCP connection, since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Segments with data that were sent, those sent again included.
@@ -235,11 +235,11 @@ pub struct TcpInfo {
     pub rtt_us: u32,
 }
 
-/// What the kernel says of a TCP connection (tcp(7), TCP_INFO; the fields of `struct tcp_info` in linux/tcp.h, of which the
-/// kernel gives as many as it has).
+/// Reads the kernel's account of a TCP connection (tcp(7), TCP_INFO; the fields of `struct tcp_info` in linux/tcp.h,
+/// of which the kernel gives as many as it has).
 ///
 /// # Errors
-/// If it is no such socket.
+/// If it is not such a socket.
 pub fn tcp_info(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<TcpInfo> {
     const RTT: usize = 68;
     const TOTAL_RETRANS: usize = 100;
@@ -429,7 +429,7 @@ unsafe fn watch(init: libc::pid_t, result: libc::c_int) -> ! {
     }
 }
 
-/// What process 1 does: takes note of all that end, says how the command did and ends with it.
+/// The work of process 1: it takes note of all that end, says how the command did and ends with it.
 ///
 /// # Safety
 /// As of [`watch`].
@@ -494,7 +494,7 @@ const MOST: usize = 64;
 /// gives how many.
 ///
 /// # Errors
-/// If the socket is gone; that nothing waits is no error.
+/// If the socket is gone; that nothing waits is not an error.
 ///
 /// # Panics
 /// If `buffer` is too small.

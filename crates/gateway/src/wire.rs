@@ -23,13 +23,13 @@ use crate::header::FlowKey;
 use crate::port::pair::{Framing, Pair, PairCounters};
 use crate::port::{MonotonicClock, sleep};
 use crate::record::Recorder;
-use crate::relay::{Delays, Pace, Path, Relay, Rest};
+use crate::relay::{Delays, Pace, Path, Relay, Sleep};
 use crate::sys;
 
 /// The two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where commands run; path 0 leads away from it.
+    /// The end where commands run; path 0 leads away from it.
     Near = 0,
     /// The other end.
     Far = 1,
@@ -54,18 +54,18 @@ impl Side {
 /// The address that a host has unless it chooses another.
 pub const HOST: u16 = 1;
 
-/// What lies between the hosts.
+/// The configuration of a wire: what lies between the hosts.
 #[derive(Clone, Debug)]
 pub struct WireConfig {
-    /// From near to far, and back: a line or none.
+    /// The lines from near to far, and back, if any.
     pub lines: [Option<LineConfig>; 2],
-    /// What each direction delays its packets by, after they were sent.
+    /// The delays of each direction, after packets were sent.
     pub delays: [Delays; 2],
-    /// What happens to each direction by itself.
+    /// The course of each direction.
     pub courses: [Course; 2],
     /// The largest IP packet.
     pub mtu: u16,
-    /// Whether the hosts ask for ECN with every connection (`net.ipv4.tcp_ecn`); they grant it in any case.
+    /// The hosts ask for ECN with every connection (`net.ipv4.tcp_ecn`); they grant it in any case.
     pub ecn: bool,
     /// Congestion control of sockets that do not choose (`net.ipv4.tcp_congestion_control`).
     pub congestion: Option<String>,
@@ -73,7 +73,7 @@ pub struct WireConfig {
     pub packet_sockets: bool,
 }
 
-/// Why there is no wire: what failed, and what helps.
+/// The reason why there is no wire: what failed, and what helps.
 #[derive(Debug)]
 pub struct WireError(pub String);
 
@@ -168,7 +168,7 @@ impl Drop for Host {
     }
 }
 
-/// What a user does about namespaces that are not allowed.
+/// The help for a user whose namespaces are not allowed.
 pub const NAMESPACES: &str = "run as root, or allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 \
 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000";
 
@@ -220,21 +220,21 @@ pub struct Wire {
     pub relay_tid: i32,
     /// TUN or packet sockets.
     pub framing: Framing,
-    /// When the relay's clock began.
+    /// The relay's clock.
     pub clock: MonotonicClock,
 }
 
-/// What a relay leaves.
+/// The report of a relay that has ended.
 pub struct Report {
     /// The paths with their meters and their queues' counters.
     pub paths: Vec<Path>,
-    /// What happened beside the lines.
+    /// Counts of what happened beside the lines.
     pub counters: PairCounters,
-    /// How long it ran.
+    /// The time that it ran.
     pub ran: Duration,
     /// Pauses of the loop longer than a second.
     pub pauses: u64,
-    /// Why the log is not whole.
+    /// The reason why the log is not whole, if it is not.
     pub log: Option<String>,
 }
 
@@ -359,9 +359,9 @@ impl Drop for Wire {
 fn turns(mut relay: Relay<Pair>, clock: &MonotonicClock, stop: &AtomicBool) -> io::Result<Report> {
     while !stop.load(Ordering::Relaxed) {
         match relay.turn(|| clock.now())? {
-            Rest::None => {}
-            Rest::Tick(time) => sleep(time),
-            Rest::Input(time) => relay.ports.wait(time)?,
+            Sleep::None => {}
+            Sleep::Tick(time) => sleep(time),
+            Sleep::Input(time) => relay.ports.wait(time)?,
         }
     }
     let now = clock.now();
@@ -371,7 +371,7 @@ fn turns(mut relay: Relay<Pair>, clock: &MonotonicClock, stop: &AtomicBool) -> i
     Ok(Report { paths, counters: ports.counters, ran: now.since(quell_units::Time::ZERO), pauses, log })
 }
 
-/// How many packets may be in the relay's hands at once.
+/// The most packets that may be in the relay's hands at once.
 fn buffers(config: &WireConfig) -> usize {
     const SMALLEST: Bytes = Bytes::new(64);
     let mut packets = 4096;
@@ -490,7 +490,7 @@ pub fn terminate(child: &std::process::Child) -> io::Result<()> {
 pub struct Running(std::process::Child);
 
 impl Running {
-    /// How the command has ended, if it has; then nothing that it started is left.
+    /// Returns the command's exit status if it has ended; then nothing that it started is left.
     ///
     /// # Errors
     /// If that cannot be known.
@@ -524,7 +524,7 @@ pub fn spawn(host: &Host, mut command: Command) -> io::Result<Running> {
     host.run(move || sys::in_processes_of_its_own(&mut command).spawn()).map(Running)
 }
 
-/// Whether this process may make network namespaces without a user namespace.
+/// Tells whether this process may make network namespaces without a user namespace.
 pub fn may_make_namespaces() -> bool {
     let sets = rustix::thread::capabilities(None);
     let needed = rustix::thread::CapabilitySet::SYS_ADMIN | rustix::thread::CapabilitySet::NET_ADMIN;

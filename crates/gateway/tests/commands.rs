@@ -1,14 +1,12 @@
 //! The commands, by what they print and exit with.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::common::{line, named, packet};
 use clap::Parser;
-use common::{line, named, packet};
 use quell_aqm::{Rng, Seed};
 use quell_gateway::commands::{Command, Failure, execute, replay, status, top};
 use quell_gateway::metrics::{Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};

@@ -1,6 +1,6 @@
 //! The page of metrics and the dashboard are about the metrics that there are.
 //!
-//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test docs` writes the page's tables again.
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test all docs::` writes the page's tables again.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use quell_gateway::metrics::{Kind, Thresholds};
 use quell_units::text::three_digits;
 
 const BEGIN: &str =
-    "<!-- metrics: written by QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test docs -->\n";
+    "<!-- metrics: written by QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test all docs:: -->\n";
 const END: &str = "<!-- metrics: end -->\n";
 
 fn tables() -> String {
@@ -60,7 +60,7 @@ fn the_page_of_metrics_is_that_of_the_code() {
     }
     assert!(
         page == wanted,
-        "docs/gateway.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test docs writes it again"
+        "docs/gateway.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test all docs:: writes it again"
     );
 }
 

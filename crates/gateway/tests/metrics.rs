@@ -1,8 +1,6 @@
 //! What a gateway shows, with made-up packets.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -10,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
-use common::{Counting, allocations, line, named, packet};
+use crate::common::{allocations, line, named, packet};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Rng, Seed};
 use quell_gateway::metrics::export::{METRICS, Type, prometheus};
@@ -19,9 +17,6 @@ use quell_gateway::metrics::{
 };
 use quell_gateway::{Delays, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
 use quell_units::{BitRate, Duration, Time};
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Ports that give bursts of packets to every path.
 struct Fake {

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration as Wait;
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
-use quell_gateway::traffic::{App, Flow, Kind, Traffic, address};
+use quell_gateway::traffic::{App, Flow, Kind, Tcp, Traffic, address};
 use quell_gateway::wire::{Side, Wire, WireConfig, may_make_namespaces};
 use quell_gateway::{Delays, LineConfig, LogHeader, LogReader, Recorder, replay};
 use quell_units::{BitRate, Bytes, Duration};
@@ -54,7 +54,11 @@ fn bulk(n: usize, seconds: f64) -> Vec<Flow> {
         start: Duration::from_millis(10 * i as u64),
         stop: Duration::from_secs_f64(seconds),
         dscp: 0,
-        kind: Kind::Tcp { congestion: "reno".into(), segment: MTU - 52, ecn: false, app: App::Bulk },
+        kind: Kind::Tcp {
+            tcp: Tcp { congestion: "reno".into(), segment: MTU - 52 },
+            ecn: false,
+            app: App::Bulk,
+        },
     };
     (0..n).map(flow).collect()
 }

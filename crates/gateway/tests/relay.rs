@@ -1,21 +1,16 @@
 //! The loop with made-up packets and a made-up clock.
 
-mod common;
-
 use std::io::{self, Write};
 
-use common::{Counting, Shared, allocations, line, named, packet};
+use crate::common::{Shared, allocations, line, named, packet};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
     Change, Course, Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay,
-    Rest, replay,
+    Sleep, replay,
 };
 use quell_units::{BitRate, Duration, Time};
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// Ports that give bursts of packets and keep count of what comes back.
 struct Fake {
@@ -79,9 +74,9 @@ fn drive(relay: &mut Relay<Fake>, turns: usize, rng: &mut Rng, now: &mut Time) {
             _ => rng.next_u64() % 60_000,
         };
         let asked = match rest {
-            Rest::None => Duration::ZERO,
-            Rest::Input(d) => Duration::from_nanos(rng.next_u64() % d.nanos().clamp(1, 3_000_000)),
-            Rest::Tick(d) => d,
+            Sleep::None => Duration::ZERO,
+            Sleep::Input(d) => Duration::from_nanos(rng.next_u64() % d.nanos().clamp(1, 3_000_000)),
+            Sleep::Tick(d) => d,
         };
         let stop = if turn == turns / 2 { Duration::from_secs(40) } else { Duration::ZERO };
         *now = *now + asked + Duration::from_nanos(late) + stop;
@@ -343,7 +338,7 @@ fn a_course_is_followed_however_seldom_the_relay_wakes() {
     // A link that stands still is woken by its next change; an arrival has taken a nanosecond.
     let mut relay = Relay::new(Burst(1, Vec::new()), paths(), Pace::default(), None).unwrap();
     relay.follow(0, Course::new(vec![(Time::ZERO, mbps(0)), (ms(4.0), mbps(10))]));
-    assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Rest::Input(Duration::from_nanos(3_999_999)));
+    assert_eq!(relay.turn(|| Time::ZERO).unwrap(), Sleep::Input(Duration::from_nanos(3_999_999)));
     let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), None).unwrap();
     relay.follow(0, Course::default().losing(0.5, Seed(1).stream("loss")));
     relay.turn(|| Time::ZERO).unwrap();

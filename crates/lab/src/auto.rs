@@ -2,212 +2,14 @@
 
 use std::time::Instant;
 
+use quell_metrics::{
+    Aim, Auto, Estimate, Quantity, Reason, Replication, Results, Sequential, Stop, View, digest,
+};
 use quell_scenario::values::Seeds;
-use quell_scenario::{Point, Study, suggest, unknown};
-use serde::{Deserialize, Serialize};
+use quell_scenario::{Point, Study};
 
-use crate::quantity::Quantity;
-use crate::results::{Replication, Results, View};
-use crate::run::{Options, Progress, RunError, Series, digest, run};
-use crate::sequential::{Looks, Width, widths};
-use crate::stats::{ERROR, Estimate};
-
-/// What is to be known of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Aim {
-    /// Which: a metric, perhaps of a class, a ratio, or the average of an internal signal.
-    pub metric: Quantity,
-    /// Half the width of an interval that is narrow enough. Without a baseline there must be one; with one it
-    /// says below which a difference does not matter, and a relative one is a share of the baseline's mean.
-    pub width: Option<Width>,
-}
-
-/// How many seeds a run takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Auto {
-    /// What is to be known; all of it.
-    pub aims: Vec<Aim>,
-    /// Whose difference from each other algorithm is to be decided. None: each algorithm's own mean is to be
-    /// known within the widths.
-    pub baseline: Option<String>,
-    /// At which link; none for each point's first observed one.
-    pub link: Option<String>,
-    /// For what traffic: "all", "data" or a class.
-    pub scope: String,
-    /// No more seeds than this, at least 2.
-    pub max_seeds: usize,
-}
-
-/// The cap on seeds where none is given.
-pub const MAX_SEEDS: usize = 50;
-
-/// Why an algorithm got no more seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reason {
-    /// All that was asked is known.
-    Reached,
-    /// Nothing is random: more seeds would say nothing.
-    Fixed,
-    /// The cap: some metrics are open.
-    Cap,
-    /// The run was stopped.
-    Interrupted,
-    /// It is the baseline, which has as many as the others need.
-    Baseline,
-}
-
-/// Where one algorithm stopped at one point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stop {
-    /// Index of the point.
-    pub point: usize,
-    /// The algorithm.
-    pub algorithm: String,
-    /// How many seeds it was given: 1, 2, ... up to this.
-    pub seeds: usize,
-    /// Why no more.
-    pub reason: Reason,
-    /// The metrics of which less is known than was asked.
-    pub open: Vec<Quantity>,
-}
-
-/// How the numbers of seeds of a result were decided.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sequential {
-    /// What was asked.
-    pub asked: Auto,
-    /// The looks at the differences, and the error of each; none without a baseline.
-    pub looks: Option<Looks>,
-    /// Where each algorithm stopped, by point and in the order of the scenario.
-    pub stops: Vec<Stop>,
-}
-
-impl Auto {
-    /// After how many seeds it looks.
-    fn ladder(&self) -> Vec<usize> {
-        match self.looks() {
-            Some(looks) => looks.iter().map(|l| l.samples).collect(),
-            None => widths(self.max_seeds),
-        }
-    }
-
-    fn looks(&self) -> Option<Looks> {
-        self.baseline.as_ref().map(|_| Looks::new(self.max_seeds, ERROR))
-    }
-
-    fn view(&self, point: usize) -> View {
-        View { point, link: self.link.clone(), segment: None, scope: self.scope.clone() }
-    }
-
-    /// The metrics with their widths, in words.
-    fn words(&self) -> String {
-        let each = self.aims.iter().map(|aim| match aim.width {
-            Some(width) => format!("{} \u{b1} {width}", aim.metric),
-            None => aim.metric.to_string(),
-        });
-        each.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Says what makes it unfit for a study.
-    ///
-    /// # Errors
-    /// The rule that it breaks.
-    pub fn check(&self, study: &Study) -> Result<(), String> {
-        if self.max_seeds < 2 {
-            return Err(format!("max seeds = {}: must be at least 2, for an interval", self.max_seeds));
-        }
-        if self.aims.is_empty() {
-            return Err("no metric is named whose precision decides the number of seeds".to_string());
-        }
-        if let (None, Some(aim)) = (&self.baseline, self.aims.iter().find(|a| a.width.is_none())) {
-            return Err(format!("{}: needs a width, such as 1%", aim.metric));
-        }
-        self.aims.iter().try_for_each(|aim| check_class(&aim.metric, study))?;
-        if let Some(link) = &self.link
-            && !study.points.iter().any(|p| p.links().contains(link))
-        {
-            return Err(format!("no link is called \"{link}\""));
-        }
-        let has = |p: &Point, label: &String| p.scenario.aqm.iter().any(|a| a.label() == label);
-        match &self.baseline {
-            Some(baseline) if !study.points.iter().all(|p| has(p, baseline)) => {
-                Err(format!("the baseline \"{baseline}\" is not among the algorithms"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The metrics of which `results` say less of an algorithm than is asked.
-    fn open(&self, results: &Results, point: usize, algorithm: &str) -> Vec<Quantity> {
-        let view = self.view(point);
-        let narrow = |aim: &Aim, estimate: &Estimate, beside: f64| match (aim.width, estimate.half_width) {
-            (Some(width), Some(half)) => !is_nothing(estimate, beside) && width.admits(half, beside),
-            _ => false,
-        };
-        let mean = |algorithm, metric: &Quantity| results.estimate(&view, algorithm, metric);
-        let is_open = |aim: &&Aim| match &self.baseline {
-            None => mean(algorithm, &aim.metric).is_some_and(|e| !narrow(aim, &e, e.mean)),
-            Some(baseline) => {
-                let base = mean(baseline, &aim.metric).map_or(0.0, |e| e.mean);
-                results.difference(&view, baseline, algorithm, &aim.metric).is_some_and(|d| {
-                    // What differs for no seed at all will hardly begin to.
-                    let same = d.half_width == Some(0.0) && !is_nothing(&d, base);
-                    !(d.excludes_zero() || same || narrow(aim, &d, base))
-                })
-            }
-        };
-        self.aims.iter().filter(is_open).map(|aim| aim.metric.clone()).collect()
-    }
-
-    /// True if more seeds would repeat what is known.
-    fn is_fixed(&self, results: &Results, point: usize, algorithm: &str) -> bool {
-        let baseline = self.baseline.as_deref().unwrap_or(algorithm);
-        [algorithm, baseline].iter().all(|a| results.is_fixed(point, a))
-    }
-}
-
-/// Refuses a figure of a class that no point of a study has.
-///
-/// # Errors
-/// Names the classes.
-pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
-    let mut classes: Vec<String> = Vec::new();
-    study.points.iter().flat_map(Point::classes).for_each(|class| {
-        if !classes.contains(&class) {
-            classes.push(class);
-        }
-    });
-    let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
-    let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
-    let (rule, nearest) = unknown("class", wrong, &known);
-    let known = format!("known: {}", known.join(", "));
-    Err(format!("{figure}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
-}
-
-/// True if something was seen with no seed: that does not say how seldom it is.
-fn is_nothing(estimate: &Estimate, beside: f64) -> bool {
-    estimate.half_width == Some(0.0) && estimate.mean == 0.0 && beside == 0.0
-}
-
-impl Sequential {
-    /// How the seeds were chosen, in a sentence.
-    pub fn rule(&self) -> String {
-        let (most, words) = (self.asked.max_seeds, self.asked.words());
-        let at = |looks: &Looks| looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ");
-        match (&self.asked.baseline, &self.looks) {
-            (Some(baseline), Some(looks)) => format!(
-                "seeds were added until each difference from {baseline} was decided or within the width asked \
-                 ({words}), or there were {most}; the intervals of all looks (at {} seeds) hold together with 95 %, so \
-                 they are wider than usual ones",
-                at(looks)
-            ),
-            _ => format!(
-                "seeds were added until the 95 % intervals were as narrow as asked ({words}), or there were {most}"
-            ),
-        }
-    }
-}
+use crate::options::{Options, Progress, RunError, Series};
+use crate::run::run;
 
 /// Runs a study with the seeds 1, 2, 3, ... that `auto` asks for, whatever seeds the study names: every
 /// algorithm at every point as many as it needs. What was decided is in [`RunInfo::sequential`].
@@ -262,7 +64,7 @@ fn with_seeds(point: &Point, from: usize, to: usize) -> Point {
     point
 }
 
-/// What is open, with the seeds after `from`, up to `to`; and which point of the study each point is.
+/// The open points with the seeds after `from`, up to `to`; and the number of each in the study.
 fn round(study: &Study, auto: &Auto, open: &[Stop], from: usize, to: usize) -> (Study, Vec<usize>) {
     let mut numbers: Vec<usize> = open.iter().map(|stop| stop.point).collect();
     numbers.dedup();
@@ -327,12 +129,12 @@ fn everything(results: &Results, auto: &Auto) -> Vec<Stop> {
 /// Says what is known of an algorithm that was given this many seeds.
 fn judge(stop: &mut Stop, results: &Results, auto: &Auto, seeds: usize) {
     stop.seeds = seeds;
-    stop.open = auto.open(results, stop.point, &stop.algorithm);
+    stop.open = open_metrics(auto, results, stop.point, &stop.algorithm);
     let is_whole = |algorithm: &str| results.finished(stop.point, algorithm) == seeds;
     let whole = is_whole(&stop.algorithm) && auto.baseline.as_deref().is_none_or(is_whole);
     stop.reason = match () {
         () if !whole => Reason::Interrupted,
-        () if auto.is_fixed(results, stop.point, &stop.algorithm) => Reason::Fixed,
+        () if is_fixed(auto, results, stop.point, &stop.algorithm) => Reason::Fixed,
         () if stop.open.is_empty() => Reason::Reached,
         () if results.run.partial => Reason::Interrupted,
         () => Reason::Cap,
@@ -349,7 +151,7 @@ fn finish(results: &mut Results, study: &Study, auto: &Auto, mut stops: Vec<Stop
         let most = of_point.map(|s| s.seeds).max().unwrap_or(info.seeds.len());
         // The scenario that repeats it has the seeds of the algorithm that needed the most.
         let point = with_seeds(point, 0, most);
-        (info.seeds, info.scenario) = (point.scenario.seeds.list(), point.scenario.to_toml());
+        (info.seeds, info.scenario) = (point.scenario.seeds.list(), point.to_toml());
         stops.extend(auto.baseline.iter().map(|baseline| Stop {
             point: number,
             algorithm: baseline.clone(),
@@ -363,4 +165,37 @@ fn finish(results: &mut Results, study: &Study, auto: &Auto, mut stops: Vec<Stop
     stops.sort_by_key(|s| (s.point, place(s)));
     results.run.digest = digest(&results.replications);
     results.run.sequential = vec![Sequential { asked: auto.clone(), looks: auto.looks(), stops }];
+}
+
+/// The metrics of which `results` say less of an algorithm than is asked.
+fn open_metrics(auto: &Auto, results: &Results, point: usize, algorithm: &str) -> Vec<Quantity> {
+    let view = View { point, link: auto.link.clone(), segment: None, scope: auto.scope.clone() };
+    let narrow = |aim: &Aim, estimate: &Estimate, beside: f64| match (aim.width, estimate.half_width) {
+        (Some(width), Some(half)) => !is_nothing(estimate, beside) && width.admits(half, beside),
+        _ => false,
+    };
+    let mean = |algorithm, metric: &Quantity| results.estimate(&view, algorithm, metric);
+    let is_open = |aim: &&Aim| match &auto.baseline {
+        None => mean(algorithm, &aim.metric).is_some_and(|e| !narrow(aim, &e, e.mean)),
+        Some(baseline) => {
+            let base = mean(baseline, &aim.metric).map_or(0.0, |e| e.mean);
+            results.difference(&view, baseline, algorithm, &aim.metric).is_some_and(|d| {
+                // What differs for no seed at all will hardly begin to.
+                let same = d.half_width == Some(0.0) && !is_nothing(&d, base);
+                !(d.excludes_zero() || same || narrow(aim, &d, base))
+            })
+        }
+    };
+    auto.aims.iter().filter(is_open).map(|aim| aim.metric.clone()).collect()
+}
+
+/// True if more seeds would repeat what is known.
+fn is_fixed(auto: &Auto, results: &Results, point: usize, algorithm: &str) -> bool {
+    let baseline = auto.baseline.as_deref().unwrap_or(algorithm);
+    [algorithm, baseline].iter().all(|a| results.is_fixed(point, a))
+}
+
+/// True if something was seen with no seed: that does not say how seldom it is.
+fn is_nothing(estimate: &Estimate, beside: f64) -> bool {
+    estimate.half_width == Some(0.0) && estimate.mean == 0.0 && beside == 0.0
 }

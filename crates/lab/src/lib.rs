@@ -22,44 +22,36 @@
 mod auto;
 mod axis;
 mod cache;
-mod columns;
 mod fingerprint;
-mod join;
-mod metrics;
+mod jobs;
+mod options;
 mod parquet;
-mod quantity;
 mod read;
-mod reduce;
-mod results;
+mod replicate;
 mod run;
 mod search;
-mod sequential;
 mod space;
-mod stats;
 mod store;
-mod table;
 mod work;
 
-pub use auto::{Aim, Auto, MAX_SEEDS, Reason, Sequential, Stop, check_class, run_auto};
+pub use auto::run_auto;
 pub use axis::Axis;
-pub use cache::{About, CACHE_VARIABLE, Cache, Entry, Hit, Key, Lookup, read_entry};
-pub use columns::{Column, Columns, Texts};
+pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
 pub use fingerprint::fingerprint;
-pub use join::differing_keys;
-pub use metrics::{Better, Metric, Values};
-pub use quantity::Quantity;
+pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
+pub use quell_metrics::{
+    Aim, Auto, Better, Column, Columns, Difference, ERROR, Estimate, FlowRow, InternalSeries, LANE,
+    LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Reason, Replication, Results,
+    RunInfo, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class, differing_keys,
+    distinct, jain_index, quantile, t_quantile,
+};
 pub use read::{files_in, read, read_from};
-pub use results::{
-    DelayRow, Difference, FileInfo, FlowRow, InternalRow, InternalSeries, LANE, LinkSeries, MetricRow,
-    PointInfo, Replication, Results, RunInfo, TransferRow, View,
-};
-pub use run::{DRAWN, Options, Progress, RunError, Series, Surround, Take, run, run_in_parts};
+pub use replicate::Ended;
+pub use run::{OnPart, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
-pub use sequential::{Look, Looks, Width, widths};
 pub use space::{Space, free_space, space};
-pub use stats::{ERROR, Estimate, jain_index, quantile, t_quantile};
 pub use store::{
-    CHARACTERIZATION, REPORT, StoreError, foreign_files, temporary_file, without_temporary_name,
+    CHARACTERIZATION, REPORT, StoreError, can_write_results, foreign_files, read_results, temporary_file,
+    without_temporary_name, write_results,
 };
-pub use table::Table;
-pub use work::{Made, Task, Told, make, make_tasks, tasks};
+pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -11,9 +11,8 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnDescriptor, Type};
-
-use crate::columns::{Column, Texts};
+use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type};
+use quell_metrics::{Column, Texts};
 
 /// Rows of a group. The library holds the values of one column and group in memory.
 const GROUP: usize = 1 << 17;
@@ -27,7 +26,11 @@ pub(crate) fn write<'n, 'c>(
 ) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.clone().map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
     let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    for (name, _) in columns.clone().filter(|(_, column)| is_varied(column)) {
+        properties = properties.set_column_dictionary_enabled(ColumnPath::from(name), false);
+    }
+    let properties = properties.build();
     let mut file = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Arc::new(properties))?;
     let rows = columns.clone().next().map_or(0, |(_, column)| column.len());
@@ -40,6 +43,22 @@ pub(crate) fn write<'n, 'c>(
     }
     writer.close()?;
     Ok(file)
+}
+
+/// True of numbers that hardly repeat each other, by some of them: a dictionary of these takes time and
+/// room.
+fn is_varied(column: &Column) -> bool {
+    const SOME: usize = 64;
+    let each = column.len().div_ceil(SOME).max(1);
+    let mut some: Vec<u64> = match column {
+        Column::F64(values) => values.iter().step_by(each).map(|x| x.to_bits()).collect(),
+        Column::U64(counts) => counts.iter().step_by(each).copied().collect(),
+        _ => return false,
+    };
+    let all = some.len();
+    some.sort_unstable();
+    some.dedup();
+    4 * some.len() > 3 * all
 }
 
 /// A column as the schema has it.
@@ -70,9 +89,9 @@ fn write_column(group: &mut Group<'_, '_>, column: &Column, rows: Range<usize>) 
             write_cells::<DoubleType>(group, true, v[rows].iter().map(|x| Some(*x).filter(|x| !x.is_nan())))
         }
         Column::Text(v) => {
-            let distinct: Vec<ByteArray> = v.distinct.iter().map(|text| ByteArray::from(&**text)).collect();
+            let distinct: Vec<ByteArray> = v.distinct().map(ByteArray::from).collect();
             let text = |number: &u32| Some(distinct[*number as usize].clone());
-            write_cells::<ByteArrayType>(group, false, v.rows[rows].iter().map(text))
+            write_cells::<ByteArrayType>(group, false, v.numbers()[rows].iter().map(text))
         }
     }
 }
@@ -85,7 +104,9 @@ fn write_cells<T: DataType>(
 ) -> Result<(), ParquetError> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
     for cell in cells {
-        levels.push(i16::from(cell.is_some()));
+        if nullable {
+            levels.push(i16::from(cell.is_some()));
+        }
         values.extend(cell);
     }
     let Some(mut column) = group.next_column()? else {
@@ -186,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::columns::Columns;
+    use quell_metrics::Columns;
 
     fn texts(list: impl IntoIterator<Item = String>) -> Column {
         let mut texts = Texts::default();
@@ -213,7 +234,7 @@ mod tests {
         })
     }
 
-    /// Whether a file's columns are these; empty cells are NaN, which equals nothing.
+    /// True if a file's columns are these; empty cells are NaN, which equals nothing.
     fn same(columns: &Columns, read: &[(String, Column)]) -> bool {
         let bits = |v: &[f64]| -> Vec<_> { v.iter().map(|x| (!x.is_nan()).then(|| x.to_bits())).collect() };
         columns.iter().len() == read.len()

@@ -1,4 +1,4 @@
-//! Where on an axis a metric crosses a value.
+//! The place on an axis where a metric crosses a value.
 //!
 //! Bisection, in which noise is taken for what it is: on which side of the value the metric is at a probe is
 //! decided by an interval over seeds, with more seeds where it is undecided. The probes share the error, so the
@@ -7,24 +7,22 @@
 
 use std::time::Instant;
 
+use quell_metrics::{ERROR, Estimate, Looks, Quantity, View, Width, check_class};
 use quell_scenario::values::Seeds;
 use quell_scenario::{Document, Point, ScenarioError, Study};
 use serde::{Deserialize, Serialize};
 
-use crate::auto::check_class;
 use crate::axis::Axis;
-use crate::quantity::Quantity;
-use crate::results::View;
-use crate::run::{Options, Progress, RunError, run};
-use crate::sequential::{Looks, Width};
-use crate::stats::{ERROR, Estimate};
+use crate::options::{Options, Progress, RunError};
+use crate::replicate::Ended;
+use crate::run::run;
 
 /// Each probe leaves at most this share of what it divides: probes are round numbers near the middle.
 const SHRINK: f64 = 0.6;
-/// On an axis of equal steps, a relative tolerance asks for no less than this share of the axis.
+/// The share of an axis of equal steps below which no relative tolerance asks.
 const FINEST: f64 = 1e-3;
 
-/// What is looked for on an axis.
+/// A crossing that is looked for on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bisection {
     /// The axis.
@@ -33,14 +31,14 @@ pub struct Bisection {
     pub whole: bool,
     /// The value that is crossed.
     pub crosses: f64,
-    /// How narrow the interval for the crossing is to be: its whole width, relative to the crossing or in the
+    /// The width that the interval for the crossing may have: all of it, relative to the crossing or in the
     /// axis's unit.
     pub tolerance: Width,
     /// No more seeds than this for a probe, at least 2.
     pub max_seeds: usize,
 }
 
-/// On which side of the value a metric is.
+/// The side of the value on which a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -57,11 +55,11 @@ pub struct Probe {
     pub at: f64,
     /// The metric there, with the interval that decided: wider than the usual one.
     pub estimate: Estimate,
-    /// Which side that is; none if all seeds left it undecided.
+    /// The side that this is; `None`: all seeds left it undecided.
     pub side: Option<Side>,
 }
 
-/// How a search ended.
+/// The ending of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -77,49 +75,59 @@ pub enum Ending {
     Interrupted,
 }
 
-/// What a search found.
+/// The result of a search on an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossing {
-    /// How it ended.
+    /// Its ending.
     pub ending: Ending,
     /// The interval that holds the crossing, if one is known: with a probability of at least 95 %, for normal
     /// samples and a metric that crosses the value once.
     pub interval: Option<(f64, f64)>,
-    /// Whether the metric rises along the axis, if that is known.
+    /// True if the metric rises along the axis, if that is known.
     pub rises: Option<bool>,
     /// The probes, in their order.
     pub probes: Vec<Probe>,
 }
 
-/// The samples of a probe, and whether the scenario leaves nothing to chance, so that they are certain; none if
-/// it was stopped.
-pub type Samples<E> = Result<Option<(Vec<f64>, bool)>, E>;
+/// The samples of a probe, and true if the scenario leaves nothing to chance, so that they are certain.
+pub type Samples<E> = Result<(Vec<f64>, bool), Ended<E>>;
 
 impl Bisection {
     /// Looks for the crossing. `sample` gives the metric at a value for the seeds after the first number, up to
-    /// the second; none if it was stopped.
+    /// the second.
     ///
     /// # Errors
-    /// Those of `sample`.
+    /// Those with which `sample` failed.
     pub fn search<E>(&self, mut sample: impl FnMut(f64, usize, usize) -> Samples<E>) -> Result<Crossing, E> {
-        let most = self.most_probes();
-        let looks = Looks::new(self.max_seeds, ERROR / most as f64);
         let mut found =
             Crossing { ending: Ending::Interrupted, interval: None, rises: None, probes: Vec::new() };
-        let mut probe = |at: f64, found: &mut Crossing| -> Result<Option<Option<Side>>, E> {
-            let Some(probe) = self.probe(at, &looks, &mut sample)? else { return Ok(None) };
+        match self.narrow_down(&mut found, &mut sample) {
+            Ok(ending) => found.ending = ending,
+            Err(Ended::Stopped) => {}
+            Err(Ended::Failed(error)) => return Err(error),
+        }
+        Ok(found)
+    }
+
+    /// Looks for the crossing until it is known well enough.
+    fn narrow_down<E>(
+        &self,
+        found: &mut Crossing,
+        sample: &mut impl FnMut(f64, usize, usize) -> Samples<E>,
+    ) -> Result<Ending, Ended<E>> {
+        let most = self.most_probes();
+        let looks = Looks::new(self.max_seeds, ERROR / most as f64);
+        let mut probe = |at: f64, found: &mut Crossing| -> Result<Option<Side>, Ended<E>> {
+            let probe = self.probe(at, &looks, sample)?;
             found.probes.push(probe);
-            Ok(Some(probe.side))
+            Ok(probe.side)
         };
         let (mut low, mut high) = (self.axis.from, self.axis.to);
-        let (Some(first), Some(last)) = (probe(low, &mut found)?, probe(high, &mut found)?) else {
-            return Ok(found);
-        };
-        let (Some(first), Some(last)) = (first, last) else {
-            return Ok(Crossing { ending: Ending::EndUndecided, ..found });
+        let (Some(first), Some(last)) = (probe(low, found)?, probe(high, found)?) else {
+            return Ok(Ending::EndUndecided);
         };
         if first == last {
-            return Ok(Crossing { ending: Ending::SameSide, ..found });
+            return Ok(Ending::SameSide);
         }
         (found.interval, found.rises) = (Some((low, high)), Some(last == Side::Above));
         // Between them all probes were undecided.
@@ -136,8 +144,7 @@ impl Bisection {
                     .map(|(_, at)| at),
             };
             let Some(at) = at else { break };
-            let Some(side) = probe(at, &mut found)? else { return Ok(found) };
-            match side {
+            match probe(at, found)? {
                 Some(side) if side == first => {
                     low = at;
                     // Beyond what was undecided: only what is still ahead remains so.
@@ -155,23 +162,22 @@ impl Bisection {
         }
         let narrow =
             self.is_narrow(low, high, 1.0) || (undecided.is_none() && self.middle(low, high).is_none());
-        found.ending = if narrow { Ending::Found } else { Ending::Undecided };
-        Ok(found)
+        Ok(if narrow { Ending::Found } else { Ending::Undecided })
     }
 
-    /// Measures at a value until its side is decided; none if it was stopped.
+    /// Measures at a value until its side is decided.
     fn probe<E>(
         &self,
         at: f64,
         looks: &Looks,
         sample: &mut impl FnMut(f64, usize, usize) -> Samples<E>,
-    ) -> Result<Option<Probe>, E> {
+    ) -> Result<Probe, Ended<E>> {
         let mut samples = Vec::new();
         let mut seeds = 0;
         let mut last =
             Probe { at, estimate: Estimate { mean: f64::NAN, half_width: None, n: 0 }, side: None };
         for look in looks.iter() {
-            let Some((more, fixed)) = sample(at, seeds, look.samples)? else { return Ok(None) };
+            let (more, fixed) = sample(at, seeds, look.samples)?;
             samples.extend(more);
             seeds = look.samples;
             let Some(estimate) = Estimate::with_error(&samples, look.error) else { continue };
@@ -189,7 +195,7 @@ impl Bisection {
                 break;
             }
         }
-        Ok(Some(last))
+        Ok(last)
     }
 
     /// A place on the axis on which steps are equal.
@@ -201,7 +207,7 @@ impl Bisection {
         self.place(high) - self.place(low)
     }
 
-    /// How wide an interval around `x` may be.
+    /// The width that an interval around `x` may have.
     fn tolerance_at(&self, x: f64) -> f64 {
         match self.tolerance {
             Width::Absolute(width) => width,
@@ -233,7 +239,7 @@ impl Bisection {
         2 + 2 * (halvings as usize + 2)
     }
 
-    /// The roundest number near the middle; none if there is none between.
+    /// The roundest number near the middle; `None` if there is none between.
     fn middle(&self, low: f64, high: f64) -> Option<f64> {
         let (a, b) = (self.place(low), self.place(high));
         let back = |p: f64| if self.axis.logarithmic { p.exp() } else { p };
@@ -249,28 +255,28 @@ impl Bisection {
     }
 }
 
-/// Which crossing is looked for in a scenario.
+/// A crossing that is looked for in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
     /// The field of the scenario that varies, as its name, and its values.
     pub over: Axis,
-    /// Which figure: a metric, perhaps of a class, a ratio, or the average of an internal signal.
+    /// The figure: a metric, perhaps of a class, a ratio, or the average of an internal signal.
     pub metric: Quantity,
     /// The value that it crosses, in its unit.
     pub crosses: f64,
     /// The algorithm, by its label. None: the one that the field names (`aqm.NAME. ...`), or the only one.
     pub algorithm: Option<String>,
-    /// The link; none for the first observed one.
+    /// The link; `None`: the first observed one.
     pub link: Option<String>,
-    /// For what traffic: "all", "data" or a class.
+    /// The traffic: "all", "data" or a class.
     pub scope: String,
-    /// How narrow the interval for the crossing is to be.
+    /// The width that the interval for the crossing may have.
     pub tolerance: Width,
     /// No more seeds than this for a probe, at least 2.
     pub max_seeds: usize,
 }
 
-/// What a search in a scenario found.
+/// The result of a search in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searched {
     /// The algorithm.
@@ -279,13 +285,13 @@ pub struct Searched {
     pub link: String,
     /// The unit of the figure; "1" for a pure number.
     pub unit: String,
-    /// Whether only whole numbers were probed, because the field takes no others.
+    /// True if only whole numbers were probed, because the field takes no others.
     pub whole: bool,
-    /// What was found.
+    /// The result on the axis.
     pub crossing: Crossing,
 }
 
-/// Why a search found nothing out.
+/// The reason for which a search found nothing out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.
@@ -351,8 +357,8 @@ impl Search {
         let view = View { point: 0, link: Some(link.clone()), segment: None, scope: self.scope.clone() };
         let clock = Instant::now();
         let mut before = 0;
-        let sample = |at: f64, from: usize, to: usize| {
-            let mut study = self.study(scenario, at, options)?;
+        let sample = |at: f64, from: usize, to: usize| -> Samples<SearchError> {
+            let mut study = self.study(scenario, at, options).map_err(SearchError::from)?;
             for point in &mut study.points {
                 point.scenario.seeds = Seeds::List((from as u64 + 1..=to as u64).collect());
                 point.scenario.aqm.retain(|aqm| aqm.label() == algorithm);
@@ -363,15 +369,16 @@ impl Search {
                 let whole = Progress { done, finished, total, elapsed: clock.elapsed(), ..*part };
                 options.progress.iter().for_each(|progress| progress(&whole));
             };
-            let results = run(&study, &Options { progress: Some(&note), ..options.clone() })?;
+            let results = run(&study, &Options { progress: Some(&note), ..options.clone() });
+            let results = results.map_err(SearchError::from)?;
             if results.run.partial {
-                return Ok(None);
+                return Err(Ended::Stopped);
             }
             before += results.replications.len();
             let samples: Vec<f64> =
                 results.samples(&view, &algorithm, &self.metric).iter().map(|s| s.1).collect();
             if let Some(why) = results.lacks(&self.metric) {
-                return Err(SearchError::Question(format!("metric {why}")));
+                return Err(SearchError::Question(format!("metric {why}")).into());
             }
             unit = results.unit(&self.metric);
             if samples.is_empty() {
@@ -382,9 +389,10 @@ impl Search {
                     self.over.name,
                     self.text(at),
                     results.scopes(0).join(", ")
-                )));
+                ))
+                .into());
             }
-            Ok(Some((samples, results.is_fixed(0, &algorithm))))
+            Ok((samples, results.is_fixed(0, &algorithm)))
         };
         let bisection = Bisection {
             axis: self.over.clone(),

@@ -1,18 +1,19 @@
-//! How much room a run takes, before it is run.
+//! The room that a run takes, before it is run.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use quell_scenario::{Point, Study};
 
-use crate::run::{Job, Options, jobs};
+use crate::jobs::{Job, jobs};
+use crate::options::Options;
 
 /// Room on disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
-    /// For what the cache does not have yet.
+    /// The room for what the cache does not have yet.
     pub cache: u64,
-    /// For the folder of results.
+    /// The room for the folder of results.
     pub results: u64,
 }
 
@@ -25,7 +26,7 @@ const FLOW: f64 = 30.0;
 const SCOPE: f64 = 250.0;
 const SAMPLE: f64 = 20.0;
 
-/// What a run of `study` will take at least: finished transfers, of which nobody knows the number, are not
+/// The room that a run of `study` takes at least: finished transfers, of which nobody knows the number, are not
 /// counted. What the cache has already, and what several points share, is looked for only if `free` bytes are too few without it, because that
 /// takes the fingerprints of the algorithms.
 pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
@@ -47,7 +48,7 @@ pub fn space(study: &Study, options: &Options<'_>, free: u64) -> Space {
     Space { cache: (cache - known) as u64, results: results as u64 }
 }
 
-/// What one replication at a point takes.
+/// The room of one replication at a point.
 struct Size {
     figures: f64,
     series: f64,
@@ -69,7 +70,7 @@ impl Size {
     }
 }
 
-/// The room that is free for this user where `path` is, or will be; none where that cannot be said.
+/// The room that is free for this user where `path` is, or will be; `None` where that cannot be said.
 pub fn free_space(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let existing = path.ancestors().find(|p| p.exists())?;

@@ -8,12 +8,10 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use quell_metrics::{FileInfo, Results, RunInfo, Table, hex};
 use sha2::{Digest, Sha256};
 
 use crate::parquet;
-use crate::results::{FileInfo, Results, RunInfo};
-use crate::run::hex;
-use crate::table::{self, Table};
 
 /// The file that makes a folder a result.
 const RUN: &str = "run.json";
@@ -23,7 +21,7 @@ const RUN: &str = "run.json";
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -36,82 +34,77 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// Names the path in an error.
-fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
     move |e| StoreError { path: path.to_path_buf(), why: format!("cannot {doing}: {e}") }
 }
 
-impl Results {
-    /// Checks that [`Results::write`] could write to `dir`, and leaves nothing behind: for asking
-    /// before a long run rather than after it.
-    ///
-    /// # Errors
-    /// If the folder cannot be made there, or something is in the way.
-    pub fn can_write(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
-        check_target(dir, overwrite)?;
-        // Parents are made by `write`; here it is enough that the first one that exists takes a folder.
-        let existing = parent(dir).ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
-        stage_in(existing).map(drop)
-    }
-
-    /// Writes everything to the folder `dir`, whole or not at all.
-    ///
-    /// An earlier result in `dir` is replaced only if `overwrite`; anything else there is never
-    /// touched.
-    ///
-    /// # Errors
-    /// If the folder cannot be written (no permission, no space) or something is in the way.
-    pub fn write(&self, dir: &Path, overwrite: bool) -> Result<(), StoreError> {
-        check_target(dir, overwrite)?;
-        let staging = stage(dir)?;
-        let files = Table::ALL
-            .iter()
-            .map(|table| {
-                let name = format!("{}.parquet", table.name());
-                let columns = self.columns(*table);
-                let bytes = parquet::write(columns.iter()).map_err(at(&dir.join(&name), "encode"))?;
-                write_file(staging.path(), &name, &bytes, dir)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let run = RunInfo { files, sha256: UNSEALED.to_string(), ..self.run.clone() };
-        let json = serde_json::to_string_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
-        write_file(staging.path(), RUN, sealed(json).as_bytes(), dir)?;
-        sync_dir(staging.path()).map_err(at(dir, "write"))?;
-        put_in_place(staging, dir, overwrite)
-    }
-
-    /// Reads a folder that [`Results::write`] wrote.
-    ///
-    /// # Errors
-    /// If it is not a result, or is incomplete or damaged.
-    pub fn read(dir: &Path) -> Result<Results, StoreError> {
-        let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
-        let json = fs::read_to_string(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
-        let run: RunInfo = serde_json::from_str(&json).map_err(at(&dir.join(RUN), "read"))?;
-        if run.schema != 1 {
-            return Err(wrong(format!("has format {}; this program reads format 1", run.schema)));
-        }
-        // Results of early versions have no seal.
-        if !run.sha256.is_empty() && sealed(unsealed(&json, &run.sha256)) != json {
-            return Err(wrong(format!(
-                "{RUN} differs from the file that was written: the result is damaged"
-            )));
-        }
-        let files = run.files.clone();
-        table::results(run, |table| {
-            let name = format!("{}.parquet", table.name());
-            let info =
-                files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
-            let bytes = fs::read(dir.join(&name)).map_err(|e| format!("cannot read {name}: {e}"))?;
-            if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
-                return Err(format!("{name} differs from the file that was written: the result is damaged"));
-            }
-            parquet::read(bytes).map_err(|e| format!("cannot read {name}: {e}"))
-        })
-        .map_err(wrong)
-    }
+/// Checks that [`write_results`] could write to `dir`, and leaves nothing behind: for asking
+/// before a long run rather than after it.
+///
+/// # Errors
+/// If the folder cannot be made there, or something is in the way.
+pub fn can_write_results(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+    check_target(dir, overwrite)?;
+    // Parents are made by `write`; here it is enough that the first one that exists takes a folder.
+    let existing = parent(dir).ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
+    stage_in(existing).map(drop)
 }
 
-/// What stands in `run.json` in place of its own hash when that is taken.
+/// Writes everything to the folder `dir`, whole or not at all.
+///
+/// An earlier result in `dir` is replaced only if `overwrite`; anything else there is never
+/// touched.
+///
+/// # Errors
+/// If the folder cannot be written (no permission, no space) or something is in the way.
+pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+    check_target(dir, overwrite)?;
+    let staging = stage(dir)?;
+    let files = Table::ALL
+        .iter()
+        .map(|table| {
+            let name = format!("{}.parquet", table.name());
+            let columns = results.columns(*table);
+            let bytes = parquet::write(columns.iter()).map_err(at(&dir.join(&name), "encode"))?;
+            write_file(staging.path(), &name, &bytes, dir)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let run = RunInfo { files, sha256: UNSEALED.to_string(), ..results.run.clone() };
+    let json = serde_json::to_string_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
+    write_file(staging.path(), RUN, sealed(json).as_bytes(), dir)?;
+    sync_dir(staging.path()).map_err(at(dir, "write"))?;
+    put_in_place(staging, dir, overwrite)
+}
+
+/// Reads a folder that [`write_results`] wrote.
+///
+/// # Errors
+/// If it is not a result, or is incomplete or damaged.
+pub fn read_results(dir: &Path) -> Result<Results, StoreError> {
+    let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
+    let json = fs::read_to_string(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
+    let run: RunInfo = serde_json::from_str(&json).map_err(at(&dir.join(RUN), "read"))?;
+    if run.schema != 1 {
+        return Err(wrong(format!("has format {}; this program reads format 1", run.schema)));
+    }
+    // Results of early versions have no seal.
+    if !run.sha256.is_empty() && sealed(unsealed(&json, &run.sha256)) != json {
+        return Err(wrong(format!("{RUN} differs from the file that was written: the result is damaged")));
+    }
+    let files = run.files.clone();
+    quell_metrics::results(run, |table| {
+        let name = format!("{}.parquet", table.name());
+        let info = files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
+        let bytes = fs::read(dir.join(&name)).map_err(|e| format!("cannot read {name}: {e}"))?;
+        if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
+            return Err(format!("{name} differs from the file that was written: the result is damaged"));
+        }
+        parquet::read(bytes).map_err(|e| format!("cannot read {name}: {e}"))
+    })
+    .map_err(wrong)
+}
+
+/// The digits that stand in `run.json` in place of its own hash when that is taken.
 const UNSEALED: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 fn unsealed(text: &str, hash: &str) -> String {
@@ -131,7 +124,7 @@ pub const REPORT: &str = "report.html";
 /// The page of `quell characterize`, likewise.
 pub const CHARACTERIZATION: &str = "characterization.html";
 
-/// What is in a folder of results and is not part of them, in alphabetic order.
+/// The files in a folder of results that are not part of them, in alphabetic order.
 pub fn foreign_files(dir: &Path) -> Vec<String> {
     let is_ours = |name: &str| {
         let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
@@ -180,7 +173,7 @@ fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
     stage_in(parent)
 }
 
-/// How the names of files and folders begin that are not in their place yet.
+/// The beginning of the names of files and folders that are not in their place yet.
 pub(crate) const TEMPORARY: &str = ".quell-";
 
 fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
@@ -250,7 +243,7 @@ pub fn temporary_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile>
     builder.tempfile_in(folder).map_err(without_temporary_name)
 }
 
-/// What the system says of a temporary file, without its name, which says nothing to anybody.
+/// The system's error about a temporary file without its name, which says nothing to anybody.
 pub fn without_temporary_name(error: std::io::Error) -> std::io::Error {
     let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<std::io::Error>());
     match system.and_then(std::io::Error::raw_os_error) {

@@ -2,6 +2,7 @@
 //! making some of it. Nothing is kept but the cache, so any of it may be lost and asked for again.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,36 +10,37 @@ use quell_scenario::{Document, Plugins, Point, Setting, Study};
 use quell_units::Time;
 
 use crate::cache::{Cache, Key, Lookup};
+use crate::jobs::{Finished, Job, execute, jobs};
+use crate::options::{Options, RunError};
 use crate::read::files_in;
-use crate::run::{Finished, Job, Options, RunError, execute, jobs};
 
 /// One replication of a study, with all that another process needs to make it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// What identifies it, here and on every other machine.
+    /// The key that identifies it, here and on every other machine.
     pub key: Key,
     /// The scenario with every default and this algorithm alone, as TOML.
     pub scenario: Arc<str>,
-    /// What distinguishes its point from the others of the study.
+    /// The settings that distinguish its point from the others of the study.
     pub settings: Vec<Setting>,
     /// The algorithm's label.
     pub algorithm: String,
     /// The seed.
     pub seed: u64,
-    /// Whether the study wants its time series.
+    /// True if the study wants its time series.
     pub series: bool,
-    /// About how much work it is, in packets that its links can carry.
+    /// The work that it is, roughly: packets that its links can carry.
     pub cost: f64,
 }
 
 impl Task {
-    /// Whether `cache` has all of it.
+    /// True if `cache` has all of it.
     pub fn is_in(&self, cache: &Cache) -> bool {
         matches!(cache.get(&self.key), Lookup::Hit(hit) if hit.series || !self.series)
     }
 }
 
-/// What became of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Made {
     /// It is in the cache now.
@@ -49,7 +51,7 @@ pub enum Made {
     Failed(String),
 }
 
-/// What a study needs, the longest first: whoever takes them in this order ends soonest.
+/// The tasks of a study, the longest first: whoever takes them in this order ends soonest.
 ///
 /// # Errors
 /// If an algorithm is from outside the catalog, so that nothing identifies it, or has no fingerprint.
@@ -62,9 +64,9 @@ pub fn tasks(study: &Study, options: &Options<'_>) -> Result<Vec<Task>, String> 
             continue; // Another point has the same.
         }
         let of = known.entry((job.point, job.aqm)).or_insert_with(|| {
-            let mut scenario = job.spec.scenario.clone();
-            scenario.aqm = vec![scenario.aqm.swap_remove(job.aqm)];
-            (scenario.to_toml().into(), cost(job.spec))
+            let mut point = job.spec.clone();
+            point.scenario.aqm = vec![point.scenario.aqm.swap_remove(job.aqm)];
+            (point.to_toml().into(), cost(job.spec))
         });
         tasks.push(Task {
             key,
@@ -90,7 +92,7 @@ pub fn make(
     study: &Study,
     keys: &HashSet<Key>,
     options: &Options<'_>,
-    made: &Told<'_>,
+    made: &OnMade<'_>,
 ) -> Result<(), String> {
     let mut wanted = Vec::new();
     for job in jobs(study, options, true) {
@@ -106,7 +108,7 @@ pub fn make(
 ///
 /// # Errors
 /// Those of [`make`]. A task whose key here is another, because this is another version, fails.
-pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &Told<'_>) -> Result<(), String> {
+pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &OnMade<'_>) -> Result<(), String> {
     let mut groups: Vec<Vec<&Task>> = Vec::new();
     let mut numbers: HashMap<(&str, bool), usize> = HashMap::new();
     // Points that differ in another algorithm's parameters share replications.
@@ -146,34 +148,34 @@ pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &Told<'_>) -> Res
     make_jobs(wanted, options, made)
 }
 
-/// Is told what became of a task.
-pub type Told<'a> = dyn Fn(&Key, Made) + Sync + 'a;
+/// A listener to the outcome of a task.
+pub type OnMade<'a> = dyn Fn(&Key, Made) + Sync + 'a;
 
-fn make_jobs(wanted: Vec<(Key, Job<'_>)>, options: &Options<'_>, made: &Told<'_>) -> Result<(), String> {
+fn make_jobs(wanted: Vec<(Key, Job<'_>)>, options: &Options<'_>, made: &OnMade<'_>) -> Result<(), String> {
     if options.cache.is_none() {
         return Err("there is no cache to put them into".into());
     }
     let (keys, jobs): (Vec<Key>, Vec<Job<'_>>) = wanted.into_iter().unzip();
     let done = |at: usize, outcome: Result<Finished, RunError>| {
-        let (what, goes_on) = match outcome {
-            Ok(finished) if finished.reused => (Made::Before, true),
-            Ok(finished) if finished.put.is_some() => (Made::Now, true),
+        let (what, next) = match outcome {
+            Ok(finished) if finished.reused => (Made::Before, ControlFlow::Continue(())),
+            Ok(finished) if finished.put.is_some() => (Made::Now, ControlFlow::Continue(())),
             // What can be kept nowhere is made for nothing.
-            Ok(_) => (Made::Failed("it could not be written".to_string()), false),
-            Err(error) => (Made::Failed(error.to_string()), true),
+            Ok(_) => (Made::Failed("it could not be written".to_string()), ControlFlow::Break(())),
+            Err(error) => (Made::Failed(error.to_string()), ControlFlow::Continue(())),
         };
         made(&keys[at], what);
-        goes_on
+        next
     };
     execute(&jobs, options, &done).map_err(|e| e.to_string())
 }
 
 /// The key of a replication.
 fn key(job: &Job<'_>) -> Result<Key, String> {
-    let kept = job.kept().ok_or_else(|| {
+    let cached = job.cached().ok_or_else(|| {
         format!("{}: an algorithm from outside the catalog, which nothing identifies, is in it", job.label())
     })?;
-    Key::new(&kept.identity, job.seed)
+    Key::new(&cached.identity, job.seed)
 }
 
 /// The packets of a thousand bytes that the links of a point can carry; those without a queue count nothing.

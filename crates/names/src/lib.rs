@@ -29,7 +29,7 @@ const WELL_KNOWN: &[(&[&str], &[&str])] = &[
     (&["yeah", "hybla"], &["cubic", "sack"]),
 ];
 
-/// What governs senders and no queue, as a user may write it, beside what the catalog of senders has.
+/// Algorithms that govern senders and no queue, as a user may write them, beside what the catalog of senders has.
 const CONGESTION_CONTROLS: &[&str] = &[
     "bic",
     "htcp",
@@ -73,7 +73,7 @@ const BBR: &str = "two versions are here: \"bbr1\", which is mostly meant by thi
 const DIALECTS: &[(&str, &str)] =
     &[("quell", "quell"), ("linux", "linux"), ("quic", "quic"), ("ns21b", "ns-2.1b"), ("ns227", "ns-2.27")];
 
-/// What a message says of the name of a dialect that stands where one part of a sender is chosen.
+/// Returns the message about the name of a dialect that stands where one part of a sender is chosen.
 pub fn of_dialect(wrong: &str) -> Option<String> {
     let wrong = plain(wrong);
     let exact = DIALECTS.iter().find(|(name, _)| *name == wrong).map(|(_, name)| *name);
@@ -84,7 +84,7 @@ pub fn of_dialect(wrong: &str) -> Option<String> {
     ))
 }
 
-/// What a message says of a value of a key by which senders are chosen, if it says more than of any other name: the
+/// Returns the message about a value of a key by which senders are chosen, if it says more than of any other name: the
 /// rule, if it is a value of another key, and the value that was meant. `names` are those that the key has.
 pub fn of_sender(wrong: &str, names: &[&str]) -> Option<(Option<String>, Option<String>)> {
     let has = |key: &str| catalog::of_key(key).all(|e| names.contains(&e.name));
@@ -123,7 +123,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["variant"], "recovery"),
 ];
 
-/// What a number is that `tc` gives, and so its unit here.
+/// The meaning of a number that `tc` gives, and so its unit here.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Time,
@@ -133,7 +133,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Of a value that stands as an example: `"16 ms"`, `0.1`.
+    /// The meaning of a value that stands as an example: `"16 ms"`, `0.1`.
     fn of_example(value: &str) -> Kind {
         let unit = value.trim_matches('"').rsplit(' ').next().unwrap_or("");
         match unit {
@@ -144,7 +144,7 @@ impl Kind {
         }
     }
 
-    /// Of a parameter, by its unit.
+    /// The meaning of a parameter, by its unit.
     fn of_unit(unit: &str) -> Kind {
         match unit {
             "s" => Kind::Time,
@@ -178,7 +178,7 @@ impl Kind {
     }
 }
 
-/// What a line of `tc` means here, if it is one: an algorithm's name, then its parameters.
+/// Translates a line of `tc`, if it is one: an algorithm's name, then its parameters.
 fn of_tc(line: &str, names: &[&str]) -> Option<String> {
     let (first, rest) = line.trim().split_once(char::is_whitespace)?;
     let same = names.iter().find(|name| plain(name) == plain(first)).map(|name| name.to_string());
@@ -278,7 +278,7 @@ fn in_place(word: &str, answer: &str, value: &str) -> Option<String> {
     Some(format!("{key} = {value}{}", rest.map_or(String::new(), |rest| format!(", {rest}"))))
 }
 
-/// How a name reads whatever the case and the signs between its words.
+/// Returns a name without its case and the signs between its words.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -320,7 +320,7 @@ fn is_well_known(plain_name: &str) -> bool {
     WELL_KNOWN.iter().any(|(others, _)| others.iter().any(|o| plain(o) == plain_name))
 }
 
-/// What a message says of a name of some kind ("algorithm") that is not among `names`, without the list of
+/// Returns the message about a name of some kind ("algorithm") that is not among `names`, without the list of
 /// them, and the one that was meant, if there is one.
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     if kind.starts_with("algorithm")
@@ -371,7 +371,7 @@ pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<Strin
     (rule, meant)
 }
 
-/// What a message says of a key of a scenario that stands in another table than its own, whose keys are `names`.
+/// Returns the message about a key of a scenario that stands in another table than its own, whose keys are `names`.
 fn misplaced(wrong: &str, names: &[&str]) -> Option<String> {
     let of_flows = ["tcp", "congestion"].iter().any(|key| names.contains(key));
     (wrong == "dialect" && of_flows)
@@ -436,7 +436,7 @@ mod tests {
             assert_eq!(rule(name, wrong), want, "{name}: {wrong}");
             assert_eq!(unknown("key", wrong, &parameters(name)).1, None);
         }
-        // A slip is a slip, and a table that is no algorithm's has keys of its own.
+        // A slip is a slip, and a table that is not an algorithm's has keys of its own.
         assert_eq!(unknown("key", "targt", &parameters("pie")).1.as_deref(), Some("target"));
         assert!(!unknown("key", "limit", &["count", "rtt"]).0.contains("buffer"));
     }

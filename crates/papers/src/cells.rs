@@ -20,11 +20,11 @@ pub struct Cell {
     pub table: String,
     /// The page, section or line on which the table is; may be empty.
     pub page: String,
-    /// What distinguishes the experiment or the window within it.
+    /// The experiment or the window within it.
     pub case: String,
     /// The algorithm as the table names it.
     pub algorithm: String,
-    /// What is measured.
+    /// The metric.
     pub metric: String,
     /// The unit of the number.
     pub unit: String,
@@ -32,14 +32,14 @@ pub struct Cell {
     pub low: Printed,
     /// The number, or the upper end of the range.
     pub high: Printed,
-    /// What else is printed beside it; may be empty.
+    /// A note that is printed beside it; may be empty.
     pub note: String,
 }
 
 /// A number as it is printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// As it stands in the table.
+    /// The text in the table.
     pub text: String,
     /// Its value.
     pub value: f64,
@@ -48,7 +48,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Reads a number; none if it is not one.
+    /// Reads a number; `None` if it is not one.
     pub fn read(text: &str) -> Option<Printed> {
         let value = text.parse::<f64>().ok().filter(|v| v.is_finite())?;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -72,8 +72,8 @@ impl Cell {
         self.id.split('/').nth(i).unwrap_or("")
     }
 
-    /// Whether `value` is no further than `band` from the number; of a range, whether it lies in the range, or no
-    /// further than `band` from its middle. Rounding is allowed for.
+    /// Says whether `value` lies within `band` of the number; of a range, whether it lies in the range, or within
+    /// `band` of its middle. Rounding is allowed for.
     pub fn is_near(&self, value: f64, band: Width) -> bool {
         let middle = 0.5 * (self.low.value + self.high.value);
         let reach = match band {
@@ -105,7 +105,7 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_string()
 }
 
-/// Whether an id matches a pattern, in which `*` stands for any part or piece of a part.
+/// Says whether an id matches a pattern, in which `*` stands for any part or piece of a part.
 pub fn matches(pattern: &str, id: &str) -> bool {
     let (parts, ids): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), id.split('/').collect());
     let part = |pattern: &str, part: &str| {
@@ -186,7 +186,7 @@ pub fn read_cells(file: &Path, documents: &[String]) -> Result<Vec<Cell>, PaperE
     Ok(cells)
 }
 
-/// What ns-2 gives for a cell, in the cell's unit.
+/// The value that ns-2 gives for a cell, in the cell's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ns2 {
     /// The id of the cell.
@@ -195,11 +195,11 @@ pub struct Ns2 {
     pub mean: f64,
     /// Their standard deviation; none of a single run.
     pub std: Option<f64>,
-    /// How many runs.
+    /// The number of runs.
     pub runs: usize,
     /// The version of ns-2.
     pub version: String,
-    /// What was set otherwise than the version has it.
+    /// The settings that differ from the version's own.
     pub setting: String,
 }
 

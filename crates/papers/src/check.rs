@@ -1,4 +1,4 @@
-//! What is wrong with documents though their files can be read: names that lead nowhere, and what has no place in the
+//! Checks of documents whose files can be read: no name leads nowhere, and nothing is asked for that is not in the
 //! scenarios that are to be run.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl Experiment {
     }
 }
 
-/// That a name is one of some.
+/// Refuses a name that is not among these.
 pub(crate) fn one_of(key: &str, name: &str, names: &[&str]) -> Result<(), String> {
     if names.contains(&name) {
         return Ok(());
@@ -35,7 +35,7 @@ pub(crate) fn one_of(key: &str, name: &str, names: &[&str]) -> Result<(), String
     Err(format!("{key} = \"{name}\": {rule}"))
 }
 
-/// That a name is that of a dialect.
+/// Refuses a name that is not a dialect's.
 pub(crate) fn dialect(name: &str) -> Result<(), String> {
     let names: Vec<&str> = [Dialect::Quell].into_iter().chain(Dialect::ALL).map(Dialect::name).collect();
     if names.contains(&name) {
@@ -148,7 +148,7 @@ fn live_figure(e: &Experiment, figure: &Figure) -> Result<(), String> {
     crate::live::recorded(e, file).map(|_| ())
 }
 
-/// What is run with real packets.
+/// Checks the part that is run with real packets.
 fn live_side(e: &Experiment) -> Result<(), PaperError> {
     let Some(live) = &e.live else { return Ok(()) };
     if live.seeds == 0 {
@@ -206,7 +206,7 @@ fn own(e: &Experiment) -> Result<(), PaperError> {
     Ok(())
 }
 
-/// Which printed numbers it answers, and how.
+/// Checks the printed numbers that it answers, and how.
 fn cells(papers: &Papers, document: &str, e: &Experiment) -> Result<(), PaperError> {
     let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
     let runs = names_of_runs(e);
@@ -234,12 +234,7 @@ fn cells(papers: &Papers, document: &str, e: &Experiment) -> Result<(), PaperErr
             ("case", of.case.keys().collect(), |c| c.part(2)),
         ];
         for (kind, names, part) in parts {
-            let mut known: Vec<&str> = Vec::new();
-            for cell in all().filter(|c| !known.contains(&part(c))).collect::<Vec<_>>() {
-                if !known.contains(&part(cell)) {
-                    known.push(part(cell));
-                }
-            }
+            let known = quell_lab::distinct(all().map(part));
             if let Some(lost) = names.into_iter().find(|name| !known.contains(&name.as_str())) {
                 let (_, nearest) = quell_scenario::unknown(kind, lost, &known);
                 let rule = format!("{kind} \"{lost}\": no cell of \"{}\" has it", of.of);
@@ -258,7 +253,7 @@ fn cells(papers: &Papers, document: &str, e: &Experiment) -> Result<(), PaperErr
     Ok(())
 }
 
-/// What its claims name in its file.
+/// Checks the names that its claims take from its file.
 fn claims_of(e: &Experiment) -> Result<(), PaperError> {
     let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
     let runs = names_of_runs(e);
@@ -284,7 +279,7 @@ fn claims_of(e: &Experiment) -> Result<(), PaperError> {
     Ok(())
 }
 
-/// What it computes.
+/// Checks the figures and numbers that it computes.
 fn computed(papers: &Papers, e: &Experiment) -> Result<(), PaperError> {
     let runs = names_of_runs(e);
     for (i, computed) in e.computed.iter().enumerate() {

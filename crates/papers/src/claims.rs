@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use quell_lab::Width;
 
-use crate::experiment::{Value, factored};
+use crate::value::{Value, factored};
 
 /// A claim as a test: parts that must all hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,13 +19,13 @@ pub struct Test {
 /// A part of a test: a term, and what is said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// What it is about.
+    /// The term that it is about.
     pub left: Term,
-    /// What is said of it.
+    /// The relation that must hold.
     pub says: Says,
 }
 
-/// What a test says of a term.
+/// The relation that a test asserts of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Says {
     /// It is less than another.
@@ -48,27 +48,27 @@ pub enum Term {
     /// A number.
     Number(f64),
     /// A quantity.
-    Of(Box<Found>),
+    Of(Box<Measured>),
     /// A quantity of a computed figure.
-    Computed(Box<Read>),
+    Computed(Box<FigureReading>),
 }
 
-/// What is read off a computed figure: a number without chance.
+/// A value that is read off a computed figure: a number without chance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
+pub struct FigureReading {
     /// It is taken so many times.
     pub factor: f64,
     /// The quantity, by the name that the figure's kind gives it.
     pub quantity: String,
     /// The number of the figure.
     pub figure: String,
-    /// Where it is read: fields of the figure, each with alternatives of which the test is of each; `*` stands for all.
+    /// The place: fields of the figure, each with alternatives of which the test is of each; `*` stands for all.
     pub at: Vec<(String, Vec<String>)>,
 }
 
 /// A quantity of algorithms, and where it is looked up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct Measured {
     /// The quantity.
     pub value: Value,
     /// The labels of the algorithms; the test is of each.
@@ -77,9 +77,9 @@ pub struct Found {
     pub at: Vec<(String, Vec<String>)>,
     /// The segments, of which the test is of each; empty for the whole window.
     pub segments: Vec<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     pub link: Option<String>,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     pub run: Option<String>,
 }
 
@@ -91,20 +91,20 @@ impl Test {
 }
 
 impl Test {
-    fn found(&self) -> impl Iterator<Item = &Found> {
+    fn found(&self) -> impl Iterator<Item = &Measured> {
         self.parts.iter().flat_map(Part::terms).filter_map(|term| match term {
             Term::Of(found) => Some(&**found),
             Term::Number(_) | Term::Computed(_) => None,
         })
     }
 
-    /// Whether it is of what runs found, rather than of computed figures alone.
+    /// Says whether it needs runs, and not only computed figures.
     pub(crate) fn needs_runs(&self) -> bool {
         self.found().next().is_some()
     }
 
-    /// What it reads off computed figures, each with the field along which it is said to rise or to fall.
-    pub(crate) fn reads(&self) -> impl Iterator<Item = (&Read, Option<&str>)> {
+    /// The values that it reads off computed figures, each with the field along which it is said to rise or to fall.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = (&FigureReading, Option<&str>)> {
         let terms = self.parts.iter().flat_map(|part| part.terms().map(move |term| (part, term)));
         terms.filter_map(|(part, term)| match term {
             Term::Computed(read) => Some((&**read, part.along())),
@@ -221,11 +221,11 @@ fn term(text: &str) -> Result<Term, String> {
             None => (of, Vec::new()),
         };
         let (quantity, figure) = (quantity.to_string(), figure.trim().to_string());
-        return Ok(Term::Computed(Box::new(Read { factor, quantity, figure, at })));
+        return Ok(Term::Computed(Box::new(FigureReading { factor, quantity, figure, at })));
     }
     let value: Value = value.parse()?;
     let mut found =
-        Found { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
+        Measured { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
     let mut clause = "of";
     loop {
         let next = [" at ", " in segment ", " on ", " from "]
@@ -263,7 +263,7 @@ fn term(text: &str) -> Result<Term, String> {
 mod tests {
     use super::*;
 
-    fn found(term: &Term) -> &Found {
+    fn found(term: &Term) -> &Measured {
         match term {
             Term::Of(found) => found,
             Term::Number(_) | Term::Computed(_) => panic!("not of runs"),

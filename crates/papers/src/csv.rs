@@ -10,7 +10,7 @@ pub(crate) struct Row<'f> {
     file: &'f Path,
     columns: &'static [&'static str],
     line: usize,
-    /// In the order of the columns.
+    /// The fields in the order of the columns.
     values: Vec<String>,
 }
 

@@ -10,9 +10,9 @@ use quell_scenario::ScenarioError;
 pub struct PaperError {
     /// The file.
     pub file: String,
-    /// The line, counted from 1; none if the file as a whole is meant.
+    /// The line, counted from 1; `None` if the file as a whole is meant.
     pub line: Option<usize>,
-    /// What is wrong, and what would be right.
+    /// The rule that is broken, with what would be right.
     pub rule: String,
 }
 

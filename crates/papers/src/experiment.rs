@@ -1,19 +1,17 @@
-//! What the files under `papers/` may say: documents and their experiments.
+//! The format of the files under `papers/`: documents and their experiments.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use quell_lab::{Quantity, Width};
+use quell_lab::{Quantity, Width, distinct};
 use quell_scenario::TomlFile;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use crate::cells::{Cell, Ns2, read_cells, read_ns2, slug};
-use crate::check::{self, dialect};
+use crate::cells::{Cell, Ns2, matches, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
-use crate::error::PaperError;
+use crate::value::Value;
 
 /// All documents, with what they print.
 #[derive(Clone, Debug)]
@@ -24,9 +22,9 @@ pub struct Papers {
     pub documents: Vec<Document>,
     /// Every printed number.
     pub cells: Vec<Cell>,
-    /// What ns-2 gives for cells, by id.
+    /// The values that ns-2 gives for cells, by id.
     pub ns2: std::collections::HashMap<String, Ns2>,
-    /// How near a mean must be to a printed number, by metric.
+    /// The largest distance of a mean from a printed number, by metric.
     pub bands: BTreeMap<String, Width>,
 }
 
@@ -35,7 +33,7 @@ pub struct Papers {
 pub struct Document {
     /// Its key: the name of its folder.
     pub key: String,
-    /// What its `document.toml` says.
+    /// The contents of its `document.toml`.
     pub about: About,
     /// Its experiments, in the order of their sections.
     pub experiments: Vec<Experiment>,
@@ -49,13 +47,13 @@ pub struct About {
     pub title: String,
     /// Its key in `docs/references.bib`.
     pub reference: String,
-    /// The dialect of its scenarios, unless an experiment, a run or a reading names another; none for the scenarios' own.
+    /// The dialect of its scenarios, unless an experiment, a run or a reading names another; `None`: the scenarios' own.
     #[serde(default)]
     pub dialect: Option<String>,
     /// The evidence for that dialect.
     #[serde(default)]
     pub dialect_because: String,
-    /// What holds for all experiments, in Markdown.
+    /// Notes that hold for all experiments, in Markdown.
     #[serde(default)]
     pub notes: String,
     /// The experiments in the order of the document, by file name without `.toml`; those that are not named follow.
@@ -73,28 +71,28 @@ pub struct Experiment {
     /// The file.
     #[serde(skip)]
     pub file: PathBuf,
-    /// What the file holds, and where.
+    /// The tree of the file, in which values have lines.
     #[serde(skip)]
     pub(crate) toml: Option<TomlFile>,
     /// The document's section.
     pub section: String,
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What the document says of it, in Markdown.
+    /// The document's description, in Markdown.
     pub describes: String,
-    /// How many seeds.
+    /// The number of seeds.
     #[serde(default = "ten")]
     pub seeds: u32,
     /// The dialect of its scenarios, if not that of the document.
     #[serde(default)]
     pub dialect: Option<String>,
-    /// What is run; the first is the one that is meant unless another is named.
+    /// The runs; the first is the one that is meant unless another is named.
     #[serde(default, rename = "run")]
-    pub runs: Vec<Run>,
-    /// What the document leaves open; the first is the one that is judged unless another is named.
+    pub runs: Vec<ScenarioRun>,
+    /// The readings of what the document leaves open; the first is judged unless another is named.
     #[serde(default = "as_described", rename = "reading")]
     pub readings: Vec<Reading>,
-    /// Which printed numbers it answers.
+    /// The printed numbers that it answers.
     #[serde(default)]
     pub cells: Vec<CellsOf>,
     /// Numbers that are refuted, and why.
@@ -103,35 +101,35 @@ pub struct Experiment {
     /// Numbers that are not explained, and what was tried.
     #[serde(default)]
     pub open: Vec<Open>,
-    /// What the document claims.
+    /// The document's claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
     /// The document's figures.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
-    /// What the document computes rather than simulates.
+    /// The numbers and figures that the document computes rather than simulates.
     #[serde(default)]
     pub computed: Vec<Computed>,
-    /// How it is run with real packets, if it is.
+    /// The part that is run with real packets; `None`: there is none.
     #[serde(default)]
     pub live: Option<LiveSide>,
 }
 
-/// How an experiment is run with real packets. What is measured is put on record, since it
+/// The part of an experiment that is run with real packets. Its figures are put on record, since they
 /// cannot be had wherever experiments are run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveSide {
-    /// Where it is on record how the figures were made, by a path from the experiment's file.
+    /// The file that records how the figures were made, by a path from the experiment's file.
     pub record: PathBuf,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
-    /// The reading; none for the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
+    /// The reading; `None`: the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
     /// then stand beside.
     #[serde(default)]
     pub reading: Option<String>,
-    /// How many seeds.
+    /// The number of seeds.
     #[serde(default = "one")]
     pub seeds: u32,
 }
@@ -163,7 +161,7 @@ fn as_described() -> Vec<Reading> {
 /// A scenario that is run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub struct ScenarioRun {
     /// Its name in this file.
     pub name: String,
     /// The scenario file, relative to the experiment's.
@@ -174,10 +172,10 @@ pub struct Run {
     /// Fields that are swept.
     #[serde(default)]
     pub sweep: toml::Table,
-    /// The labels of the algorithms that are run; none for all.
+    /// The labels of the algorithms that are run; `None`: all.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// How many seeds, if not as many as the experiment.
+    /// The number of seeds, if it is not the experiment's.
     #[serde(default)]
     pub seeds: Option<u32>,
     /// The dialect, if not that of the experiment.
@@ -191,9 +189,9 @@ pub struct Run {
 pub struct Reading {
     /// Its name in this file.
     pub name: String,
-    /// What is chosen.
+    /// The choice, in words.
     pub says: String,
-    /// What it rests on.
+    /// The basis of the choice.
     pub basis: Basis,
     /// Patterns of the printed numbers by which it was chosen: they do not agree by it.
     #[serde(default)]
@@ -207,13 +205,13 @@ pub struct Reading {
     /// The dialect, if not that of the run.
     #[serde(default)]
     pub dialect: Option<String>,
-    /// The runs that it applies to; none for all.
+    /// The runs that it applies to; `None`: all.
     #[serde(default)]
     pub runs: Option<Vec<String>>,
-    /// The labels of the algorithms that are run; none for those of the run.
+    /// The labels of the algorithms that are run; `None`: those of the run.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// How many seeds, if not as many as the run.
+    /// The number of seeds, if it is not the run's.
     #[serde(default)]
     pub seeds: Option<u32>,
     /// Other scenario files, by run.
@@ -221,7 +219,7 @@ pub struct Reading {
     pub replace: BTreeMap<String, PathBuf>,
 }
 
-/// What a reading rests on.
+/// The basis of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -253,26 +251,26 @@ impl Basis {
 pub struct CellsOf {
     /// Their ids begin with this; `*` stands for any part.
     pub of: String,
-    /// The reading that is judged; none for the first.
+    /// The reading that is judged; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// What a printed number is of.
+    /// The kind of a printed number: how many runs it is from.
     pub printed: PrintedOf,
     /// The label of each of the table's algorithms.
     pub algorithm: BTreeMap<String, String>,
-    /// How each of the table's metrics is computed.
+    /// The value for each of the table's metrics.
     pub metric: BTreeMap<String, Value>,
-    /// Where cells are looked up, for all cases.
+    /// The place of the cells, for all cases.
     #[serde(default, rename = "where")]
-    pub place: Place,
-    /// Where cells are looked up, by case.
+    pub place: CellPlace,
+    /// The place of the cells, by case.
     #[serde(default)]
-    pub case: BTreeMap<String, Place>,
+    pub case: BTreeMap<String, CellPlace>,
 }
 
 impl CellsOf {
-    /// Where a cell is looked up.
-    pub(crate) fn place_of(&self, cell: &Cell) -> Place {
+    /// The place at which a cell is looked up.
+    pub(crate) fn place_of(&self, cell: &Cell) -> CellPlace {
         match self.case.get(cell.part(2)) {
             Some(place) => place.within(&self.place),
             None => self.place.clone(),
@@ -280,7 +278,7 @@ impl CellsOf {
     }
 }
 
-/// What a printed number is of.
+/// The kind of a printed number: how many runs it is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintedOf {
     /// A single run.
@@ -320,68 +318,33 @@ impl std::fmt::Display for PrintedOf {
     }
 }
 
-/// A quantity times a number: `100 * loss_rate[data]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    /// The number.
-    pub factor: f64,
-    /// The quantity.
-    pub quantity: Quantity,
-}
-
-/// `NUMBER * QUANTITY` apart; without a number it is 1.
-pub(crate) fn factored(text: &str) -> Result<(f64, &str), String> {
-    let Some((factor, quantity)) = text.split_once('*') else { return Ok((1.0, text.trim())) };
-    let number = factor.trim().parse().ok().filter(|x: &f64| x.is_finite());
-    let error = || format!("\"{}\": must be a number, as in \"100 * loss_rate\"", factor.trim());
-    Ok((number.ok_or_else(error)?, quantity.trim()))
-}
-
-impl FromStr for Value {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (factor, quantity) = factored(text)?;
-        Ok(Value { factor, quantity: quantity.parse()? })
-    }
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.factor {
-            1.0 => write!(f, "{}", self.quantity),
-            factor => write!(f, "{factor} * {}", self.quantity),
-        }
-    }
-}
-
-/// Where a cell is looked up.
+/// The place at which a cell is looked up.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
-    /// The run; none for the first.
+pub struct CellPlace {
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
     /// The point: fields and their values.
     #[serde(default)]
     pub at: BTreeMap<String, toml::Value>,
-    /// The segment, counted from 0; none for the whole window.
+    /// The segment, counted from 0; `None`: the whole window.
     #[serde(default)]
     pub segment: Option<u32>,
-    /// The traffic; none for all.
+    /// The traffic; `None`: all.
     #[serde(default)]
     pub scope: Option<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     #[serde(default)]
     pub link: Option<String>,
 }
 
-impl Place {
+impl CellPlace {
     /// The place of a case within that of the table.
-    pub(crate) fn within(&self, table: &Place) -> Place {
+    pub(crate) fn within(&self, table: &CellPlace) -> CellPlace {
         let mut at = table.at.clone();
         at.extend(self.at.clone());
-        Place {
+        CellPlace {
             run: self.run.clone().or_else(|| table.run.clone()),
             at,
             segment: self.segment.or(table.segment),
@@ -397,9 +360,9 @@ impl Place {
 pub struct Refuted {
     /// Patterns of ids.
     pub cells: Vec<String>,
-    /// Why the number differs.
+    /// The mechanism by which the number differs.
     pub mechanism: String,
-    /// What shows it: `ns-2`, a reading, or `claim:` and a claim.
+    /// The evidence: `ns-2`, a reading, or `claim:` and a claim.
     pub shown_by: String,
 }
 
@@ -409,11 +372,11 @@ pub struct Refuted {
 pub struct Open {
     /// Patterns of ids.
     pub cells: Vec<String>,
-    /// What was tried, and what came out.
+    /// The attempts, each with its outcome.
     pub tried: Vec<String>,
 }
 
-/// What the document claims.
+/// A claim of the document.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -435,10 +398,10 @@ pub struct Claim {
     /// It is not the document's, but shows what Quell says of the experiment: outside of the score.
     #[serde(default)]
     pub ours: bool,
-    /// The reading under which it is tested; none for the first.
+    /// The reading under which it is tested; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// Why it fails.
+    /// The reason for which it fails.
     #[serde(default)]
     pub because: Option<String>,
     /// A reading under which it holds.
@@ -452,23 +415,23 @@ pub struct Claim {
 pub struct Figure {
     /// The document's number.
     pub number: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The diagram, as `quell plot` names it.
     pub kind: String,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
-    /// The reading; none for the first.
+    /// The reading; `None`: the first.
     #[serde(default)]
     pub reading: Option<String>,
-    /// The labels of the algorithms; none for all.
+    /// The labels of the algorithms; `None`: all.
     #[serde(default)]
     pub algorithms: Option<Vec<String>>,
-    /// The traffic; none for all.
+    /// The traffic; `None`: all.
     #[serde(default)]
     pub scope: Option<String>,
-    /// The link; none for the first.
+    /// The link; `None`: the first.
     #[serde(default)]
     pub link: Option<String>,
     /// The point: fields and their values.
@@ -483,19 +446,19 @@ pub struct Figure {
     /// The field that distinguishes panels.
     #[serde(default)]
     pub by: Option<String>,
-    /// Whether equal steps of the axis are equal ratios.
+    /// Makes equal steps of the axis equal ratios.
     #[serde(default)]
     pub log_x: Option<bool>,
-    /// Whether each algorithm has a panel of its own.
+    /// Gives each algorithm a panel of its own.
     #[serde(default)]
     pub panels: bool,
-    /// What fields are called in the figure; those that are not named, as in the scenario.
+    /// The names of fields in the figure; other fields are called as in the scenario.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,
-    /// Where the same of the live side is on record, to draw beside: numbers as `quell plot --csv` writes them, by a path
+    /// The record of the same from the live side, to draw beside: numbers as `quell plot --csv` writes them, by a path
     /// from the experiment's file. The figure is then of the run and the reading of the live side.
     #[serde(default)]
     pub live: Option<PathBuf>,
@@ -507,7 +470,7 @@ pub struct Figure {
 pub struct PrintedCurve {
     /// The algorithm's label.
     pub label: String,
-    /// The panel, by the value of the field that distinguishes panels; none for all.
+    /// The panel, by the value of the field that distinguishes panels; `None`: all.
     #[serde(default)]
     pub panel: Option<String>,
     /// Points, as pairs of x and y in the units of the axes.
@@ -532,45 +495,7 @@ macro_rules! from_text {
 from_text!(PrintedOf, Value, Test);
 
 impl Papers {
-    /// Reads a folder of documents.
-    ///
-    /// # Errors
-    /// The first file that cannot be used.
-    pub fn read(folder: &Path) -> Result<Papers, PaperError> {
-        let (papers, broken) = Papers::read_usable(folder)?;
-        broken.into_iter().next().map_or(Ok(papers), |(_, error)| Err(error))
-    }
-
-    /// Reads the documents of a folder that can be used; also gives the keys of the others, each with its first error.
-    ///
-    /// # Errors
-    /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
-    pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
-        // Other folders may stand beside the documents: pages, or what a tool keeps.
-        let has_files = |entry: &PathBuf| {
-            entry.is_dir()
-                && sorted(entry)
-                    .is_ok_and(|files| files.iter().any(|f| f.extension().is_some_and(|e| e == "toml")))
-        };
-        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(has_files).collect();
-        let key =
-            |folder: &PathBuf| folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
-        let keys: Vec<String> = folders.iter().map(key).collect();
-        let cells = read_cells(&folder.join("cells.csv"), &keys)?;
-        let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
-        let bands = read_bands(&folder.join("bands.toml"), &cells)?;
-        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
-        let mut broken = Vec::new();
-        for (key, folder) in keys.into_iter().zip(folders) {
-            match document(&folder).and_then(|read| check::document(&papers, &read).map(|()| read)) {
-                Ok(document) => papers.documents.push(document),
-                Err(error) => broken.push((key, error)),
-            }
-        }
-        Ok((papers, broken))
-    }
-
-    /// How near a mean must be to a printed number of a metric.
+    /// The largest distance of a mean from a printed number of a metric.
     pub fn band(&self, metric: &str) -> Width {
         self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
     }
@@ -580,84 +505,9 @@ impl Papers {
         let algorithm = |cell: &Cell| of.algorithm.contains_key(&cell.algorithm);
         let metric = |cell: &Cell| of.metric.contains_key(&cell.metric);
         let case = |cell: &Cell| of.case.is_empty() || of.case.contains_key(cell.part(2));
-        self.cells
-            .iter()
-            .filter(move |c| crate::cells::matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
+        self.cells.iter().filter(move |c| matches(&of.of, &c.id) && algorithm(c) && metric(c) && case(c))
     }
-}
 
-fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
-    let fail = |e: std::io::Error| PaperError::of(folder, format!("cannot read: {e}"));
-    let entries = std::fs::read_dir(folder).map_err(fail)?;
-    let path = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry.map_err(fail)?.path());
-    let mut paths = entries.map(path).collect::<Result<Vec<PathBuf>, PaperError>>()?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// Reads a file in TOML; also gives its tree, in which places have lines.
-fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
-    let text =
-        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
-    let toml = TomlFile::parse(&text, &file.display().to_string())?;
-    Ok((toml.read()?, toml))
-}
-
-/// Bands by metric, each of a metric that some number has; a file that is not there has none.
-fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
-    if !file.exists() {
-        return Ok(BTreeMap::new());
-    }
-    let (texts, toml): (BTreeMap<String, String>, _) = read_toml(file)?;
-    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
-    let known: Vec<&str> = known.into_iter().collect();
-    let band = |(metric, text): (String, String)| {
-        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
-        if !known.contains(&metric.as_str()) {
-            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
-            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
-            return Err(wrong(format!("{metric}: {rule}")));
-        }
-        match text.parse() {
-            Ok(band) => Ok((metric, band)),
-            Err(why) => Err(wrong(format!("{metric} = {why}"))),
-        }
-    };
-    texts.into_iter().map(band).collect()
-}
-
-fn document(folder: &Path) -> Result<Document, PaperError> {
-    let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
-    let file = folder.join("document.toml");
-    let (about, toml): (About, _) = read_toml(&file)?;
-    let wrong =
-        |key: &str, rule: String| PaperError { line: toml.line(&[key]), ..PaperError::of(&file, rule) };
-    about.dialect.iter().try_for_each(|name| dialect(name)).map_err(|rule| wrong("dialect", rule))?;
-    let mut experiments = Vec::new();
-    for file in sorted(folder)? {
-        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if stem == "document" || file.extension().is_none_or(|e| e != "toml") {
-            continue;
-        }
-        let (read, toml): (Experiment, _) = read_toml(&file)?;
-        let id = format!("{key}-{stem}");
-        if slug(&id) != id {
-            return Err(PaperError::of(
-                &file,
-                format!("its name must be {}.toml, in lower case", slug(stem)),
-            ));
-        }
-        experiments.push(Experiment { id, file, toml: Some(toml), ..read });
-    }
-    let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
-    if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
-        return Err(wrong("order", format!("order = \"{lost}\": there is no experiment {lost}.toml")));
-    }
-    experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
-    Ok(Document { key, about, experiments })
-}
-
-impl Papers {
     /// The document of an experiment.
     pub fn document_of(&self, e: &Experiment) -> &Document {
         let key = e.file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -689,7 +539,7 @@ impl Papers {
             let computed = e.computed.iter().filter_map(|of| of.cell.as_deref());
             let cells =
                 e.cells.iter().flat_map(|of| self.cells_of(of)).map(|c| c.id.as_str()).chain(computed);
-            lower.contains('/') && cells.into_iter().any(|id| crate::cells::matches(&table, id))
+            lower.contains('/') && cells.into_iter().any(|id| matches(&table, id))
         };
         let found: Vec<&Experiment> = self.experiments().filter(answers).collect();
         if !found.is_empty() {
@@ -698,20 +548,15 @@ impl Papers {
         Err(format!("\"{name}\": {}", self.unknown(&lower)))
     }
 
-    /// Why a name stands for nothing, and what may be meant.
+    /// Says why a name stands for nothing, and what may be meant.
     fn unknown(&self, lower: &str) -> String {
         const REST: &str = "a table is written DOCUMENT/TABLE, and --list names the rest";
         let kind = "document, experiment or table";
         if let Some(document) =
             lower.split_once('/').and_then(|(key, _)| self.documents.iter().find(|d| d.key == key))
         {
-            let mut tables: Vec<String> = Vec::new();
-            for cell in self.cells.iter().filter(|c| c.document == document.key) {
-                let table = format!("{}/{}", document.key, cell.part(1));
-                if !tables.contains(&table) {
-                    tables.push(table);
-                }
-            }
+            let cells = self.cells.iter().filter(|c| c.document == document.key);
+            let tables = distinct(cells.map(|cell| format!("{}/{}", document.key, cell.part(1))));
             return match &tables[..] {
                 [] => format!("{} has no tables; --list names its experiments", document.key),
                 tables => format!("there is no such table; there are {}", tables.join(", ")),
@@ -738,7 +583,7 @@ impl Papers {
         format!("{}; {REST}", quell_scenario::suggest(&rule, nearest.as_deref(), None))
     }
 
-    /// Whether these are the documents of Quell's source tree, whose documentation stands beside them.
+    /// Says whether these are the documents of Quell's source tree, whose documentation stands beside them.
     pub fn are_own(&self) -> bool {
         self.folder.join("../docs/papers/format.md").is_file()
     }

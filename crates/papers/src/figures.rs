@@ -6,16 +6,16 @@ use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
-use crate::experiment::{Experiment, Figure, Place, PrintedCurve};
-use crate::live::{Recorded, recorded};
-use crate::plan::{Found, same, text_of};
+use crate::experiment::{CellPlace, Experiment, Figure, PrintedCurve};
+use crate::live::{Recorded, choice, recorded};
+use crate::results::{ExperimentResults, same, text_of};
 
 /// A figure that was drawn, or why it was not.
 #[derive(Clone, Debug)]
 pub struct Drawn<'a> {
     /// The document's number.
     pub number: &'a str,
-    /// What it shows.
+    /// The figure.
     pub title: &'a str,
     /// Its file name without the ending: the experiment's id and the figure's number.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Picture {
     pub svg: String,
     /// CSV.
     pub csv: String,
-    /// What is drawn beside live figures.
+    /// A simulated point beside a live one.
     pub beside: Vec<Beside>,
 }
 
@@ -39,16 +39,16 @@ pub struct Picture {
 pub struct Beside {
     /// The algorithm's label.
     pub label: String,
-    /// Where it is along the axis.
+    /// Its place along the axis.
     pub x: f64,
-    /// What was simulated.
+    /// The simulated value.
     pub simulated: f64,
-    /// What was measured with real packets.
+    /// The value measured with real packets.
     pub live: f64,
 }
 
 /// Draws the figures of an experiment, and those that it computes.
-pub fn draw<'a>(e: &'a Experiment, found: &Found) -> Vec<Drawn<'a>> {
+pub fn draw<'a>(e: &'a Experiment, found: &ExperimentResults) -> Vec<Drawn<'a>> {
     let mut drawn: Vec<Drawn<'a>> = Vec::new();
     let mut add = |number: &'a str, title: &'a str, picture| {
         let base = format!("{}-{}", e.id, crate::cells::slug(number));
@@ -76,7 +76,7 @@ pub fn draw<'a>(e: &'a Experiment, found: &Found) -> Vec<Drawn<'a>> {
 }
 
 /// The density of the queue in a run, of all its seeds.
-fn density(e: &Experiment, run: &str, found: &Found) -> Result<Vec<(f64, f64)>, String> {
+fn density(e: &Experiment, run: &str, found: &ExperimentResults) -> Result<Vec<(f64, f64)>, String> {
     let results = found.results(e, None, Some(run)).ok_or_else(|| format!("run \"{run}\": was not run"))?;
     let chart = Chart::of(results, Diagram::QueuePdf, &Choice::default())?;
     let curve = chart.curves().next().ok_or("has no queue")?;
@@ -84,7 +84,12 @@ fn density(e: &Experiment, run: &str, found: &Found) -> Result<Vec<(f64, f64)>, 
 }
 
 /// Adds the border that runs show to the panels that it belongs to.
-fn add_border(chart: &mut Chart, e: &Experiment, of: &Border, found: &Found) -> Result<(), String> {
+fn add_border(
+    chart: &mut Chart,
+    e: &Experiment,
+    of: &Border,
+    found: &ExperimentResults,
+) -> Result<(), String> {
     let points = border(e, of, found)?;
     let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
     for panel in chart.panels.iter_mut().filter(|p| of.panel.as_ref().is_none_or(|title| p.title == *title)) {
@@ -94,9 +99,9 @@ fn add_border(chart: &mut Chart, e: &Experiment, of: &Border, found: &Found) -> 
     Ok(())
 }
 
-/// Where a quantity leaves its range as a field is raised: between the last point within and the first one outside,
+/// The border at which a quantity leaves its range as a field is raised: between the last point within and the first one outside,
 /// in proportion. Where it never leaves it, or is outside from the first point on, the border is not within the runs.
-fn border(e: &Experiment, of: &Border, found: &Found) -> Result<Vec<(f64, f64)>, String> {
+fn border(e: &Experiment, of: &Border, found: &ExperimentResults) -> Result<Vec<(f64, f64)>, String> {
     let results = found.results(e, None, of.run.as_deref()).ok_or("was not run")?;
     let (raised, fixed) = if of.raised == Raised::X { (&of.x, &of.y) } else { (&of.y, &of.x) };
     // By the fixed field: the raised one, and the mean.
@@ -144,12 +149,12 @@ fn picture(e: &Experiment, number: &str, title: &str, chart: &Chart) -> Picture 
     Picture { svg, csv: csv(chart), beside: Vec::new() }
 }
 
-fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, String> {
+fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Result<Picture, String> {
     let diagram = Diagram::find(&figure.kind).ok_or("there is no such diagram")?;
     let results = found
         .results(e, figure.reading.as_deref(), figure.run.as_deref())
         .ok_or("was not run under this reading")?;
-    let place = Place { run: figure.run.clone(), at: figure.at.clone(), ..Place::default() };
+    let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     // A curve over a field is of all points, but for those that other fields leave out.
     let point = match (diagram, figure.at.is_empty()) {
         (Diagram::Metric, true) => 0,
@@ -180,20 +185,6 @@ fn simulated(e: &Experiment, figure: &Figure, found: &Found) -> Result<Picture, 
         None => Vec::new(),
     };
     Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart) })
-}
-
-/// What a figure shows of its results.
-pub(crate) fn choice(figure: &Figure, point: usize) -> Choice<'_> {
-    Choice {
-        point,
-        link: figure.link.as_deref(),
-        seed: None,
-        algorithms: figure.algorithms.as_deref(),
-        scope: figure.scope.as_deref().unwrap_or("all"),
-        metric: figure.metric.as_ref(),
-        over: figure.x.as_deref(),
-        by: figure.by.as_deref(),
-    }
 }
 
 /// Adds live points to the panels of their algorithms, and says which simulated ones they stand beside.

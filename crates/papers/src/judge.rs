@@ -10,10 +10,11 @@ use quell_lab::{ERROR, Estimate, View, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
-use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading, Value};
-use crate::plan::{Found, Spot};
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading};
+use crate::results::{ExperimentResults, Spot};
+use crate::value::Value;
 
-/// What is said of a printed number.
+/// The verdict on a printed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
     /// The mean lies in the band around it.
@@ -54,7 +55,7 @@ impl Verdict {
     }
 }
 
-/// What is said of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holds {
     /// The intervals are on its side.
@@ -81,7 +82,7 @@ impl Holds {
         }
     }
 
-    /// Of two that must both hold.
+    /// Combines two that must both hold.
     fn and(self, other: Holds) -> Holds {
         let rank = |h: Holds| match h {
             Holds::Fails => 3,
@@ -100,11 +101,11 @@ pub struct JudgedCell<'a> {
     pub cell: &'a Cell,
     /// The label of its algorithm in the scenario.
     pub label: &'a str,
-    /// What was found, in its unit; none if nothing was run.
+    /// The value that was found, in its unit; `None`: nothing was run.
     pub found: Option<Estimate>,
-    /// Where what was printed lies with a probability of 95 %.
+    /// The interval in which the printed number lies with a probability of 95 %.
     pub prediction: Option<(f64, f64)>,
-    /// What ns-2 gives.
+    /// The value that ns-2 gives.
     pub ns2: Option<&'a Ns2>,
     /// The verdict.
     pub verdict: Verdict,
@@ -115,13 +116,13 @@ pub struct JudgedCell<'a> {
 /// The cells that one table of an experiment answers.
 #[derive(Clone, Debug)]
 pub struct JudgedTable<'a> {
-    /// What a printed number is of.
+    /// The kind of the printed numbers.
     pub printed: PrintedOf,
     /// The reading that is judged; empty for what is computed.
     pub reading: &'a str,
     /// Its cells.
     pub cells: Vec<JudgedCell<'a>>,
-    /// How many cells are in the band, and how many outside, under each reading; most have too few seeds for more.
+    /// The numbers of cells in the band and outside, under each reading; most have too few seeds for more.
     pub under: Vec<(&'a str, [usize; 2])>,
 }
 
@@ -130,11 +131,11 @@ pub struct JudgedTable<'a> {
 pub struct JudgedClaim<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What is said of it.
+    /// The verdict.
     pub holds: Holds,
-    /// What was found.
+    /// The comparison in words.
     pub found: String,
-    /// What is said of it under the reading that `shown_by` names.
+    /// The verdict under the reading that `shown_by` names.
     pub shown: Option<Holds>,
 }
 
@@ -149,7 +150,7 @@ pub struct JudgedExperiment<'a> {
     pub claims: Vec<JudgedClaim<'a>>,
 }
 
-/// How near what was found is to what was printed.
+/// The distance between the found and the printed value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nearness {
     Agrees,
@@ -158,7 +159,7 @@ enum Nearness {
 }
 
 /// Judges an experiment.
-pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> JudgedExperiment<'a> {
+pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &ExperimentResults) -> JudgedExperiment<'a> {
     let judge = Judge { papers, e, found };
     let claims: Vec<JudgedClaim<'a>> = e.claims.iter().map(|claim| judge.claim(claim)).collect();
     let held: HashMap<&str, Holds> = claims.iter().map(|c| (c.claim.name.as_str(), c.holds)).collect();
@@ -175,19 +176,19 @@ pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &Found) -> Judged
 
 pub(crate) use place::check;
 
-/// What `shown_by` says of the simulator.
+/// The evidence of `shown_by` that is the simulator.
 const NS2: &str = "ns-2";
 
 /// ns-2 shows nothing by fewer runs.
 const LEAST_NS2_RUNS: usize = 3;
 
-/// Why a number under a reading that was chosen by it does not agree.
+/// The reason that a number under a reading that was chosen by it does not agree.
 const CHOSEN: &str = "it comes out, but the reading was chosen by it";
 
 struct Judge<'a, 'f> {
     papers: &'a Papers,
     e: &'a Experiment,
-    found: &'f Found,
+    found: &'f ExperimentResults,
 }
 
 impl<'a> Judge<'a, '_> {
@@ -264,7 +265,7 @@ impl<'a> Judge<'a, '_> {
         })
     }
 
-    /// What was tried for a number.
+    /// The attempts to explain a number.
     fn tried(&self, cell: &Cell) -> Option<String> {
         let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
         let open = self.e.open.iter().filter(|open| names(&open.cells));
@@ -308,7 +309,7 @@ impl<'a> Judge<'a, '_> {
         (Verdict::Open, unshown.into_iter().chain(self.tried(cell)).collect::<Vec<_>>().join("; "))
     }
 
-    /// Whether ns-2's own value is outside the band of what is printed, as ours is, and in the band of ours.
+    /// Says whether ns-2's own value is outside the band of what is printed, as ours is, and in the band of ours.
     fn ns2_is_with_us(&self, cell: &Cell, samples: &[f64]) -> bool {
         let (Some(ns2), Some(ours)) = (self.papers.ns2.get(&cell.id), Estimate::of(samples)) else {
             return false;
@@ -334,7 +335,7 @@ impl<'a> Judge<'a, '_> {
         if within { Nearness::Inside } else { Nearness::Outside }
     }
 
-    /// What was found for a cell under a reading, one value for each seed.
+    /// The values found for a cell under a reading, one for each seed.
     fn samples(&self, of: &CellsOf, cell: &Cell, reading: Option<&str>) -> Result<Vec<f64>, String> {
         let spot = self.found.spot(self.e, reading, &of.place_of(cell))?;
         let (label, value) = (&of.algorithm[&cell.algorithm], &of.metric[&cell.metric]);
@@ -360,10 +361,10 @@ fn at(value: f64) -> crate::cells::Printed {
     crate::cells::Printed { text: value.to_string(), value, rounding: 0.0 }
 }
 
-/// From fewer runs than this a prediction is so wide that nearly every number lies inside.
+/// The fewest runs for a prediction: from fewer it is so wide that nearly every number lies inside.
 const LEAST_RUNS: usize = 5;
 
-/// Where what was printed lies with a probability of 95 %, if our runs are like those of the document and their
+/// The interval of the printed number, with a probability of 95 %, if our runs are like those of the document and their
 /// figures normal: the mean, and Student's t times their deviation for one more run, for the mean of some more, or
 /// (Bonferroni) for all of some more. None from fewer runs than [`LEAST_RUNS`].
 fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
@@ -387,7 +388,7 @@ fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
 /// has all runs more often than in 95 %, by as much, so that both tests together reject one of twenty.
 const NARROW: f64 = 0.01;
 
-/// Whether a printed range is too narrow for runs that deviate as ours do.
+/// Says whether a printed range is too narrow for runs that deviate as ours do.
 fn is_too_narrow(cell: &Cell, samples: &[f64], printed: PrintedOf) -> bool {
     let (PrintedOf::RangeOf(runs), true) = (printed, samples.len() > 1) else { return false };
     let width = cell.high.value + cell.high.rounding - (cell.low.value - cell.low.rounding);
@@ -432,7 +433,7 @@ pub fn text(e: &Estimate) -> String {
     }
 }
 
-/// Whether what is printed lies in the 95 % prediction interval of one more run of ns-2.
+/// Says whether the printed number lies in the 95 % prediction interval of one more run of ns-2.
 fn could_be_one_of(cell: &Cell, ns2: &Ns2) -> bool {
     let n = ns2.runs as f64;
     let half = ns2.std.unwrap_or(0.0) * t_quantile(ns2.runs - 1, ERROR) * (1.0 + 1.0 / n).sqrt();

@@ -2,7 +2,7 @@
 //!
 //! A folder of [`Papers`] holds each printed number once (`cells.csv`) and an [`Experiment`] for each
 //! simulation of a document: its scenarios, what the document leaves open, which numbers it answers and what it claims. A
-//! [`Plan`] makes one study of some experiments; [`judge()`] says of what was [`Found`] whether printed numbers agree, and
+//! [`Plan`] makes one study of some experiments; [`judge()`] says of what was [`ExperimentResults`] whether printed numbers agree, and
 //! which claims hold.
 #![deny(missing_docs)]
 
@@ -18,22 +18,27 @@ mod judge;
 mod live;
 mod page;
 mod plan;
+mod read;
 mod record;
+mod results;
 mod score;
 mod units;
+mod value;
 
 pub use cells::{Cell, Ns2, Printed, matches, slug};
-pub use claims::{Read, Says, Term, Test};
+pub use claims::{FigureReading, Measured, Says, Term, Test};
 pub use computed::{Border, Compute, Computed, Raised};
 pub use error::PaperError;
 pub use experiment::{
-    About, Basis, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers, Place, PrintedCurve,
-    PrintedOf, Reading, Refuted, Run, Value,
+    About, Basis, CellPlace, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers,
+    PrintedCurve, PrintedOf, Reading, Refuted, ScenarioRun,
 };
 pub use figures::{Drawn, draw};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use live::{LiveRecord, live_files};
 pub use page::{Page, WRITTEN, html, markdown, scoreboard};
-pub use plan::{Extent, Found, Plan, Ran, Spot};
+pub use plan::{Extent, Plan, Ran};
 pub use record::Record;
+pub use results::{ExperimentResults, Spot};
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};
+pub use value::Value;

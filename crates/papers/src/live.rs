@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use quell_lab::Results;
 use quell_units::Duration;
 use quell_units::text::{duration, three_digits};
-use quell_view::chart::{Chart, Diagram, csv};
+use quell_view::chart::{Chart, Choice, Diagram, csv};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Figure};
-use crate::figures::choice;
 
-/// How the live figures of an experiment were made.
+/// The record of how the live figures of an experiment were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LiveRecord {
@@ -20,26 +19,26 @@ pub struct LiveRecord {
     pub command: String,
     /// The version of Quell.
     pub version: String,
-    /// How long each replication ran.
+    /// The duration of each replication.
     pub duration: Duration,
-    /// How much of that was measured.
+    /// The measured part of it.
     pub measured: Duration,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: u32,
     /// The kernel, whose TCP the hosts have.
     pub kernel: String,
-    /// How many processors the machine has.
+    /// The number of processors of the machine.
     pub processors: u32,
-    /// How many processes ran or waited for a processor: the kernel's mean over a minute, averaged over the run.
+    /// The number of processes that ran or waited for a processor: the kernel's mean over a minute, averaged over the run.
     pub load: f64,
-    /// Whether it ran before all processes without a real-time priority.
+    /// Ran before all processes without a real-time priority.
     pub real_time: bool,
     /// The 99th percentile of how late packets left the link, in seconds, in the worst replication.
     pub late_p99_s: f64,
 }
 
 impl LiveRecord {
-    /// What a reader of the figures is told.
+    /// The record as a sentence for a reader of the figures.
     pub fn sentence(&self) -> String {
         let seeds = if self.seeds == 1 { "one seed".to_string() } else { format!("{} seeds", self.seeds) };
         let priority = if self.real_time { ", at real-time priority" } else { "" };
@@ -57,7 +56,7 @@ impl LiveRecord {
         )
     }
 
-    /// Reads what is on record of an experiment's live side; none if nothing is yet.
+    /// Reads what is on record of an experiment's live side; `None` if nothing is yet.
     pub(crate) fn read(e: &Experiment) -> Result<Option<LiveRecord>, String> {
         let Some(live) = &e.live else { return Ok(None) };
         let of = |rule: &dyn std::fmt::Display| format!("{}: {rule}", live.record.display());
@@ -93,6 +92,20 @@ pub fn live_files(
     Ok(files)
 }
 
+/// The part of the results that a figure shows.
+pub(crate) fn choice(figure: &Figure, point: usize) -> Choice<'_> {
+    Choice {
+        point,
+        link: figure.link.as_deref(),
+        seed: None,
+        algorithms: figure.algorithms.as_deref(),
+        scope: figure.scope.as_deref().unwrap_or("all"),
+        metric: figure.metric.as_ref(),
+        over: figure.x.as_deref(),
+        by: figure.by.as_deref(),
+    }
+}
+
 /// The figures that have a live side, and where that is on record.
 pub(crate) fn with_live_side(e: &Experiment) -> impl Iterator<Item = (&Figure, &Path)> {
     e.figures.iter().filter_map(|figure| Some((figure, figure.live.as_deref()?)))
@@ -104,7 +117,7 @@ pub(crate) struct Recorded {
     pub(crate) curves: Vec<(String, Vec<[f64; 2]>)>,
 }
 
-/// Reads figures on record, as [`csv`] writes them of a chart with one panel; none if they are not there yet.
+/// Reads figures on record, as [`csv`] writes them of a chart with one panel; `None` if they are not there yet.
 pub(crate) fn recorded(e: &Experiment, file: &Path) -> Result<Option<Recorded>, String> {
     let of = |rule: String| format!("{}: {rule}", file.display());
     let text = match std::fs::read(e.file.with_file_name(file)) {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use askama::Template;
+use quell_lab::distinct;
 
-use crate::experiment::{Document, Experiment, Papers, Reading, Run};
+use crate::experiment::{Document, Experiment, Papers, Reading, ScenarioRun};
 use crate::figures::{Beside, Drawn};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::live::LiveRecord;
@@ -13,7 +14,7 @@ use crate::plan::lexical;
 use crate::record::Record;
 use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores, scores_on_record};
 
-/// What a page is made of.
+/// The parts of a page.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
     /// All documents.
@@ -76,7 +77,7 @@ judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document,
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
 compared, lies on one side, and is **undecided** otherwise.\n";
 
-/// What the index of the pages says of itself.
+/// The introduction of the index of the pages.
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
 
 /// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
@@ -250,22 +251,14 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
     out
 }
 
-/// What was live, beside what was simulated: a row for each algorithm.
+/// Live values beside simulated ones: a row for each algorithm.
 fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
     let of = e.figures.iter().find(|f| f.number == number);
     // Without figures on record there is nothing to say of them.
     let record = LiveRecord::read(e).ok().flatten();
     let (Some(figure), Some(record), false) = (of, record, beside.is_empty()) else { return String::new() };
-    let mut xs: Vec<f64> = Vec::new();
-    let mut labels: Vec<&str> = Vec::new();
-    for point in beside {
-        if !xs.contains(&point.x) {
-            xs.push(point.x);
-        }
-        if !labels.contains(&point.label.as_str()) {
-            labels.push(&point.label);
-        }
-    }
+    let xs = distinct(beside.iter().map(|point| point.x));
+    let labels = distinct(beside.iter().map(|point| point.label.as_str()));
     let mut out = format!("\nLive / simulated, by `{}`:\n\n| |", figure.x.as_deref().unwrap_or("x"));
     out.push_str(&xs.iter().map(|x| format!(" {x} |")).collect::<String>());
     out.push_str(&format!("\n| --- |{}\n", " --: |".repeat(xs.len())));
@@ -286,7 +279,7 @@ fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
 
 fn scenarios(judged: &JudgedExperiment<'_>) -> String {
     let e = judged.experiment;
-    let path = |run: &Run| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
+    let path = |run: &ScenarioRun| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
     let mut names: Vec<String> = e.runs.iter().map(|run| format!("`{}`", path(run).display())).collect();
     names.dedup();
     if names.is_empty() {
@@ -298,7 +291,7 @@ fn scenarios(judged: &JudgedExperiment<'_>) -> String {
     format!("{}, {seeds} {}", names.join(", "), if seeds == 1 { "seed" } else { "seeds" })
 }
 
-/// How many numbers are in their band under a reading.
+/// The number of values in their band under a reading.
 fn under(judged: &JudgedExperiment<'_>, reading: &Reading) -> String {
     let under = judged.tables.iter().flat_map(|t| &t.under).filter(|(name, _)| *name == reading.name);
     match under.fold([0, 0], |[a, b], (_, [within, outside])| [a + within, b + outside]) {
@@ -326,7 +319,7 @@ fn found(cell: &JudgedCell<'_>) -> String {
     cell.found.as_ref().map_or(String::new(), text)
 }
 
-/// What ns-2 gives, and how often it was run.
+/// The value that ns-2 gives, and how often it was run.
 fn ns2(cell: &JudgedCell<'_>) -> String {
     cell.ns2.map_or(String::new(), |n| format!("{} ({})", figure(n.mean), n.runs))
 }
@@ -345,7 +338,7 @@ fn reasons<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
     all.into_iter().map(|(why, names)| (why, names.join(", "))).collect()
 }
 
-/// What was set for ns-2's values of a table, each with the numbers that it is for.
+/// The settings for ns-2's values of a table, each with the numbers that it is for.
 fn settings<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for cell in &table.cells {
@@ -431,13 +424,13 @@ struct Section {
     readings: Vec<[String; 5]>,
     tables: Vec<Block>,
     claims: Vec<[String; 6]>,
-    /// By its name: SVG, or why there is none.
+    /// The figures by name: SVG, or why there is none.
     figures: Vec<(String, Result<String, String>)>,
 }
 
 struct Block {
     caption: String,
-    /// Of each metric: printed, found, and ns-2's where there is one.
+    /// The values of each metric: printed, found, and ns-2's where there is one.
     columns: usize,
     metrics: Vec<String>,
     rows: Vec<(String, String, Vec<Option<Shown>>)>,
@@ -500,15 +493,8 @@ fn rendered(markdown: &str) -> String {
 }
 
 fn block(table: &JudgedTable<'_>) -> Block {
-    let mut metrics: Vec<(String, String)> = Vec::new();
+    let metrics = distinct(table.cells.iter().map(|of| (of.cell.metric.clone(), of.cell.unit.clone())));
     let mut rows: Vec<(String, String, Vec<Option<Shown>>)> = Vec::new();
-    for cell in &table.cells {
-        let c = cell.cell;
-        let heading = (c.metric.clone(), c.unit.clone());
-        if !metrics.contains(&heading) {
-            metrics.push(heading);
-        }
-    }
     for cell in &table.cells {
         let c = cell.cell;
         let label = cell.label;

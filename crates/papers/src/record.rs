@@ -13,7 +13,7 @@ use crate::judge::{Holds, JudgedExperiment, Verdict};
 pub struct Record(pub BTreeMap<String, String>);
 
 impl Record {
-    /// What was judged.
+    /// The verdicts of what was judged.
     pub fn of(judged: &[JudgedExperiment<'_>]) -> Record {
         let mut all = BTreeMap::new();
         for j in judged {

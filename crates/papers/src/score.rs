@@ -1,4 +1,4 @@
-//! How many printed numbers and claims come out.
+//! The score: how many printed numbers and claims come out.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::judge::{Holds, JudgedExperiment, Verdict};
 use crate::plan::Plan;
 use crate::record::Record;
 
-/// How many numbers and claims have each verdict.
+/// The score: the count of printed numbers and of claims with each verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// The numbers, in the order of [`Verdict::ALL`].
@@ -18,22 +18,22 @@ pub struct Score {
 }
 
 impl Score {
-    /// How many numbers.
+    /// The count of all printed numbers.
     pub fn of_cells(&self) -> usize {
         self.cells.iter().sum()
     }
 
-    /// How many claims.
+    /// The count of all claims.
     pub fn of_claims(&self) -> usize {
         self.claims.iter().sum()
     }
 
-    /// How many numbers have a verdict.
+    /// The count of printed numbers with a verdict.
     pub fn cell(&self, verdict: Verdict) -> usize {
         self.cells[verdict as usize]
     }
 
-    /// How many claims have a verdict.
+    /// The count of claims with a verdict.
     pub fn claim(&self, holds: Holds) -> usize {
         self.claims[holds as usize]
     }
@@ -116,20 +116,20 @@ pub const LEAST_SHARE: f64 = 0.8;
 /// Printed numbers of an algorithm: how many there are, and how many agree or are inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reproduced {
-    /// How many there are.
+    /// The number of all.
     pub numbers: usize,
-    /// How many agree or are inside.
+    /// The number that agree or are inside.
     pub come_out: usize,
 }
 
 impl Reproduced {
-    /// Whether the algorithm's published results are reproduced: [`LEAST_NUMBERS`] and [`LEAST_SHARE`].
+    /// Says whether the algorithm's published results are reproduced: [`LEAST_NUMBERS`] and [`LEAST_SHARE`].
     pub fn holds(self) -> bool {
         self.numbers >= LEAST_NUMBERS && self.come_out as f64 >= LEAST_SHARE * self.numbers as f64
     }
 }
 
-/// How many numbers of each algorithm of the catalog come out by the verdicts on record, over all documents.
+/// The printed numbers that come out for each algorithm of the catalog by the verdicts on record, over all documents.
 pub fn by_algorithm(papers: &Papers, plan: &Plan, record: &Record) -> BTreeMap<String, Reproduced> {
     let mut all: BTreeMap<String, Reproduced> = BTreeMap::new();
     for e in papers.experiments() {

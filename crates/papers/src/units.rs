@@ -1,6 +1,6 @@
 //! Units of printed numbers.
 
-use crate::experiment::Value;
+use crate::value::Value;
 
 /// A unit, the unit of metrics that it is of, and how many of it one of those is.
 const UNITS: &[(&str, &str, f64)] = &[

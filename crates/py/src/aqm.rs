@@ -9,9 +9,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use quell_aqm::part::Ticker;
-use quell_aqm::{self as contract, Aqm, Cause, Ctx, Ecn, PacketMeta, Probe, QueueView, Rng};
+use quell_aqm::{self as contract, Aqm, Cause, Ctx, Ecn, PacketMeta, Probe, Rng};
 use quell_scenario::Factory;
-use quell_units::{Bytes, Duration, Packets, QueueSize, Time};
+use quell_units::{Duration, QueueSize, Time};
 
 use crate::{errors, value};
 
@@ -40,7 +40,7 @@ impl Trap {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// As if nothing had happened.
+    /// Forgets that anything happened.
     pub fn forget(&self) {
         self.failed.store(false, Ordering::Relaxed);
         self.stop.store(false, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Trap {
     }
 }
 
-/// What a factory returns for the Python class (or any callable) `class`.
+/// The factory of a Python class, or of any callable.
 pub fn factory(class: Py<PyAny>, trap: Arc<Trap>) -> Factory {
     Arc::new(move |link, parameters| {
         Python::attach(|py| PyAqm::build(class.bind(py), link, parameters, &trap))
@@ -77,7 +77,7 @@ struct PyAqm {
     trap: Arc<Trap>,
 }
 
-/// When the next update is due.
+/// The times of updates.
 enum Clock {
     Never,
     Every(Ticker),
@@ -165,10 +165,7 @@ impl PyAqm {
             return otherwise;
         }
         let result = Python::attach(|py| {
-            {
-                let mut shown = self.cx.bind(py).try_borrow_mut()?;
-                *shown = Context { now: cx.now, queue: cx.queue, rng: Some(cx.rng.clone()) };
-            }
+            *self.cx.bind(py).try_borrow_mut()? = Context::of(cx);
             let result = call(self, py);
             // Numbers that Python drew count as drawn.
             if let Some(rng) = self.cx.bind(py).try_borrow_mut()?.rng.take() {
@@ -194,7 +191,7 @@ fn length(seconds: f64, what: &str) -> PyResult<Duration> {
     }
 }
 
-/// What a method answered.
+/// Reads what a method answered.
 fn verdict(answer: &Bound<'_, PyAny>, method: &str) -> PyResult<contract::Verdict> {
     if answer.is_none() {
         return Ok(contract::Verdict::Pass);
@@ -318,58 +315,45 @@ fn kept(name: &str) -> &'static str {
 
 /// All that an algorithm may know when it decides; valid during the call that it was given to.
 #[pyclass(module = "quell")]
+#[derive(Default)]
 pub struct Context {
-    now: Time,
-    queue: QueueView,
+    /// float: The time of the event, in seconds since the start of the simulation.
+    #[pyo3(get)]
+    now_s: f64,
+    /// int: The time of the event, in nanoseconds (exact).
+    #[pyo3(get)]
+    now_ns: u64,
+    /// int: Packets waiting, without the one in transmission and without the packet in question.
+    #[pyo3(get)]
+    queue_packets: u32,
+    /// int: Bytes waiting, likewise.
+    #[pyo3(get)]
+    queue_bytes: u64,
+    /// float or None: When the packet at the head arrived, in seconds; None if nothing waits.
+    #[pyo3(get)]
+    head_since_s: Option<f64>,
+    /// int or None: The link's current rate, in bit/s; None if it is not known.
+    #[pyo3(get)]
+    link_rate_bps: Option<u64>,
     rng: Option<Rng>,
 }
 
-impl Default for Context {
-    fn default() -> Self {
-        let queue =
-            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
-        Context { now: Time::ZERO, queue, rng: None }
+impl Context {
+    fn of(cx: &Ctx<'_>) -> Self {
+        Context {
+            now_s: cx.now.as_secs_f64(),
+            now_ns: cx.now.nanos(),
+            queue_packets: cx.queue.packets.get(),
+            queue_bytes: cx.queue.bytes.get(),
+            head_since_s: cx.queue.head_since.map(Time::as_secs_f64),
+            link_rate_bps: cx.queue.link_rate.map(|rate| rate.bps()),
+            rng: Some(cx.rng.clone()),
+        }
     }
 }
 
 #[pymethods]
 impl Context {
-    /// float: The time of the event, in seconds since the start of the simulation.
-    #[getter]
-    fn now_s(&self) -> f64 {
-        self.now.as_secs_f64()
-    }
-
-    /// int: The time of the event, in nanoseconds (exact).
-    #[getter]
-    fn now_ns(&self) -> u64 {
-        self.now.nanos()
-    }
-
-    /// int: Packets waiting, without the one in transmission and without the packet in question.
-    #[getter]
-    fn queue_packets(&self) -> u32 {
-        self.queue.packets.get()
-    }
-
-    /// int: Bytes waiting, likewise.
-    #[getter]
-    fn queue_bytes(&self) -> u64 {
-        self.queue.bytes.get()
-    }
-
-    /// float or None: When the packet at the head arrived, in seconds; None if nothing waits.
-    #[getter]
-    fn head_since_s(&self) -> Option<f64> {
-        self.queue.head_since.map(Time::as_secs_f64)
-    }
-
-    /// int or None: The link's current rate, in bit/s; None if it is not known.
-    #[getter]
-    fn link_rate_bps(&self) -> Option<u64> {
-        self.queue.link_rate.map(|r| r.bps())
-    }
-
     /// Draw a random number from this queue's own stream.
     ///
     /// The stream depends on the seed of the replication alone, so an algorithm that draws here
@@ -392,7 +376,7 @@ impl Context {
     }
 
     fn __repr__(&self) -> String {
-        format!("Context(now_s={}, queue_packets={})", self.now_s(), self.queue_packets())
+        format!("Context(now_s={}, queue_packets={})", self.now_s, self.queue_packets)
     }
 }
 
@@ -426,7 +410,7 @@ impl Packet {
         self.0.flow.0
     }
 
-    /// str: Its ECN field (RFC 3168): ``not-ect``, ``ect0``, ``ect1`` or ``ce``.
+    /// {"not-ect", "ect0", "ect1", "ce"}: Its ECN field (RFC 3168).
     #[getter]
     fn ecn<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         match self.0.ecn {
@@ -472,7 +456,7 @@ impl Packet {
     }
 }
 
-/// What is known about the link when an algorithm is built.
+/// The link as it is known when an algorithm is built.
 #[pyclass(module = "quell", frozen)]
 pub struct Link(contract::Link);
 

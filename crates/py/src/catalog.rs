@@ -13,7 +13,7 @@ use crate::errors;
 ///
 /// Returns
 /// -------
-/// list of dict
+/// list of dict of str to str
 ///     For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``,
 ///     ``family``, ``source`` (who published it where) and ``label`` (how far it can be trusted:
 ///     ``experimental``, ``faithful`` if every equation has known answers, ``reproduced`` if it
@@ -90,7 +90,7 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
 ///
 /// Returns
 /// -------
-/// list of dict
+/// list of dict of str to str
 ///     For each value of each key by which senders are chosen, in the order of the documentation: ``key``
 ///     (of a group's ``tcp`` table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and
 ///     ``source`` (where it is specified).
@@ -178,7 +178,7 @@ fn parameter(py: Python<'_>, doc: ParamDoc) -> PyResult<Bound<'_, PyDict>> {
 ///
 /// Returns
 /// -------
-/// list of dict
+/// list of dict of str to str
 ///     For each figure its ``name`` (the column in ``Results.metrics``, unit included), ``title``,
 ///     ``unit`` ("1" for a pure number), ``doc``, ``source`` (where it comes from; may be empty), and
 ///     ``better``: ``higher``, ``lower`` or ``neither``.

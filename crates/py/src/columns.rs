@@ -31,7 +31,7 @@ impl Columns {
         self.0.schema_ref().fields().iter().map(|f| f.name().clone()).collect()
     }
 
-    /// tuple of int: The number of rows and of columns.
+    /// (int, int): The number of rows and of columns.
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.num_rows(), self.0.num_columns())

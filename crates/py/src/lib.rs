@@ -7,8 +7,10 @@ mod attend;
 mod catalog;
 mod columns;
 mod errors;
+mod options;
 mod results;
 mod run;
+mod scenario;
 mod search;
 mod tasks;
 mod theory;
@@ -30,7 +32,9 @@ mod _quell {
     #[pymodule_export]
     use crate::results::{Results, read};
     #[pymodule_export]
-    use crate::run::{Progress, check, run};
+    use crate::run::{Progress, run};
+    #[pymodule_export]
+    use crate::scenario::check;
     #[pymodule_export]
     use crate::search::{Crossing, search};
     #[pymodule_export]
@@ -63,7 +67,7 @@ mod _quell {
     ///
     /// Parameters
     /// ----------
-    /// args : list of str
+    /// args : sequence of str
     ///     The program's name and its arguments, as in ``sys.argv``.
     ///
     /// Returns

@@ -1,4 +1,4 @@
-//! What a run found.
+//! The results of a run.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use quell_lab::{Estimate, Metric, Quantity, Table, View};
 use quell_view::chart::{Chart, Choice, Diagram};
 
 use crate::columns::{Columns, array, columns, of_table};
-use crate::run::metric as metric_called;
+use crate::options::metric as metric_called;
 use crate::{errors, value};
 
 /// The results of a run, from :func:`run` or :func:`read`.
@@ -184,8 +184,8 @@ impl Results {
         &self.0.run.digest
     }
 
-    /// dict: For each replication, by ``(point, algorithm, seed)``, 16 hexadecimal digits; equal
-    /// digests mean equal sample paths.
+    /// dict of (int, str, int) to str: For each replication, by point, algorithm and seed, 16 hexadecimal digits;
+    /// equal digests mean equal sample paths.
     #[getter]
     fn digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -198,7 +198,7 @@ impl Results {
     /// dict: The scenario with every default filled in (of the first point, if it sweeps).
     #[getter]
     fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.0.run.points.first().map_or_else(|| Ok(PyDict::new(py)), |p| resolved(py, &p.scenario))
+        self.0.run.points.first().map_or_else(|| Ok(PyDict::new(py)), |p| value::resolved(py, &p.scenario))
     }
 
     /// list of dict: The points of a sweep: ``title`` ("dumbbell.rate = 10 Mbit/s"), ``settings`` (a
@@ -214,7 +214,7 @@ impl Results {
             let dict = PyDict::new(py);
             dict.set_item("title", p.title())?;
             dict.set_item("settings", settings)?;
-            dict.set_item("scenario", resolved(py, &p.scenario)?)?;
+            dict.set_item("scenario", value::resolved(py, &p.scenario)?)?;
             dict.set_item("algorithms", &p.algorithms)?;
             dict.set_item("seeds", &p.seeds)?;
             dict.set_item("links", &p.links)?;
@@ -255,7 +255,7 @@ impl Results {
     ///
     /// Parameters
     /// ----------
-    /// metrics : list of str, optional
+    /// metrics : sequence of str, optional
     ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table.
     ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
     ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
@@ -328,7 +328,7 @@ impl Results {
     /// ----------
     /// baseline : str
     ///     The label of the algorithm to compare with.
-    /// metrics : list of str, optional
+    /// metrics : sequence of str, optional
     ///     As in :meth:`table`.
     /// point : int, default 0
     ///     As in :meth:`table`.
@@ -446,7 +446,8 @@ impl Results {
     ///     If the folder cannot be written, or something is in the way.
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
-        py.detach(|| self.0.write(&folder, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
+        py.detach(|| quell_lab::write_results(&self.0, &folder, overwrite))
+            .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
     /// Write the report: one HTML file that opens offline.
@@ -542,15 +543,8 @@ pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     if !folder.exists() {
         return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", folder.display())));
     }
-    let results = py.detach(|| quell_lab::Results::read(&folder));
+    let results = py.detach(|| quell_lab::read_results(&folder));
     results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))
-}
-
-/// A resolved scenario as a dict.
-pub fn resolved<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
-    let table: toml::Table =
-        text.parse().map_err(|e: toml::de::Error| PyRuntimeError::new_err(e.to_string()))?;
-    value::from_table(py, &table)
 }
 
 fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {

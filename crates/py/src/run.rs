@@ -1,61 +1,53 @@
 //! Running scenarios.
 
 use std::ffi::CString;
-use std::io::Read;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeWarning, PyTypeError, PyUserWarning};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping};
-use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Quantity, Surround};
-use quell_scenario::{Document, Study};
+use pyo3::types::PyDict;
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Reuse, Surround};
+use quell_scenario::Study;
 use quell_sim::Engine;
 
 use crate::aqm::{Trap, plugins};
 use crate::attend::attend;
 use crate::errors;
+use crate::options::{self, metric};
 use crate::results::Results;
-use crate::{tasks, value};
+use crate::scenario::{Changes, studies};
 
 /// The progress of a run.
-#[pyclass(module = "quell", frozen)]
-pub struct Progress(quell_lab::Progress);
+#[pyclass(module = "quell", frozen, get_all)]
+pub struct Progress {
+    /// float: Share of the simulated time that is done, in [0, 1].
+    done: f64,
+    /// int: Finished replications.
+    finished: usize,
+    /// int: All replications.
+    total: usize,
+    /// float: Seconds since the beginning.
+    elapsed_s: f64,
+    /// float or None: Estimated seconds to the end; None while there is no estimate.
+    left_s: Option<f64>,
+}
+
+impl From<quell_lab::Progress> for Progress {
+    fn from(x: quell_lab::Progress) -> Self {
+        Progress {
+            done: x.done,
+            finished: x.finished,
+            total: x.total,
+            elapsed_s: x.elapsed.as_secs_f64(),
+            left_s: x.left.map(|d| d.as_secs_f64()),
+        }
+    }
+}
 
 #[pymethods]
 impl Progress {
-    /// float: Share of the simulated time that is done, in [0, 1].
-    #[getter]
-    fn done(&self) -> f64 {
-        self.0.done
-    }
-
-    /// int: Finished replications.
-    #[getter]
-    fn finished(&self) -> usize {
-        self.0.finished
-    }
-
-    /// int: All replications.
-    #[getter]
-    fn total(&self) -> usize {
-        self.0.total
-    }
-
-    /// float: Seconds since the beginning.
-    #[getter]
-    fn elapsed_s(&self) -> f64 {
-        self.0.elapsed.as_secs_f64()
-    }
-
-    /// float or None: Estimated seconds to the end; None while there is no estimate.
-    #[getter]
-    fn left_s(&self) -> Option<f64> {
-        self.0.left.map(|d| d.as_secs_f64())
-    }
-
     fn __repr__(&self) -> String {
-        format!("Progress(done={:.3}, finished={}, total={})", self.0.done, self.0.finished, self.0.total)
+        format!("Progress(done={:.3}, finished={}, total={})", self.done, self.finished, self.total)
     }
 }
 
@@ -70,7 +62,7 @@ impl Progress {
 ///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Files that it names, such as traces of a link's rate,
 ///     are found beside the scenario file; those of a dict, in the working directory. Several scenarios become one
 ///     result; the settings of each point then begin with ``scenario``, the name of the file.
-/// seeds : int, sequence of int or "auto", optional
+/// seeds : int or sequence of int, or "auto", optional
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
 ///     as ``precision`` needs.
 /// precision : dict of str to str, float or None, optional
@@ -86,7 +78,7 @@ impl Progress {
 ///     ``results.info["sequential"]``.
 /// threads : int, optional
 ///     How many threads; by default one per core. The results do not depend on it.
-/// aqms : dict of str to type, optional
+/// aqms : dict of str to callable, optional
 ///     Algorithms written in Python (see :class:`Aqm`) by the name that the scenario gives as
 ///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
 ///     a function that returns an object also works.
@@ -94,12 +86,12 @@ impl Progress {
 ///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
 ///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps varies no
 ///     more.
-/// sweep : dict of str to sequence or str, optional
+/// sweep : dict of str to value, optional
 ///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
 ///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
 ///     fields. The key ``"linked"`` has a list of such dicts, whose fields advance together. Points that are not
 ///     valid are left out: see :attr:`Results.holes`.
-/// progress : callable, optional
+/// progress : callable of Progress, optional
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
 ///     Which engine; both give the same sample path.
@@ -207,15 +199,17 @@ pub fn run(
         return Err(errors::argument(format!("verify = {verify}: must be a share, from 0 to 1")));
     }
     // The plain engine is for checking the other: it computes.
-    let cache = tasks::cache(cache)?.filter(|_| engine == Engine::Fast);
+    let cache = options::cache(cache)?.filter(|_| engine == Engine::Fast);
     let said = Mutex::new(Vec::new());
     let warn = |why: &str| said.lock().unwrap_or_else(PoisonError::into_inner).push(why.to_string());
     let options = Options {
         cache: cache.as_ref(),
-        fresh,
-        finished,
-        verify,
-        series: tasks::series(series)?,
+        reuse: match (finished, fresh) {
+            (true, _) => Reuse::Only,
+            (_, true) => Reuse::No,
+            _ => Reuse::Verify(verify),
+        },
+        series: options::series(series)?,
         warn: Some(&warn),
         threads,
         engine,
@@ -228,7 +222,7 @@ pub fn run(
     let report = |py: Python<'_>| -> PyResult<()> {
         let Some(progress) = &progress else { return Ok(()) };
         let news = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
-        news.map_or(Ok(()), |p| progress.call1(py, (Progress(p),)).map(std::mem::drop))
+        news.map_or(Ok(()), |p| progress.call1(py, (Progress::from(p),)).map(std::mem::drop))
     };
     let (outcome, signal) = attend(py, &trap.stop, report, || match &auto {
         Some(auto) => quell_lab::run_auto(&study, auto, &options),
@@ -251,14 +245,14 @@ pub fn run(
     }
 }
 
-/// What threads need that call algorithms written in Python.
+/// The surroundings of threads that call algorithms written in Python.
 pub fn surround() -> Surround {
     // The interpreter makes a state for each thread that attaches to it and frees it when the thread
     // detaches for good, which costs more than a decision does. So threads stay known to it.
     Arc::new(|work: &(dyn Fn() + Sync)| Python::attach(|py| py.detach(work)))
 }
 
-/// How a run is to choose the seeds itself.
+/// The rule by which a run chooses the seeds itself.
 fn auto(
     study: &Study,
     precision: Option<&Bound<'_, PyDict>>,
@@ -279,154 +273,4 @@ fn auto(
     let wrong = |why| errors::argument(format!("seeds = \"auto\": {why}"));
     auto.check(study).map_err(wrong)?;
     Ok(auto)
-}
-
-/// A figure by its name.
-pub fn metric(name: &str) -> PyResult<Quantity> {
-    name.parse().map_err(|why| errors::argument(format!("metric \"{name}\": {why}")))
-}
-
-/// The study of one scenario, or of several in a list.
-fn studies(
-    py: Python<'_>,
-    scenario: &Bound<'_, PyAny>,
-    changes: &Changes<'_, '_>,
-    plugins: &quell_scenario::Plugins,
-    trap: &Trap,
-) -> PyResult<Study> {
-    let Ok(list) = scenario.cast::<PyList>() else {
-        return study(py, scenario, changes, plugins, trap);
-    };
-    if list.is_empty() {
-        return Err(errors::argument("scenario = []: must hold at least one scenario"));
-    }
-    let mut parts: Vec<(String, Study)> = Vec::new();
-    for (i, one) in list.iter().enumerate() {
-        let stem = |path: PathBuf| path.file_stem().map(|s| s.to_string_lossy().into_owned());
-        let name = one.extract::<PathBuf>().ok().and_then(stem);
-        let is_free = |name: &String| parts.iter().all(|(other, _)| other != name);
-        // Dicts have no name, and files of several folders may have the same.
-        let name = name.filter(is_free).unwrap_or_else(|| format!("scenario {}", i + 1));
-        parts.push((name, study(py, &one, changes, plugins, trap)?));
-    }
-    Ok(Study::join(parts))
-}
-
-/// Check a scenario without running it.
-///
-/// Parameters
-/// ----------
-/// scenario : str, os.PathLike or dict
-///     As for :func:`run`.
-/// seeds : int or sequence of int, optional
-///     As for :func:`run`.
-/// aqms : dict of str to type, optional
-///     As for :func:`run`; each is built once, to see whether it accepts its parameters.
-/// overrides : dict of str to value, optional
-///     As for :func:`run`.
-/// sweep : dict of str to sequence or str, optional
-///     As for :func:`run`.
-///
-/// Returns
-/// -------
-/// list of dict
-///     The scenario with every default filled in; several if it sweeps.
-///
-/// Warns
-/// -----
-/// UserWarning
-///     Of each point of a sweep that is not valid, with the reason; it is left out.
-///
-/// Raises
-/// ------
-/// ScenarioError
-///     If the scenario breaks a rule.
-/// OSError
-///     If the file cannot be read.
-#[pyfunction]
-#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None, sweep=None))]
-pub fn check<'py>(
-    py: Python<'py>,
-    scenario: &Bound<'py, PyAny>,
-    seeds: Option<&Bound<'py, PyAny>>,
-    aqms: Option<&Bound<'py, PyDict>>,
-    overrides: Option<&Bound<'py, PyDict>>,
-    sweep: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyList>> {
-    let trap = Arc::new(Trap::default());
-    let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
-    for hole in &study.holes {
-        let message = CString::new(format!("left out: {}: {}", hole.title(), hole.reason))?;
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
-    }
-    let list = PyList::empty(py);
-    for point in &study.points {
-        list.append(crate::results::resolved(py, &point.scenario.to_toml())?)?;
-    }
-    Ok(list)
-}
-
-/// What a call changes in a scenario.
-#[derive(Default)]
-pub struct Changes<'a, 'py> {
-    pub seeds: Option<&'a Bound<'py, PyAny>>,
-    pub overrides: Option<&'a Bound<'py, PyDict>>,
-    pub sweep: Option<&'a Bound<'py, PyDict>>,
-}
-
-/// The study that a file or a dict describes.
-pub fn study(
-    py: Python<'_>,
-    scenario: &Bound<'_, PyAny>,
-    changes: &Changes<'_, '_>,
-    plugins: &quell_scenario::Plugins,
-    trap: &Trap,
-) -> PyResult<Study> {
-    let fail = |e| errors::scenario(py, &e);
-    let mut document = document(py, scenario, changes.overrides)?;
-    for (field, values) in changes.sweep.into_iter().flatten() {
-        let field: String = field.extract()?;
-        document.sweep(&field, &value::to_toml(&values, &field)?).map_err(fail)?;
-    }
-    if let Some(seeds) = changes.seeds {
-        document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
-    }
-    let study = document.study(plugins);
-    // An algorithm that refuses its parameters gives the best message itself.
-    match (study, trap.take()) {
-        // Where it refuses those of some points only, these are holes.
-        (Ok(study), Some(error)) if error.is_instance_of::<PyException>(py) => {
-            trap.forget();
-            Ok(study)
-        }
-        (_, Some(error)) => Err(error),
-        (study, None) => study.map_err(fail),
-    }
-}
-
-/// A file or a dict as it was written, with fields overridden.
-pub fn document(
-    py: Python<'_>,
-    scenario: &Bound<'_, PyAny>,
-    overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Document> {
-    let fail = |e| errors::scenario(py, &e);
-    let mut document = if let Ok(path) = scenario.extract::<PathBuf>() {
-        // What the system says about a file is an OSError, as everywhere in Python.
-        let look = std::fs::File::open(&path).and_then(|mut file| file.read(&mut [0]));
-        look.map_err(|e| errors::io(&e, &path))?;
-        quell_lab::read(&path).map_err(fail)?
-    } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
-        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
-        document.among(quell_lab::files_in(std::path::Path::new("")))
-    } else {
-        let kind = scenario.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("scenario must be a path or a dict, not '{kind}'")));
-    };
-    for (field, x) in overrides.into_iter().flatten() {
-        let field: String = field.extract()?;
-        document.set(&field, &value::to_toml(&x, &field)?).map_err(fail)?;
-    }
-    Ok(document)
 }

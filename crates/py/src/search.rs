@@ -6,71 +6,71 @@ use arrow_array::{Float64Array, StringArray, UInt64Array};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quell_lab::{Axis, Ending, MAX_SEEDS, Options, Search, SearchError, Searched, Side};
+use quell_lab::{Axis, Ending, MAX_SEEDS, Options, Probe, Search, SearchError, Searched, Side};
 
 use crate::aqm::{Trap, plugins};
 use crate::attend::attend;
 use crate::columns::{Columns, array, columns};
 use crate::errors;
-use crate::run::{document, metric, surround};
+use crate::options::metric;
+use crate::run::surround;
+use crate::scenario::document;
 
-/// Where a metric crosses a value, from :func:`search`.
+/// The crossing of a value by a metric, from :func:`search`.
 #[pyclass(module = "quell", frozen)]
-pub struct Crossing(Searched);
+pub struct Crossing {
+    /// {"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the tolerance), "undecided" (it is wider: within
+    /// it all seeds left probes undecided), "same-side" (the metric is on one side of the value at both ends) or
+    /// "end-undecided" (all seeds left an end undecided).
+    #[pyo3(get)]
+    ending: &'static str,
+    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95 %
+    /// for normal samples and a metric that crosses the value once; None if no crossing is known.
+    #[pyo3(get)]
+    low: Option<f64>,
+    /// float or None: The upper end of that interval.
+    #[pyo3(get)]
+    high: Option<f64>,
+    /// bool or None: Whether the metric rises along the axis; None if no crossing is known.
+    #[pyo3(get)]
+    rises: Option<bool>,
+    /// str: The algorithm's label.
+    #[pyo3(get)]
+    algorithm: String,
+    /// str: The link.
+    #[pyo3(get)]
+    link: String,
+    found: Vec<Probe>,
+}
+
+impl From<Searched> for Crossing {
+    fn from(x: Searched) -> Self {
+        Crossing {
+            ending: match x.crossing.ending {
+                Ending::Found => "found",
+                Ending::Undecided => "undecided",
+                Ending::SameSide => "same-side",
+                Ending::EndUndecided => "end-undecided",
+                Ending::Interrupted => "interrupted",
+            },
+            low: x.crossing.interval.map(|i| i.0),
+            high: x.crossing.interval.map(|i| i.1),
+            rises: x.crossing.rises,
+            algorithm: x.algorithm,
+            link: x.link,
+            found: x.crossing.probes,
+        }
+    }
+}
 
 #[pymethods]
 impl Crossing {
-    /// str: How the search ended: "found" (the interval is within the tolerance), "undecided" (it is wider: within
-    /// it all seeds left probes undecided), "same-side" (the metric is on one side of the value at both ends) or
-    /// "end-undecided" (all seeds left an end undecided).
-    #[getter]
-    fn ending(&self) -> &'static str {
-        match self.0.crossing.ending {
-            Ending::Found => "found",
-            Ending::Undecided => "undecided",
-            Ending::SameSide => "same-side",
-            Ending::EndUndecided => "end-undecided",
-            Ending::Interrupted => "interrupted",
-        }
-    }
-
-    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95 %
-    /// for normal samples and a metric that crosses the value once; None if no crossing is known.
-    #[getter]
-    fn low(&self) -> Option<f64> {
-        self.0.crossing.interval.map(|i| i.0)
-    }
-
-    /// float or None: The upper end of that interval.
-    #[getter]
-    fn high(&self) -> Option<f64> {
-        self.0.crossing.interval.map(|i| i.1)
-    }
-
-    /// bool or None: Whether the metric rises along the axis; None if no crossing is known.
-    #[getter]
-    fn rises(&self) -> Option<bool> {
-        self.0.crossing.rises
-    }
-
-    /// str: The algorithm's label.
-    #[getter]
-    fn algorithm(&self) -> &str {
-        &self.0.algorithm
-    }
-
-    /// str: The link.
-    #[getter]
-    fn link(&self) -> &str {
-        &self.0.link
-    }
-
     /// Columns: The probes in their order: ``at`` (the value, without its unit), ``mean``, ``half_width`` (of the
     /// interval that decided, which is wider than a usual one), ``n`` (seeds) and ``side`` ("below", "above", or
     /// null where it remained undecided).
     #[getter]
     fn probes(&self) -> PyResult<Columns> {
-        let probes = &self.0.crossing.probes;
+        let probes = &self.found;
         let side = |side: Option<Side>| side.map(|s| if s == Side::Above { "above" } else { "below" });
         columns([
             ("at", array(probes.iter().map(|p| Some(p.at)).collect::<Float64Array>())),
@@ -82,9 +82,9 @@ impl Crossing {
     }
 
     fn __repr__(&self) -> String {
-        match self.0.crossing.interval {
-            Some((low, high)) => format!("Crossing({}, {low} to {high})", self.ending()),
-            None => format!("Crossing({})", self.ending()),
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => format!("Crossing({}, {low} to {high})", self.ending),
+            _ => format!("Crossing({})", self.ending),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Crossing {
 ///     No more seeds than this for a probe.
 /// threads : int, optional
 ///     As for :func:`run`.
-/// aqms : dict of str to type, optional
+/// aqms : dict of str to callable, optional
 ///     As for :func:`run`.
 /// overrides : dict of str to value, optional
 ///     As for :func:`run`.
@@ -212,13 +212,13 @@ pub fn search(
         return Err(error);
     }
     if let Some(error) = signal {
-        // Bare: what is known of a crossing half way is no result.
+        // Bare: what is known of a crossing half way is not a result.
         return Err(match error.is_instance_of::<PyKeyboardInterrupt>(py) {
             true => PyKeyboardInterrupt::new_err("the search was interrupted"),
             false => error,
         });
     }
-    found.map(Crossing).map_err(|error| match error {
+    found.map(Crossing::from).map_err(|error| match error {
         SearchError::Scenario(error) => errors::scenario(py, &error),
         SearchError::Run(error) => errors::RunError::new_err(error.to_string()),
         SearchError::Question(why) => errors::argument(why),

@@ -6,16 +6,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use quell_lab::{Cache, Key, Made, Options, Series};
+use quell_lab::{Key, Made, Options};
 use quell_scenario::{Plugins, Setting};
 
 use crate::aqm::Trap;
 use crate::attend::attend;
 use crate::errors;
-use crate::run::{Changes, study};
+use crate::options::{self, needed};
+use crate::scenario::{Changes, study};
 
 /// One replication of a study, with all that another process or machine needs to make it: see :func:`tasks` and
 /// :func:`make`. It can be pickled.
+///
+/// Parameters
+/// ----------
+/// key : str
+///     Its key.
+/// scenario : str
+///     The scenario, as TOML.
+/// settings : sequence of (str, str)
+///     The fields that distinguish its point, with their values.
+/// algorithm : str
+///     The algorithm's label.
+/// seed : int
+///     The seed.
+/// series : bool
+///     Whether its time series are kept.
+/// cost_packets : float
+///     About how much work it is, in packets.
 #[pyclass(module = "quell", frozen)]
 pub struct Task {
     task: quell_lab::Task,
@@ -115,34 +133,6 @@ fn parse(key: &str) -> PyResult<Key> {
     Key::parse(key).ok_or_else(|| PyValueError::new_err(format!("key = {key:?}: {rule}")))
 }
 
-/// Which cache an argument means: a folder, True for the user's, False for none.
-pub fn cache(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Cache>> {
-    let user = || Ok(Cache::default_dir().map(Cache::at));
-    let Some(argument) = argument else { return user() };
-    match argument.extract::<bool>() {
-        Ok(true) => user(),
-        Ok(false) => Ok(None),
-        Err(_) => Ok(Some(Cache::at(argument.extract::<PathBuf>()?))),
-    }
-}
-
-/// A cache where one is needed.
-fn needed(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Cache> {
-    cache(argument)?.ok_or_else(|| errors::argument("cache: must be a folder, or True for the user's"))
-}
-
-/// Of which replications time series are kept.
-pub fn series(argument: &str) -> PyResult<Series> {
-    match argument {
-        "drawn" => Ok(Series::Drawn),
-        "all" => Ok(Series::All),
-        "none" => Ok(Series::None),
-        other => {
-            Err(errors::argument(format!("series = \"{other}\": must be \"drawn\", \"all\" or \"none\"")))
-        }
-    }
-}
-
 /// List the replications of a study as tasks, the longest first.
 ///
 /// Parameters
@@ -153,7 +143,7 @@ pub fn series(argument: &str) -> PyResult<Series> {
 ///     As for :func:`run`.
 /// overrides : dict of str to value, optional
 ///     As for :func:`run`.
-/// sweep : dict of str to sequence or str, optional
+/// sweep : dict of str to value, optional
 ///     As for :func:`run`.
 /// series : {"drawn", "all", "none"}, default "drawn"
 ///     As for :func:`run`.
@@ -190,7 +180,7 @@ pub fn tasks(
 ) -> PyResult<Vec<Task>> {
     let changes = Changes { seeds, overrides, sweep };
     let study = study(py, scenario, &changes, &Plugins::new(), &Trap::default())?;
-    let options = Options { series: self::series(series)?, ..Options::default() };
+    let options = Options { series: options::series(series)?, ..Options::default() };
     let cache = if missing { Some(needed(cache)?) } else { None };
     let tasks = py.detach(|| {
         let all = quell_lab::tasks(&study, &options)?;
@@ -284,7 +274,7 @@ pub fn make<'py>(
 ///
 /// Returns
 /// -------
-/// tuple of pathlib.Path and bool
+/// (pathlib.Path, bool)
 ///     The pattern of its Parquet files, and whether it has any rows.
 #[pyfunction]
 #[pyo3(signature = (*, cache=None))]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
+use quell_scenario::Setting;
 use toml::{Table, Value};
 
 /// A scenario, or a part of one, from dicts, lists, strings, paths, numbers and booleans. Keys whose value
@@ -89,4 +90,32 @@ pub fn from_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, Py
 pub fn from_json<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
     // The interpreter's own reader: one call, and every number comes out as Python has it.
     py.import("json")?.call_method1("loads", (value.to_string(),))
+}
+
+/// Names and their values in order: a dict in Python.
+#[derive(Clone, Debug)]
+pub struct Dict<T>(pub Vec<(String, T)>);
+
+impl From<Vec<Setting>> for Dict<String> {
+    fn from(settings: Vec<Setting>) -> Self {
+        Dict(settings.into_iter().map(|s| (s.field, s.value)).collect())
+    }
+}
+
+impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Dict<T> {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.0.into_iter().try_for_each(|(name, x)| dict.set_item(name, x))?;
+        Ok(dict)
+    }
+}
+
+/// A resolved scenario as a dict.
+pub fn resolved<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    let table: Table = text.parse().map_err(|e: toml::de::Error| PyRuntimeError::new_err(e.to_string()))?;
+    from_table(py, &table)
 }

@@ -1,4 +1,4 @@
-//! What happened at a queue: the counts that RFC 9332 section 2.5.2.2 asks to report. The delay that it asks
+//! Counts of a queue, as RFC 9332 section 2.5.2.2 asks to report them. The delay that it asks
 //! for as well is for the host to measure, which knows when packets leave. The lanes of a discipline share one
 //! set of counts, and those with a name have one each beside it.
 
@@ -46,9 +46,9 @@ pub struct Drops {
     pub early: Tally,
     /// Because a hard limit of the algorithm was passed.
     pub forced: Tally,
-    /// For want of room.
+    /// The buffer had no room.
     pub overflow: Tally,
-    /// Of all these, the packets that were ECN-capable.
+    /// The ECN-capable packets among all these.
     pub ecn_capable: Tally,
 }
 
@@ -74,14 +74,14 @@ impl Drops {
     }
 }
 
-/// What happened at a queue.
+/// The counts of a queue.
 ///
 /// `arrived = enqueued + refused` and `enqueued = departed + dropped + (packets in the queue)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that came, and were presented to the algorithm.
     pub arrived: Tally,
-    /// Of those, the ones that had been marked before (CE).
+    /// The ones among them that had been marked before (CE).
     pub arrived_ce: Tally,
     /// Packets that were stored.
     pub enqueued: Tally,
@@ -103,7 +103,7 @@ impl Counters {
     }
 }
 
-/// What is counted as it happens. What else [`Counters`] say follows from it and from what waits: most packets
+/// Counts that are kept as things happen. The rest of [`Counters`] follows from them and from what waits: most packets
 /// arrive, are stored and leave, and are counted once. Takes what it counts by value, so that what else is known of a
 /// packet need not be in memory.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,7 +22,7 @@ pub struct Fifo<P, A> {
     rate: Option<BitRate>,
     /// The algorithm has been told of the idle period that holds.
     idle_told: bool,
-    /// When the queue became empty by a drop at the head, or began.
+    /// The time at which a drop at the head emptied the queue, or at which it began.
     emptied: Time,
 }
 

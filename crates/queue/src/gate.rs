@@ -1,14 +1,14 @@
-//! What every queue shares: updates on time, verdicts into marks and drops.
+//! The part that every queue shares: updates on time, verdicts into marks and drops.
 
 use quell_aqm::{Aqm, Cause, Ctx, Departures, Ecn, PacketMeta, QueueView, Rng, Verdict};
 use quell_units::{QueueSize, Time};
 
-/// How much may wait in a queue.
+/// The most that may wait in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
@@ -21,7 +21,7 @@ impl Limit {
         }
     }
 
-    /// Whether a packet of `bytes` fits behind what waits.
+    /// Says whether a packet of `bytes` fits behind what waits.
     #[inline]
     pub fn admits(self, queue: &QueueView, bytes: u64) -> bool {
         self.has_room(queue.packets.get(), queue.bytes.get(), bytes)
@@ -36,7 +36,7 @@ impl Limit {
     }
 }
 
-/// What became of a packet that arrived.
+/// The fate of a packet that arrived.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Admission {
@@ -54,7 +54,7 @@ pub struct Gate<A> {
     aqm: A,
     rng: Rng,
     limit: Limit,
-    /// Whether signals mark ECN-capable packets.
+    /// Signals mark ECN-capable packets.
     marks: bool,
 }
 
@@ -69,7 +69,7 @@ impl<A: Aqm> Gate<A> {
         &self.aqm
     }
 
-    /// When the next update is due.
+    /// The time at which the next update is due.
     #[inline]
     pub fn next_update(&self) -> Option<Time> {
         self.aqm.next_update()
@@ -113,7 +113,7 @@ impl<A: Aqm> Gate<A> {
         admission
     }
 
-    /// What the algorithm does with departures.
+    /// The algorithm's answer to [`Aqm::departures`].
     #[inline]
     pub fn departures(&self) -> Departures {
         self.aqm.departures()

@@ -29,7 +29,7 @@ pub use queue::Queue;
 use quell_aqm::{Ecn, FlowId, Hosts, Transport};
 use quell_units::Bytes;
 
-/// What a queue needs to know of a packet, and the one thing it may change.
+/// A packet as a queue sees it: what it needs to know, and the one thing that it may change.
 pub trait Packet {
     /// Its size on the wire.
     fn bytes(&self) -> Bytes;
@@ -39,7 +39,7 @@ pub trait Packet {
     fn set_ce(&mut self);
     /// The flow it belongs to.
     fn flow(&self) -> FlowId;
-    /// Whether it opens a TCP connection (a SYN); false of packets that are never asked.
+    /// Says whether it opens a TCP connection (a SYN); false of packets that are never asked.
     #[inline]
     fn is_syn(&self) -> bool {
         false
@@ -48,7 +48,7 @@ pub trait Packet {
     fn dscp(&self) -> u8 {
         0
     }
-    /// Between which hosts it travels; nobody knows unless its owner does.
+    /// The hosts between which it travels; nobody knows unless its owner does.
     #[inline]
     fn hosts(&self) -> Hosts {
         Hosts::default()

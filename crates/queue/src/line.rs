@@ -18,18 +18,18 @@ use crate::{Admission, Counters, Dequeued, Dropped, Packet, Qdisc};
 pub struct Line<Q> {
     queue: Q,
     transmitter: Transmitter,
-    /// How long a packet as large as the last one takes: the next usually is.
+    /// The time that a packet as large as the last one takes: the next usually is.
     last: (Bytes, (Duration, u32)),
     carry: Carry,
     busy_until: Time,
     /// The queue has been told that nothing has been in transmission since `busy_until`.
     idle_told: bool,
-    /// When the next packet leaves, if one waits: when the transmission ends, or what the discipline said; never
-    /// while the rate is zero.
+    /// The time at which the next packet leaves, if one waits: when the transmission ends, or what the discipline
+    /// said; never while the rate is zero.
     serves_from: Time,
 }
 
-/// Who has the packets that leave a [`Line`].
+/// The owner of the packets that leave a [`Line`].
 pub trait Host<P> {
     /// The arrival at hand, for this lane, was decided about; if it was kept and the link is free, it is sent next.
     #[inline]
@@ -47,9 +47,9 @@ pub trait Host<P> {
 pub struct Sent<P> {
     /// The packet, marked if it is to be.
     pub packet: P,
-    /// When it came to the queue.
+    /// The time at which it came to the queue.
     pub arrived: Time,
-    /// When its transmission begins and ends.
+    /// The times at which its transmission begins and ends.
     pub start: Time,
     /// See `start`.
     pub end: Time,
@@ -74,7 +74,7 @@ impl<Q: Qdisc> Line<Q> {
         }
     }
 
-    /// Whether the link's rate is zero.
+    /// Says whether the link's rate is zero.
     pub fn stopped(&self) -> bool {
         self.serves_from == Time::MAX
     }
@@ -89,25 +89,25 @@ impl<Q: Qdisc> Line<Q> {
         self.queue
     }
 
-    /// When the transmission under way ends, or the last one ended.
+    /// The time at which the transmission under way ends, or the last one ended.
     #[inline]
     pub fn busy_until(&self) -> Time {
         self.busy_until
     }
 
-    /// When the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
+    /// The time at which the next packet leaves, if one waits and the link is not [stopped](Line::stopped).
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         (!self.stopped() && !self.queue.is_empty()).then_some(self.serves_from)
     }
 
-    /// When the host is to call [`Line::run`] at the latest; `None` if nothing is left to do.
+    /// The latest time at which the host is to call [`Line::run`]; `None`: nothing is left to do.
     pub fn next(&self) -> Option<Time> {
         let update = self.queue.next_update().map(|due| due + CATCH_UP);
         [self.next_departure(), update].into_iter().flatten().min()
     }
 
-    /// What happened at the queue so far.
+    /// The counts of the queue so far.
     pub fn counters(&self) -> Counters {
         self.queue.counters()
     }
@@ -172,7 +172,7 @@ impl<Q: Qdisc> Line<Q> {
         self.serves_from = self.busy_until.max(from);
     }
 
-    /// From `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
+    /// Replaces the queue: from `now` on `queue`, which is new and knows the link's rate, holds what waits and decides.
     /// Packets that wait stay, even if they are more than it admits; counters go on.
     pub fn reconfigure(&mut self, now: Time, queue: Q, host: &mut impl Host<Q::Packet>) {
         self.run_before(now, host);
@@ -228,7 +228,7 @@ impl<Q: Qdisc> Line<Q> {
         }
     }
 
-    /// Nothing has been in transmission since `busy_until`.
+    /// Tells the queue that nothing has been in transmission since `busy_until`.
     #[inline]
     fn idle(&mut self) {
         if !self.idle_told {
@@ -238,7 +238,7 @@ impl<Q: Qdisc> Line<Q> {
     }
 }
 
-/// How long the packets of a link take at its rate; by default one that is infinitely fast.
+/// The times that packets take at a link's rate; by default the link is infinitely fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitter {
     /// Nanoseconds per byte, times 2^32; the largest value for a bit per second, the only rate at which
@@ -262,7 +262,7 @@ impl Transmitter {
         *self = Transmitter::new(rate);
     }
 
-    /// How long a packet of this size takes: whole nanoseconds, at least one, so that every hop takes
+    /// The time that a packet of this size takes: whole nanoseconds, at least one, so that every hop takes
     /// time, and the rest in parts of 2^-32 ns.
     #[inline]
     pub fn time(&self, size: Bytes) -> (Duration, u32) {
@@ -284,10 +284,10 @@ impl Transmitter {
 pub struct Carry(u32);
 
 impl Carry {
-    /// Of a link that has not sent yet: half, so that its first time is rounded to the nearest.
+    /// The carry of a link that has not sent yet: half, so that its first time is rounded to the nearest.
     pub const START: Carry = Carry(1 << 31);
 
-    /// When a transmission from `start` of this length and rest ends.
+    /// The time at which a transmission from `start` of this length and rest ends.
     #[inline]
     pub fn end(&mut self, start: Time, (length, rest): (Duration, u32)) -> Time {
         let (carry, more) = self.0.overflowing_add(rest);

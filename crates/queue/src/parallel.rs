@@ -16,7 +16,7 @@ use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
 pub struct Parallel<P, D> {
     packets: Store<P>,
     ends: Vec<Ends>,
-    /// What waits in each lane, and its sum.
+    /// The packets that wait in each lane, and their sum.
     views: Vec<QueueView>,
     bytes: u64,
     discipline: D,
@@ -24,13 +24,13 @@ pub struct Parallel<P, D> {
     limit: Limit,
     marks: bool,
     events: Events,
-    /// Of the lanes that have a name.
+    /// One for each lane that has a name.
     lane_events: Vec<Events>,
     /// The lane of the last arrival.
     arrival_lane: usize,
     rate: Option<BitRate>,
     leaving: Leaving,
-    /// When the discipline's life began.
+    /// The time at which the discipline's life began.
     began: Time,
 }
 
@@ -101,7 +101,7 @@ struct Ends {
 
 const NONE: u32 = u32::MAX;
 
-/// Of which lane a packet has been in transmission since the link was last known to be idle.
+/// The lane whose packet has been in transmission since the link was last known to be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaving {
     /// None has ever been, and no lane's idleness has been told.
@@ -151,7 +151,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         self.packets.nodes.reserve(packets.saturating_sub(self.packets.nodes.len()));
     }
 
-    /// What waits in each lane.
+    /// The packets that wait in each lane.
     pub fn lanes(&self) -> &[QueueView] {
         &self.views
     }
@@ -256,7 +256,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
         }
     }
 
-    /// Whether an arrival fits.
+    /// Says whether an arrival fits.
     #[inline]
     fn has_room(&self, pkt: &quell_aqm::PacketMeta) -> bool {
         self.limit.has_room(self.packets.packets, self.bytes, pkt.bytes.get())

@@ -1,4 +1,4 @@
-//! What every queue is to its host.
+//! The contract between a queue and its host.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::{Admission, Counters, Packet};
 /// [`Line`](crate::Line) is the host that keeps the order of calls; a host of its own calls
 /// [`Qdisc::idle`] before anything that is later than the end of a transmission.
 pub trait Qdisc {
-    /// What it holds.
+    /// The packets that it holds.
     type Packet: Packet;
 
     /// Offers a packet; says whether it was kept. What is dropped, the arrival or packets that make
@@ -30,29 +30,29 @@ pub trait Qdisc {
         now: Time,
         dropped: &mut dyn FnMut(Dropped<Self::Packet>),
     ) -> Dequeued<Self::Packet>;
-    /// Nothing is in transmission since `since`. May be called more than once.
+    /// Tells the queue that nothing is in transmission since `since`. May be called more than once.
     fn idle(&mut self, since: Time);
     /// Runs every update due at or before `now`; a host that shows or samples the queue calls it.
     fn advance(&mut self, now: Time);
-    /// When the next update is due.
+    /// The time at which the next update is due.
     fn next_update(&self) -> Option<Time>;
-    /// What happened so far.
+    /// The counts so far.
     fn counters(&self) -> Counters;
     /// The lane of the last arrival; 0 where there is one queue.
     #[inline]
     fn arrival_lane(&self) -> usize {
         0
     }
-    /// What the discipline calls its lanes; none where there is one queue, or lanes have no names.
+    /// The names of the discipline's lanes; none where there is one queue, or lanes have no names.
     fn lane_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// What waits in a lane; `None` where there is one queue.
+    /// The packets that wait in a lane; `None` where there is one queue.
     fn lane_view(&self, lane: usize) -> Option<QueueView> {
         let _ = lane;
         None
     }
-    /// What happened in a lane that the discipline gives a name; `None` of others, and where there is one queue.
+    /// The counts of a lane that the discipline gives a name; `None` of others, and where there is one queue.
     /// After a change of the discipline the counts begin again.
     fn lane_counters(&self, lane: usize) -> Option<Counters> {
         let _ = lane;
@@ -60,7 +60,7 @@ pub trait Qdisc {
     }
     /// The queue now: of several lanes, all together.
     fn view(&self) -> QueueView;
-    /// Whether nothing waits.
+    /// Says whether nothing waits.
     fn is_empty(&self) -> bool {
         self.view().packets.get() == 0
     }
@@ -77,7 +77,7 @@ pub trait Qdisc {
     fn take_over(&mut self, now: Time, waiting: Vec<(Time, Self::Packet)>, counters: Counters);
 }
 
-/// What [`Qdisc::dequeue`] gives.
+/// The result of [`Qdisc::dequeue`].
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dequeued<P> {
@@ -104,13 +104,13 @@ impl<P> Dequeued<P> {
 pub struct Dropped<P> {
     /// The packet.
     pub packet: P,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Where.
+    /// The place.
     pub place: Place,
 }
 
-/// Where in a queue a packet is dropped.
+/// The place in a queue at which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// It has just arrived and was not stored.
@@ -121,7 +121,7 @@ pub enum Place {
     Waiting,
 }
 
-/// What an algorithm may know of a packet.
+/// The facts of a packet that an algorithm may know.
 #[inline]
 pub(crate) fn meta<P: Packet>(packet: &P, enqueued_at: Time) -> PacketMeta {
     PacketMeta {

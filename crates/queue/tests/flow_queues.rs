@@ -1,13 +1,11 @@
 //! Flow queues against their descriptions, transcribed without looking at the code: decision for decision on
 //! random sequences; and the laws that they promise.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::{Pkt, Run, random_steps};
+use crate::common::{Pkt, Run, random_steps};
 use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, on_wire};
-use quell_aqm::fq_codel::{FqCodelParams, Rules};
+use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules};
 use quell_aqm::fq_pie::FqPieParams;
 use quell_aqm::pie::{DelayFrom, PieParams};
 use quell_aqm::sfq::SfqParams;
@@ -242,8 +240,8 @@ fn link(rate: u64, buffer: u32) -> Link {
 fn fq_codel_decides_as_its_rfc_says() {
     let (mut steps, mut drops, mut marks, mut evictions) = (0, 0, 0, 0);
     for seed in 0..24u64 {
-        let rules = if seed % 4 == 3 { Rules::Linux } else { Rules::Rfc };
-        let linux = rules == Rules::Linux;
+        let rules = if seed % 4 == 3 { FqCodelRules::Linux } else { FqCodelRules::Rfc };
+        let linux = rules == FqCodelRules::Linux;
         let params = FqCodelParams {
             flows: [4, 16, 1024][seed as usize % 3],
             quantum: Bytes::new([1514, 300, 700][seed as usize / 3 % 3]),
@@ -539,7 +537,7 @@ fn a_tunnel_is_one_flow() {
 /// old queues gets its turns (RFC 8290 section 4.2).
 #[test]
 fn no_queue_starves() {
-    for rules in [Rules::Rfc, Rules::Linux] {
+    for rules in [FqCodelRules::Rfc, FqCodelRules::Linux] {
         let params = FqCodelParams { hash_key: Some(3), rules, ..Default::default() };
         let link = link(8_000_000, 100_000);
         let mut queue = Parallel::new(

@@ -2,11 +2,9 @@
 //! from end to end, sums that are added up when they are asked for. A million random steps, decision for decision, with
 //! evictions.
 
-mod common;
-
 use std::collections::VecDeque;
 
-use common::{Pkt, Run, random_steps};
+use crate::common::{Pkt, Run, random_steps};
 use quell_aqm::fq_blue::FqBlueParams;
 use quell_aqm::sfq::SfqParams;
 use quell_aqm::sfq_red::SfqRedParams;

@@ -372,7 +372,7 @@ fn obeys_the_laws<D: Discipline>(build: impl Fn() -> D, limit: Limit, arrivals: 
 fn disciplines() -> Vec<AqmConfig> {
     use quell_aqm::curvy_red::CurvyRedParams;
     use quell_aqm::dualpi2::{DelayFrom, DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
-    use quell_aqm::fq_codel::{FqCodelParams, Rules};
+    use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules};
     use quell_aqm::part::dual_queue::{Classifier, Scheduler};
     // Updates every millisecond with large gains: a few hundred packets reach overload.
     let dual = DualPi2Params {
@@ -403,7 +403,7 @@ fn disciplines() -> Vec<AqmConfig> {
         AqmConfig::FqCodel(FqCodelParams {
             flows: 3,
             limit: 25,
-            rules: Rules::Linux,
+            rules: FqCodelRules::Linux,
             interval: Duration::from_millis(20),
             ..Default::default()
         }),

@@ -7,13 +7,15 @@
 use quell_aqm::catalog::{self, AqmConfig, CATALOG};
 use quell_aqm::params::ParamDoc;
 use quell_tcp::TcpParams;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tree::{Entry, Node, Path, Step, Value};
+use crate::tree::{Entry, Node, Path, Value};
 
 /// A named set of defaults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub enum Dialect {
     /// Quell's own defaults.
     #[default]
@@ -37,7 +39,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Those that depart from Quell's own, in the order of [`Row::values`].
+    /// Those that depart from Quell's own, in the order of [`KeyDefaults::values`].
     pub const ALL: [Dialect; 5] =
         [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux, Dialect::Quic];
 
@@ -70,20 +72,20 @@ impl Dialect {
     }
 }
 
-/// Where a key stands.
+/// The tables in which a key stands.
 #[derive(Clone, Copy)]
 enum Place {
-    /// In the table `tcp` of a group of flows.
+    /// The table `tcp` of a group of flows.
     Tcp,
-    /// As `Tcp`, for flows whose packets are ECN-capable.
+    /// `Tcp`, if the packets are ECN-capable.
     Capable,
-    /// As `Tcp`, for flows under CUBIC.
+    /// `Tcp`, if the congestion control is CUBIC.
     Cubic,
-    /// Beside `algorithm`, wherever an algorithm is named, if it is one of these and has the parameter.
-    Aqm(fn(&catalog::Entry) -> bool),
-    /// As `Aqm`, for queues that mark.
-    Marking(fn(&catalog::Entry) -> bool),
-    /// In the table `reverse` of a link that changes.
+    /// The tables with the key `algorithm`, if it is one of these and has the parameter.
+    Aqm(&'static str, fn(&catalog::Entry) -> bool),
+    /// `Aqm`, if the queue marks.
+    Marking(&'static str, fn(&catalog::Entry) -> bool),
+    /// The table `reverse` of a link that changes.
     Reverse,
 }
 
@@ -98,33 +100,30 @@ enum Given {
     Flag(bool),
     /// An empty list.
     Nothing,
-    /// As many packets as the unit of the algorithm's thresholds asks for.
+    /// One number for thresholds in packets, another for those in bytes.
     ByUnit {
         packets: i64,
         bytes: i64,
     },
-    /// What another parameter of the same algorithm is.
+    /// The value of another parameter of the same algorithm.
     As(&'static str),
 }
 
 /// A key, and what it is in each dialect.
-pub struct Row {
+pub struct KeyDefaults {
     place: Place,
-    /// Which tables it is about, such as "flows.tcp" or "aqm (red and its descendants)".
-    pub table: &'static str,
     /// The key.
     pub key: &'static str,
     values: [Given; 5],
-    /// Where the values are written.
+    /// The places where the values are written.
     pub source: &'static str,
 }
 
 use Given::{As, ByUnit, Flag, Nothing, Own, Real, Text, Whole};
 
-const TCP: &str = "flows.tcp";
 const RED: &str = "aqm, RED family";
 
-/// What the ways of spreading signals apply to: RED, and what is RED with another curve or another average.
+/// True for the algorithms that spread signals as RED does: RED, and RED with another curve or another average.
 /// (DSRED was published with simulations of its own, and GREEN spreads nothing.)
 fn red_family(entry: &catalog::Entry) -> bool {
     let has = |key: &str| (entry.params)().iter().any(|doc| doc.name == key);
@@ -151,226 +150,194 @@ fn rem_or_avq(entry: &catalog::Entry) -> bool {
 /// them changed; the "change log" is ns-2's own. Releases: 2.1b7 October 2000, 2.1b8 6 June 2001, 2.1b9 13 April
 /// 2002, 2.1b9a 3 July 2002, 2.26 February 2003, 2.27 18 January 2004, 2.28 February 2005, 2.29 October 2005,
 /// 2.30 September 2006, 2.31 March 2007, 2.33 March 2008, 2.34 June 2009, 2.35 4 November 2011.
-pub static TABLE: &[Row] = &[
-    Row {
+pub static TABLE: &[KeyDefaults] = &[
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "min_rto",
         values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
-        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 \
-                 none, two ticks in effect",
+        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 none, \
+                 two ticks in effect",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "rto_floor",
         values: [Own, Own, Own, Text("variation"), Own],
         source: "Linux: 200 ms and the smoothed round-trip time at least",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "initial_rto",
         values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s"), Text("1 s")],
-        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an \
-                 initial round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
+        source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \
+                 round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "max_rto",
         values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s"), Own],
-        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as \
-                 in 2.27 \
-                 (not found)",
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in \
+                 2.27 (not found)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "max_doublings",
         values: [Whole(6), Whole(6), Whole(16), Whole(16), Own],
         source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
-                 maxrto_ is \
-                 the bound. The release in which that changed was not found",
+                 maxrto_ is the bound. The release in which that changed was not found",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "granularity",
         values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms")],
-        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: \
-                 kGranularity (RFC 9002 section 6.1.2)",
+        source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: kGranularity \
+                 (RFC 9002 section 6.1.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "header",
         values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B"), Text("42 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
                  QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "limited_transmit",
         values: [Flag(false), Flag(true), Flag(true), Flag(true), Own],
         source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "syn",
         values: [Flag(true), Flag(true), Flag(true), Flag(true), Own],
         source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "initial_window",
         values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10)],
-        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less \
-                 than 14720 B (RFC 9002 section 7.2)",
+        source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less than \
+                 14720 B (RFC 9002 section 7.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "ecn_retransmissions",
         values: [Flag(true), Flag(true), Flag(true), Flag(false), Flag(true)],
         source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it \
-                 runs; \
-                 earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
-                 default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new packets \
-                 (RFC 9000 section 13.3), which are as capable as any",
+                 runs; earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, \
+                 is the default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new \
+                 packets (RFC 9000 section 13.3), which are as capable as any",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "recovery",
         values: [Own, Own, Own, Text("rack"), Text("rack")],
         source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \
                  losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "congestion",
         values: [Own, Own, Own, Text("cubic"), Text("reno")],
         source: "Linux: its default since 2.6.19. QUIC: NewReno (RFC 9002 section 7)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "reno_friendly",
         values: [Own, Own, Own, Text("rfc8312"), Own],
         source: "Linux: growth by alpha all the time",
     },
-    Row {
+    KeyDefaults {
         place: Place::Cubic,
-        table: "flows.tcp with cubic",
         key: "slow_start",
         values: [Own, Own, Own, Text("hystart"), Own],
         source: "Linux: CUBIC's; Reno and BBR have none",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "growth",
         values: [Own, Own, Own, Text("whole-packets"), Text("packets")],
-        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts acknowledgments. QUIC: bytes (RFC \
-                 9002 section 7.3)",
+        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts \
+                 acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "packet",
         values: [Own, Own, Own, Text("1448 B"), Text("1.2 kB")],
         source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B. QUIC: the smallest maximum of a \
                  datagram (RFC 9000 section 14)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "delayed_ack",
         values: [Own, Own, Own, Text("40 ms"), Text("25 ms")],
         source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet. QUIC: max_ack_delay (RFC 9000 \
                  section 18.2), every second packet is acknowledged (section 13.2.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "quick_acks",
         values: [Own, Own, Own, Whole(16), Own],
         source: "Linux: the first 16 packets are acknowledged one by one",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "pacing",
         values: [Own, Own, Own, Own, Flag(true)],
         source: "QUIC: RFC 9002 section 7.7",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "send_quantum",
         values: [Own, Own, Own, Text("976562 ns"), Own],
         source: "Linux: segments of 1/1024 s at the pace, which are kept back for an acknowledgment that is due",
     },
-    Row {
+    KeyDefaults {
         place: Place::Tcp,
-        table: TCP,
         key: "sack_delay",
         values: [Own, Own, Own, Text("1 ms"), Own],
-        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since 2018 5 %, 33 % since 6.19)",
+        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
+                 2018 5 %, 33 % since 6.19)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Capable,
-        table: "flows.tcp with ecn",
         key: "feedback",
         values: [Own, Own, Own, Own, Text("exact")],
         source: "QUIC: ACK frames with ECN counts (RFC 9000 section 19.3.2)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Capable,
-        table: "flows.tcp with ecn",
         key: "mark_reduction",
         values: [Own, Own, Own, Text("proportional"), Own],
         source: "Linux: a mark reduces the window over a round trip, as a loss does",
     },
-    Row {
-        place: Place::Aqm(red_family),
-        table: RED,
+    KeyDefaults {
+        place: Place::Aqm(RED, red_family),
         key: "spacing",
         values: [Text("wait"), Text("wait"), Text("wait"), Own, Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
-    Row {
-        place: Place::Aqm(gentle),
-        table: "aqm, RED family without wred",
+    KeyDefaults {
+        place: Place::Aqm("aqm, RED family without wred", gentle),
         key: "gentle",
         values: [Flag(true), Flag(true), Flag(true), Own, Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
-    Row {
-        place: Place::Aqm(red_family),
-        table: RED,
+    KeyDefaults {
+        place: Place::Aqm(RED, red_family),
         key: "signal",
         values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
-    Row {
-        place: Place::Aqm(red_family),
-        table: RED,
+    KeyDefaults {
+        place: Place::Aqm(RED, red_family),
         key: "mark_limit",
         values: [As("max_p"), Real(0.1), Real(0.1), Own, Own],
-        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, \
-                 which is on). \
-                 Before, an average below max_th was the condition (red.cc): p below max_p",
+        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
+                 is on). Before, an average below max_th was the condition (red.cc): p below max_p",
     },
-    Row {
-        place: Place::Aqm(red_family),
-        table: RED,
+    KeyDefaults {
+        place: Place::Aqm(RED, red_family),
         key: "min_backlog",
         values: [
             ByUnit { packets: 2, bytes: 1 },
@@ -382,52 +349,54 @@ pub static TABLE: &[Row] = &[
         source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
                  releases are taken to do the same)",
     },
-    Row {
-        place: Place::Aqm(of_ns2),
-        table: "aqm, red and feng-ared",
+    KeyDefaults {
+        place: Place::Aqm("aqm, red and feng-ared", of_ns2),
         key: "weight",
         values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own],
-        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 \
-                 s on \
-                 links of up to 33 ms",
+        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
+                 on links of up to 33 ms",
     },
-    Row {
-        place: Place::Aqm(rem),
-        table: "aqm, rem",
+    KeyDefaults {
+        place: Place::Aqm("aqm, rem", rem),
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
-        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier \
-                 releases are \
-                 taken to do the same",
+        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
+                 are taken to do the same",
     },
-    Row {
-        place: Place::Marking(rem_or_avq),
-        table: "aqm, rem and avq where the link marks",
+    KeyDefaults {
+        place: Place::Marking("aqm, rem and avq where the link marks", rem_or_avq),
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
-                 earlier \
-                 releases are taken to do the same)",
+                 earlier releases are taken to do the same)",
     },
-    Row {
-        place: Place::Aqm(rem),
-        table: "aqm, rem",
+    KeyDefaults {
+        place: Place::Aqm("aqm, rem", rem),
         key: "update_interval",
         values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
     },
-    Row {
+    KeyDefaults {
         place: Place::Reverse,
-        table: "reverse of a link with changes",
         key: "changes",
         values: [Nothing, Nothing, Nothing, Own, Own],
         source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of \
-                 2.35); \
-                 earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
+                 2.35); earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
     },
 ];
 
-impl Row {
+impl KeyDefaults {
+    /// The tables that it is about, such as "flows.tcp" or "aqm, RED family".
+    pub fn table(&self) -> &'static str {
+        match self.place {
+            Place::Tcp => "flows.tcp",
+            Place::Capable => "flows.tcp with ecn",
+            Place::Cubic => "flows.tcp with cubic",
+            Place::Aqm(algorithms, _) | Place::Marking(algorithms, _) => algorithms,
+            Place::Reverse => "reverse of a link with changes",
+        }
+    }
+
     /// The key's default in Quell, as text.
     pub fn quell(&self) -> String {
         let shown = |docs: &[ParamDoc]| {
@@ -436,7 +405,7 @@ impl Row {
         };
         let shown = match self.place {
             Place::Tcp | Place::Capable | Place::Cubic => shown(&TcpParams::docs()),
-            Place::Aqm(of) | Place::Marking(of) => {
+            Place::Aqm(_, of) | Place::Marking(_, of) => {
                 let entries = CATALOG.iter().filter(|e| of(e));
                 let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
                 all.sort();
@@ -462,7 +431,7 @@ impl Row {
         })
     }
 
-    /// Whether a dialect has a value of its own for the key, as Quell's has for every one.
+    /// True if a dialect has a value of its own for the key, as Quell's has for every one.
     pub fn departs(&self, dialect: Dialect) -> bool {
         dialect.column().is_none_or(|column| !matches!(self.values[column], Own))
     }
@@ -490,31 +459,32 @@ impl Row {
 }
 
 /// The rows about an algorithm of the catalog.
-fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static Row> {
+fn rows_of(algorithm: &str) -> impl Iterator<Item = &'static KeyDefaults> {
     let entry = catalog::find(algorithm);
     TABLE.iter().filter(move |row| {
-        let (Place::Aqm(of) | Place::Marking(of)) = row.place else { return false };
+        let (Place::Aqm(_, of) | Place::Marking(_, of)) = row.place else { return false };
         entry.is_some_and(|e| of(e) && (e.params)().iter().any(|doc| doc.name == row.key))
     })
 }
 
-/// Whether a key of a resolved scenario has the value that the dialect gives it. It is in `table`, which is at
+/// True if a key of a resolved scenario has the value that the dialect gives it. It is in `table`, which is at
 /// `at`.
 pub(crate) fn gives(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
     let given = given(dialect, at, table, key);
     given.is_some_and(|given| table.get(key).is_some_and(|node| node.same(&Node::from_toml(&given))))
 }
 
-/// Whether a key that a resolved scenario lacks must be written as "none", for left out it has the dialect's value.
+/// True if a key that a resolved scenario lacks must be written as "none": left out, it has the dialect's value.
 pub(crate) fn needs_none(dialect: Dialect, at: &Path, table: &Node, key: &str) -> bool {
-    optional(table, last_key(at)).iter().any(|doc| doc.name == key)
-        && given(dialect, at, table, key).is_some()
+    given(dialect, at, table, key).is_some()
+        && optional(table, at.last_key().unwrap_or_default()).iter().any(|doc| doc.name == key)
 }
 
 /// The value that the dialect gives a key in `table`, which is at `at`.
 fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::Value> {
-    let within = |name: &str| last_key(at) == name;
-    let algorithm = table.get("algorithm").and_then(text);
+    dialect.column()?;
+    let within = |name: &str| at.last_key() == Some(name);
+    let algorithm = table.get("algorithm").and_then(Node::text);
     let row = TABLE.iter().find(|row| {
         row.key == key
             && match row.place {
@@ -522,7 +492,7 @@ fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::V
                 Place::Capable => within("tcp") && has_ecn(table),
                 Place::Cubic => within("tcp") && has_cubic(table),
                 Place::Reverse => within("reverse"),
-                Place::Aqm(_) | Place::Marking(_) => {
+                Place::Aqm(..) | Place::Marking(..) => {
                     algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
                 }
             }
@@ -530,19 +500,10 @@ fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::V
     row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)))
 }
 
-/// The key that leads to a table, or to the list that has it.
-fn last_key(at: &Path) -> &str {
-    let key = at.0.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Index(_) => None,
-    });
-    key.unwrap_or_default()
-}
-
 /// The keys of a table whose default is none: those of a sender, if the table is called `tcp`, or of an algorithm of
 /// the catalog.
 fn optional(table: &Node, name: &str) -> Vec<ParamDoc> {
-    let entry = || catalog::find(table.get("algorithm").and_then(text)?);
+    let entry = || catalog::find(table.get("algorithm").and_then(Node::text)?);
     let mut docs =
         if name == "tcp" { TcpParams::docs() } else { entry().map_or(Vec::new(), |e| (e.params)()) };
     docs.retain(|doc| doc.default == "none");
@@ -551,7 +512,7 @@ fn optional(table: &Node, name: &str) -> Vec<ParamDoc> {
 
 /// Takes out the optional keys that are "none": no dialect gives them a value any more. `name` is that of the table.
 fn switch_off(node: &mut Node, name: &str) {
-    let is_none = |e: &Entry| text(&e.node) == Some("none");
+    let is_none = |e: &Entry| e.node.text() == Some("none");
     if node.entries().iter().any(is_none) {
         let optional = optional(node, name);
         if let Value::Table(entries) = &mut node.value {
@@ -578,19 +539,19 @@ fn give(tree: &mut Node) {
     if dialect == Dialect::Quell {
         return;
     }
-    if let Some(all) = tree_entry(tree, "aqm").filter(|node| text(node) == Some("all")) {
+    if let Some(all) = tree.get_mut("aqm").filter(|node| node.text() == Some("all")) {
         let named = |e: &catalog::Entry| toml::Table::from_iter([("algorithm".to_string(), e.name.into())]);
         let list = CATALOG.iter().map(|e| toml::Value::Table(named(e))).collect();
         all.value = Node::from_toml(&toml::Value::Array(list)).value;
     }
     let marks = all_mark(tree);
-    each(tree_entry(tree, "aqm"), |choice| algorithm(dialect, marks, choice));
-    each(tree_entry(tree, "flows"), |group| {
-        if !matches!(group.get("kind").and_then(text), Some("udp" | "trace"))
+    each(tree.get_mut("aqm"), |choice| algorithm(dialect, marks, choice));
+    each(tree.get_mut("flows"), |group| {
+        if !matches!(group.get("kind").and_then(Node::text), Some("udp" | "trace"))
             && let Some(table) = table(group, "tcp")
         {
             let (capable, cubic) = (has_ecn(table), has_cubic(table));
-            let of_group = |row: &&Row| match row.place {
+            let of_group = |row: &&KeyDefaults| match row.place {
                 Place::Tcp => true,
                 Place::Capable => capable,
                 Place::Cubic => cubic,
@@ -601,15 +562,15 @@ fn give(tree: &mut Node) {
         }
     });
     for topology in ["dumbbell", "parking_lot"] {
-        if let Some(node) = tree_entry(tree, topology) {
+        if let Some(node) = tree.get_mut(topology) {
             link(dialect, node);
         }
     }
-    let links = tree_entry(tree, "graph").and_then(|graph| tree_entry(graph, "links"));
+    let links = tree.get_mut("graph").and_then(|graph| graph.get_mut("links"));
     each(links, |node| link(dialect, node));
 }
 
-/// Whether every link with a buffer and without an algorithm of its own marks; they share the scenario's algorithms.
+/// True if all links with a buffer and without an algorithm of their own mark; they share the scenario's algorithms.
 fn all_mark(tree: &Node) -> bool {
     let graph = tree.get("graph").and_then(|graph| graph.get("links"));
     let of_graph = match graph.map(|links| &links.value) {
@@ -624,7 +585,7 @@ fn all_mark(tree: &Node) -> bool {
     shared.peek().is_some() && shared.all(has_ecn)
 }
 
-/// Whether a table says `ecn = true`: a link's, that it marks; TCP's, that packets may be marked.
+/// True if a table says `ecn = true`: a link marks, or TCP's packets may be marked.
 fn has_ecn(table: &Node) -> bool {
     matches!(table.get("ecn"), Some(Node { value: Value::Bool(true), .. }))
 }
@@ -635,7 +596,7 @@ fn link(dialect: Dialect, node: &mut Node) {
         Some(back) if back.get("ecn").is_some() => has_ecn(back),
         _ => there,
     };
-    if let Some(own) = tree_entry(node, "aqm") {
+    if let Some(own) = node.get_mut("aqm") {
         algorithm(dialect, there, own);
     }
     if node.get("changes").is_some() {
@@ -645,18 +606,18 @@ fn link(dialect: Dialect, node: &mut Node) {
             fill(back, rows);
         }
     }
-    let own_back = tree_entry(node, "reverse").and_then(|back| tree_entry(back, "aqm"));
+    let own_back = node.get_mut("reverse").and_then(|back| back.get_mut("aqm"));
     if let Some(own) = own_back {
         algorithm(dialect, back, own);
     }
 }
 
-/// What the dialect says of an algorithm, in a queue that marks or not.
+/// Gives an algorithm what the dialect says of it, in a queue that marks or not.
 fn algorithm(dialect: Dialect, marks: bool, choice: &mut Node) {
-    let Some(name) = choice.get("algorithm").and_then(text).map(str::to_string) else { return };
+    let Some(name) = choice.get("algorithm").and_then(Node::text).map(str::to_string) else { return };
     // What follows other parameters is found from those that are written.
     let given: Vec<_> = rows_of(&name)
-        .filter(|row| marks || !matches!(row.place, Place::Marking(_)))
+        .filter(|row| marks || !matches!(row.place, Place::Marking(..)))
         .filter_map(|row| Some((row.key, row.given(dialect, || parameters(&name, choice))?)))
         .collect();
     fill(choice, given);
@@ -680,24 +641,12 @@ fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
     own.remove("algorithm");
     own.remove("label");
     let config = AqmConfig::deserialize_named(algorithm, own.reader())?.ok()?;
-    toml::Table::try_from(config).ok()
+    Node::of(&config).ok().map(|all| all.to_table())
 }
 
-/// Whether a table `tcp` has CUBIC, which is the default of the one dialect that asks.
+/// True if a table `tcp` has CUBIC, which is the default of the one dialect that asks.
 fn has_cubic(table: &Node) -> bool {
-    table.get("congestion").is_none_or(|node| text(node) == Some("cubic"))
-}
-
-fn text(node: &Node) -> Option<&str> {
-    match &node.value {
-        Value::String(s) => Some(s),
-        _ => None,
-    }
-}
-
-fn tree_entry<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
-    let Value::Table(entries) = &mut node.value else { return None };
-    entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+    table.get("congestion").is_none_or(|node| node.text() == Some("cubic"))
 }
 
 /// The items of a list.
@@ -710,10 +659,10 @@ fn each(list: Option<&mut Node>, what: impl FnMut(&mut Node)) {
 /// The table called `key`, which may be new.
 fn table<'a>(node: &'a mut Node, key: &'static str) -> Option<&'a mut Node> {
     fill(node, [(key, toml::Value::Table(toml::Table::new()))]);
-    tree_entry(node, key)
+    node.get_mut(key)
 }
 
-/// Adds the keys that a table lacks; what is no table stays as it is.
+/// Adds the keys that a table lacks; other values stay as they are.
 fn fill(node: &mut Node, given: impl IntoIterator<Item = (impl Into<String>, toml::Value)>) {
     let Value::Table(entries) = &mut node.value else { return };
     for (key, value) in given {

@@ -1,7 +1,6 @@
 //! Errors of scenario files: one message with file, line, field, value and rule.
 
 use std::fmt;
-use std::sync::Arc;
 
 use quell_names::{suggest, unknown};
 use quell_tcp::catalog::Parameter;
@@ -63,7 +62,7 @@ impl ScenarioError {
     }
 }
 
-/// What is wrong with a scenario, before its place in a file is known.
+/// A fault of a scenario, before its place in a file is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub path: Path,
@@ -93,7 +92,7 @@ impl Problem {
     }
 }
 
-/// What a message says of a key of a group's `tcp` table that stands beside it.
+/// The advice for a key of a group's `tcp` table that stands beside it.
 pub(crate) fn in_tcp(key: &str, value: &str) -> String {
     format!("belongs in the group's tcp table: write tcp = {{ {key} = {value} }}")
 }
@@ -121,7 +120,7 @@ impl From<Fault> for Problem {
     }
 }
 
-/// What a field wants, where its type alone says too little.
+/// The rule of a field whose type alone says too little.
 fn wanted(fault: &Fault) -> Option<String> {
     let path = fault.path();
     if let ([Step::Key(key)], true) = (&path.0[..], fault.missing) {
@@ -143,10 +142,7 @@ fn wanted(fault: &Fault) -> Option<String> {
         let form = if parameter.doc.unit == "packets" { ", such as 10 or \"10 packets\"" } else { "" };
         return Some(format!("must be a whole number from {}{form}", parameter.range));
     }
-    let field = path.0.iter().rev().find_map(|step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Index(_) => None,
-    })?;
+    let field = path.last_key()?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));
     let text = match (field, whole) {
         ("aqm", true) if path.0.len() == 1 => {
@@ -175,49 +171,11 @@ fn wanted(fault: &Fault) -> Option<String> {
     Some(text.to_string())
 }
 
-/// A text, what it is called, and what holds the files that it names.
+/// A text, and what it is called.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub name: String,
     pub text: Option<String>,
-    pub files: Files,
-}
-
-/// What reads a file by its name as a scenario has it.
-type ReadFile = dyn Fn(&str) -> Result<FoundFile, String> + Send + Sync;
-
-/// A file that a scenario names.
-#[derive(Clone, Debug)]
-pub struct FoundFile {
-    /// What it is called from where the program runs: a scenario that is written out has this name.
-    pub name: String,
-    /// What it holds.
-    pub bytes: Vec<u8>,
-}
-
-/// The files that a scenario may name; by default there are none.
-#[derive(Clone, Default)]
-pub struct Files(Option<Arc<ReadFile>>);
-
-impl Files {
-    /// Files that `read` reads, by their names as the scenario has them; its error is a rule: "cannot be read:
-    /// no such file".
-    pub fn new(read: impl Fn(&str) -> Result<FoundFile, String> + Send + Sync + 'static) -> Files {
-        Files(Some(Arc::new(read)))
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Result<FoundFile, String> {
-        match &self.0 {
-            Some(read) => read(name),
-            None => Err("cannot be read: this scenario has no place among files".to_string()),
-        }
-    }
-}
-
-impl fmt::Debug for Files {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Files" } else { "no Files" })
-    }
 }
 
 impl Source {
@@ -229,15 +187,8 @@ impl Source {
 
     /// An error about the file as a whole, or about a place in it that is not a field.
     pub fn error_at(&self, offset: Option<usize>, rule: impl Into<String>) -> ScenarioError {
-        ScenarioError {
-            file: self.name.clone(),
-            line: self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0))),
-            field: String::new(),
-            value: None,
-            rule: rule.into(),
-            nearest: None,
-            known: None,
-        }
+        let line = self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0)));
+        ScenarioError { line, ..ScenarioError::of_file(&self.name, rule) }
     }
 
     /// Places a problem: the line of its path in `tree`, or of the nearest part that exists.

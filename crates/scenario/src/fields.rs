@@ -25,18 +25,11 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
         if !name.is_empty() {
             match node.map(|n| &n.value) {
                 Some(Value::Array(items)) => {
-                    let named = |n: &Node| {
-                        ["name", "label", "algorithm"].into_iter().find_map(|key| match &n.get(key)?.value {
-                            Value::String(s) => Some(s.clone()),
-                            _ => None,
-                        })
-                    };
-                    let names: Vec<_> = items.iter().map(|n| named(n).unwrap_or_default()).collect();
-                    let Some(at) = names.iter().position(|n| n == name) else {
+                    let names: Vec<&str> = items.iter().map(|n| name_of(n).unwrap_or_default()).collect();
+                    let Some(at) = names.iter().position(|n| *n == name) else {
                         let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
-                        problem.nearest = nearest(name, names.iter().map(String::as_str));
-                        let there: Vec<&str> =
-                            names.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
+                        problem.nearest = nearest(name, names.iter().copied());
+                        let there: Vec<&str> = names.into_iter().filter(|n| !n.is_empty()).collect();
                         problem.known = Some(match there.is_empty() {
                             true => "no name is there: write [0], [1], ...".to_string(),
                             false => format!("there: {}", there.join(", ")),
@@ -66,6 +59,11 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
         }
     }
     Ok(Path(steps))
+}
+
+/// The name that an item of a list bears.
+fn name_of(item: &Node) -> Option<&str> {
+    ["name", "label", "algorithm"].into_iter().find_map(|key| item.get(key)?.text())
 }
 
 /// Puts `value` at `path`, making tables on the way where there is nothing.
@@ -101,16 +99,14 @@ pub(crate) fn assign(tree: &mut Node, path: &Path, value: Node) {
 
 /// Writes `aqm = "all"` as the list that it stands for, so that settings reach the algorithms by name.
 pub(crate) fn spell_out(tree: &mut Node) {
-    let Value::Table(entries) = &mut tree.value else { return };
-    let Some(aqm) = entries.iter_mut().find(|e| e.key == "aqm") else { return };
-    if matches!(&aqm.node.value, Value::String(s) if s == "all") {
-        let span = aqm.node.span.clone();
+    if let Some(aqm) = tree.get_mut("aqm").filter(|aqm| aqm.text() == Some("all")) {
+        let span = aqm.span.clone();
         let named = |name: &str| {
             let node = Node { value: Value::String(name.to_string()), span: span.clone() };
             let entry = Entry { key: "algorithm".to_string(), key_span: span.clone(), node };
             Node { value: Value::Table(vec![entry]), span: span.clone() }
         };
-        aqm.node.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
+        aqm.value = Value::Array(CATALOG.iter().map(|e| named(e.name)).collect());
     }
 }
 
@@ -118,13 +114,13 @@ pub(crate) fn spell_out(tree: &mut Node) {
 pub(crate) fn count_packets(tree: &mut Node) {
     let counts: Vec<&str> =
         TcpParams::docs().iter().filter(|d| d.unit == "packets" && is_whole(d)).map(|d| d.name).collect();
-    let flows = entry(tree, "flows").into_iter().flat_map(|flows| match &mut flows.value {
+    let flows = tree.get_mut("flows").into_iter().flat_map(|flows| match &mut flows.value {
         Value::Array(groups) => groups.as_mut_slice(),
         _ => &mut [],
     });
-    for table in flows.filter_map(|group| entry(group, "tcp")) {
+    for table in flows.filter_map(|group| group.get_mut("tcp")) {
         for key in &counts {
-            let Some(node) = entry(table, key) else { continue };
+            let Some(node) = table.get_mut(key) else { continue };
             let Value::String(text) = &node.value else { continue };
             if let Ok(QueueSize::Packets(n)) = text.parse()
                 && n.fract() == 0.0
@@ -139,9 +135,4 @@ pub(crate) fn count_packets(tree: &mut Node) {
 /// The gain of LEDBAT is a share of a packet.
 fn is_whole(doc: &ParamDoc) -> bool {
     !doc.name.ends_with("gain")
-}
-
-fn entry<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
-    let Value::Table(entries) = &mut node.value else { return None };
-    entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
 }

@@ -1,30 +1,28 @@
 //! The scenario format: what a file may say. [`Study`](crate::Study) reads files and checks them.
 
-use std::borrow::Cow;
-
 use quell_aqm::catalog::{self, CATALOG};
-use quell_aqm::params::ParamDoc;
 use quell_names::nearest;
 use quell_sim::network::{Connection, Gaps};
 use quell_tcp::TcpParams;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+use crate::described::{self, Text};
 use crate::dialect::Dialect;
-use crate::plan::{self, own_algorithm};
-use crate::tree::{Path, steps};
+use crate::tree::{Fault, Node, Path, steps};
 use crate::values::{
-    Access, Count, Delay, Dist, Line, OneOr, Rtt, Seeds, Segments, Si, Text, When, line, lines, some_line,
-    title,
+    Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, When, line, lines, some_line, title,
 };
-use crate::write;
 
 /// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "Quell scenario")]
+#[cfg_attr(test, schemars(title = "Quell scenario"))]
 pub struct Scenario {
     /// The version of this format: 1.
     pub schema: u32,
@@ -37,197 +35,55 @@ pub struct Scenario {
     /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
     /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35"; or those of
     /// hosts: "linux" or "quic".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// How long is simulated, the warm-up included.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub duration: Duration,
     /// Figures count from here on; default 0 s.
     #[serde(default)]
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub warmup: Duration,
     /// Cuts the measured window into segments with figures of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
     /// The window in which the queue is taken for steady, as in ["30 s", "50 s"]: response times are taken
     /// against its mean and deviation. Without it each segment is measured against its own second half.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<[Text<Duration>; 2]>")]
+    #[cfg_attr(test, schemars(with = "Option<[Text<Duration>; 2]>"))]
     pub steady_state: Option<[Duration; 2]>,
     /// The step of the time series; default a five-hundredth of the duration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub series_step: Option<Duration>,
     /// The seeds of the replications: how many, or which; default 1.
     #[serde(default = "one_seed")]
     pub seeds: Seeds,
     /// The packet size by which algorithms convert packets to bytes and back; default the size on
     /// the wire of the first flow group's packets, of a trace their mean.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Bytes>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
     pub mean_packet: Option<Bytes>,
     /// A single bottleneck.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dumbbell: Option<Dumbbell>,
     /// Several bottlenecks in a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parking_lot: Option<ParkingLot>,
     /// Any network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
     /// The algorithms to run side by side; "all": each of the catalog with its defaults.
     #[serde(default, deserialize_with = "algorithms")]
-    #[schemars(schema_with = "algorithms_schema")]
+    #[cfg_attr(test, schemars(schema_with = "described::algorithms"))]
     pub aqm: Vec<AqmChoice>,
     /// The traffic.
     #[serde(default)]
     pub flows: Vec<FlowGroup>,
 }
 
-impl Scenario {
-    /// The scenario as a file with every default filled in: the parameters of each algorithm of the catalog,
-    /// those of TCP, rates of access links, buffers and the rest. Keys whose default is not a value, and
-    /// values that depend on the link ("auto"), are explained in comments. Read again it gives the same runs.
-    pub fn to_toml(&self) -> String {
-        // What was read from TOML can be written as TOML.
-        write::write(&plan::resolved(self)).unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
-    }
-
-    /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
-    /// direction, or those that UDP and traces offer if these are more; of traces alone, theirs.
-    pub fn estimated_packets(&self) -> f64 {
-        let tcp = self.flows.iter().find(|g| g.kind.is_tcp()).map(|g| g.tcp.wire_bytes());
-        // Scenarios without TCP: the default size of its packets.
-        let size = self.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
-        let rate = |r: BitRate| r.bps() as f64;
-        let mean = |link: LinkFields<'_>| plan::rate_over_time(link.rate, link.changes).mean(self.duration);
-        let bits_per_second = if let Some(d) = &self.dumbbell {
-            mean(d.link())
-        } else if let Some(p) = &self.parking_lot {
-            f64::from(p.bottlenecks) * mean(p.link())
-        } else {
-            let links = self.graph.iter().flat_map(|g| &g.links);
-            links.filter(|l| l.buffer.is_some()).map(|l| mean(l.link())).sum()
-        };
-        let seconds = self.duration.as_secs_f64();
-        // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
-        let offered = |g: &FlowGroup| {
-            let size = match &g.packet {
-                Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
-                _ => size,
-            };
-            g.rate.map_or(0.0, rate) * f64::from(g.count.unwrap_or(1)) * seconds / size
-        };
-        let udp: f64 = self.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
-        let recorded = |g: &FlowGroup| g.arrivals.as_ref().map_or(0, |a| a.trace.arrivals().len()) as f64;
-        let recorded: f64 = self.flows.iter().map(recorded).sum();
-        if self.flows.iter().all(|g| g.kind == Kind::Trace) {
-            return recorded;
-        }
-        (udp + recorded).max(bits_per_second * seconds / size)
-    }
-
-    /// The link between routers that its changes make faster than all access links together, which are the bottleneck
-    /// then: the field that names it, its highest rate, and what they carry.
-    pub fn lifted_above_access(&self) -> Option<(String, BitRate, BitRate)> {
-        let default = plan::access_rate(self);
-        let mut access = 0_u64;
-        for group in &self.flows {
-            let Access::Rate(rate) = group.access_rate.unwrap_or(default) else { return None };
-            // Sessions are as many as come.
-            let count = if group.kind == Kind::Sessions { return None } else { group.count.unwrap_or(1) };
-            access = access.saturating_add(rate.bps().saturating_mul(u64::from(count)));
-        }
-        let access = BitRate::from_bps(access);
-        let graph = self.graph.iter().flat_map(|g| &g.links);
-        let graph = graph.enumerate().map(|(i, l)| (format!("graph.links[{i}].changes"), l.link()));
-        let dumbbell = self.dumbbell.iter().map(|d| ("dumbbell.changes".to_string(), d.link()));
-        let row = self.parking_lot.iter().map(|p| ("parking_lot.changes".to_string(), p.link()));
-        dumbbell.chain(row).chain(graph).find_map(|(field, link)| {
-            let most = plan::rate_over_time(link.rate, link.changes).values().max()?;
-            (link.rate <= access && most > access).then_some((field, most, access))
-        })
-    }
-
-    /// The JSON Schema of scenario files.
-    pub fn json_schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Scenario).to_value();
-        allow_expressions(&mut schema);
-        let swept = serde_json::json!({
-            "type": ["array", "string", "object"],
-            "items": true,
-            "pattern": "^[^:]+\\.\\.[^:]+:\\s*(log|lin|step)\\s*:[^:]+$",
-        });
-        let sweeps = serde_json::json!({
-            "sweep": {
-                "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with equal factors, A..B:lin:N with equal steps, A..B:step:S); every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
-                "type": "object",
-                "properties": {
-                    "linked": {
-                        "description": "Fields that advance together: lists or ranges with the same number of values.",
-                        "type": "array",
-                        "items": { "type": "object", "additionalProperties": swept.clone() },
-                    },
-                },
-                "additionalProperties": swept,
-            },
-            "cases": {
-                "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
-                "type": "array",
-                "items": { "type": "object" },
-            },
-        });
-        if let (Some(properties), serde_json::Value::Object(sweeps)) =
-            (schema.get_mut("properties").and_then(|p| p.as_object_mut()), sweeps)
-        {
-            properties.extend(sweeps);
-        }
-        if let Some(definitions) = schema.get_mut("$defs").and_then(|d| d.as_object_mut()) {
-            definitions.insert(
-                "Expression".to_string(),
-                serde_json::json!({
-                    "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
-                    "type": "string",
-                    "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]|^\\s*[0-9.]+\\s*bdp\\s*$|^\\s*(mild|medium|heavy)\\s*$",
-                }),
-            );
-        }
-        schema
-    }
-}
-
-/// Numbers and quantities may be computed.
-fn allow_expressions(schema: &mut serde_json::Value) {
-    use serde_json::{Value, json};
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(allow_expressions),
-        Value::Object(object) => {
-            object.values_mut().for_each(allow_expressions);
-            let is = |kind: &Value, names: &[&str]| {
-                let listed = |k: &Value| k.as_str().is_some_and(|k| names.contains(&k));
-                listed(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(listed))
-            };
-            let Some(kind) = object.get("type") else { return };
-            let quantity = is(kind, &["string"]) && object.contains_key("pattern");
-            if !(quantity || is(kind, &["integer", "number"])) {
-                return;
-            }
-            // What a field is said to be stays with the field.
-            let about = ["title", "description", "default"];
-            let (about, form): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
-                std::mem::take(object).into_iter().partition(|(key, _)| about.contains(&key.as_str()));
-            *object = about;
-            object.insert("anyOf".to_string(), json!([form, { "$ref": "#/$defs/Expression" }]));
-        }
-        _ => {}
-    }
-}
-
 fn one_seed() -> Seeds {
     Seeds::Count(1)
 }
 
-/// What all links between routers have, wherever they are written.
+/// Reads a table that may be absent, but not "none".
+fn some_tcp<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<TcpParams>, D::Error> {
+    TcpParams::deserialize(deserializer).map(Some)
+}
+
+/// The keys that all links between routers have, wherever they are written.
 pub(crate) struct LinkFields<'a> {
     pub(crate) rate: BitRate,
     pub(crate) delay: Delay,
@@ -238,51 +94,126 @@ pub(crate) struct LinkFields<'a> {
     pub(crate) changes: &'a Changes,
 }
 
-/// Declares a table that describes links: what it has first, the documentation of what all of them have, the
-/// form of its buffer, and what follows the loss.
-macro_rules! link_table {
-    (
-        $(#[$about:meta])*
-        pub struct $name:ident {
-            first { $($first:tt)* }
-            rate $(#[$rate:meta])*
-            delay $(#[$delay:meta])*
-            buffer { $($buffer:tt)* }
-            loss $(#[$loss:meta])*
-            then { $($then:tt)* }
-            reverse $(#[$reverse:meta])*
-            changes $(#[$changes:meta])*
-        }
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            $($first)*
-            $(#[$rate])*
-            #[schemars(with = "Text<BitRate>")]
-            pub rate: BitRate,
-            $(#[$delay])*
-            /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
-            pub delay: Delay,
-            $($buffer)*
-            /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
-            #[serde(default)]
-            pub ecn: bool,
-            $(#[$loss])*
-            #[serde(default)]
-            pub loss: f64,
-            $($then)*
-            $(#[$reverse])*
-            #[serde(default, skip_serializing_if = "Reverse::is_default")]
-            pub reverse: Reverse,
-            $(#[$changes])*
-            #[serde(default, skip_serializing_if = "Changes::is_empty")]
-            pub changes: Changes,
-        }
+/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
+/// own; receivers sit on the far router.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// The bottleneck's rate.
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
+    pub rate: BitRate,
+    /// The bottleneck's one-way propagation delay.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait, without the packet in transmission.
+    #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
+    pub access_rate: Option<Access>,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
+}
 
-        impl $name {
-            /// What it has in common with the links of every topology.
+/// Routers `r0` to `rk` in a row and k equal links between them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// How many links are in a row.
+    pub bottlenecks: u32,
+    /// The rate of each link.
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
+    pub rate: BitRate,
+    /// The one-way propagation delay of each link.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait at each link, without the packet in transmission.
+    #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
+    pub buffer: QueueSize,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that a wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
+    pub access_rate: Option<Access>,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of every link's rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
+}
+
+/// Named nodes and links between them; packets take the way of least propagation delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
+    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
+    /// at most what sends the smallest packet in 1 ns.
+    pub access_rate: Option<Access>,
+    /// The links; the nodes are those that they name.
+    pub links: Vec<GraphLink>,
+}
+
+/// A link of a graph, in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The node it leads from.
+    #[serde(deserialize_with = "line")]
+    pub from: String,
+    /// The node it leads to.
+    #[serde(deserialize_with = "line")]
+    pub to: String,
+    /// Its rate.
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
+    pub rate: BitRate,
+    /// Its one-way propagation delay.
+    /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
+    pub delay: Delay,
+    /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub buffer: Option<QueueSize>,
+    /// Its algorithm, if it is not one of those that are compared.
+    pub aqm: Option<AqmChoice>,
+    /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
+    #[serde(default)]
+    pub ecn: bool,
+    /// The probability that the wire loses a packet; default 0.
+    #[serde(default)]
+    pub loss: f64,
+    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    #[serde(default, skip_serializing_if = "Reverse::is_default")]
+    pub reverse: Reverse,
+    /// Changes of rate and delay: a list, or a table with a list or a file.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub changes: Changes,
+}
+
+/// Gives tables that describe links what all of them have in common.
+macro_rules! links {
+    ($($table:ty),*) => {$(
+        impl $table {
             pub(crate) fn link(&self) -> LinkFields<'_> {
                 LinkFields {
                     rate: self.rate,
@@ -295,133 +226,34 @@ macro_rules! link_table {
                 }
             }
         }
-    };
+    )*};
 }
-
-link_table! {
-    /// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
-    /// own; receivers sit on the far router.
-    pub struct Dumbbell {
-        first {}
-        rate /// The bottleneck's rate.
-        delay /// The bottleneck's one-way propagation delay.
-        buffer {
-            /// How much may wait, without the packet in transmission.
-            #[schemars(with = "Text<QueueSize>")]
-            pub buffer: QueueSize,
-        }
-        loss /// The probability that the wire loses a packet; default 0.
-        then {
-            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-            /// at most what sends the smallest packet in 1 ns.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub access_rate: Option<Access>,
-        }
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of rate and delay: a list, or a table with a list or a file.
-    }
-}
-
-link_table! {
-    /// Routers `r0` to `rk` in a row and k equal links between them.
-    pub struct ParkingLot {
-        first {
-            /// How many links are in a row.
-            pub bottlenecks: u32,
-        }
-        rate /// The rate of each link.
-        delay /// The one-way propagation delay of each link.
-        buffer {
-            /// How much may wait at each link, without the packet in transmission.
-            #[schemars(with = "Text<QueueSize>")]
-            pub buffer: QueueSize,
-        }
-        loss /// The probability that a wire loses a packet; default 0.
-        then {
-            /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-            /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-            /// at most what sends the smallest packet in 1 ns.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub access_rate: Option<Access>,
-        }
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of every link's rate and delay: a list, or a table with a list or a file.
-    }
-}
-
-/// Named nodes and links between them; packets take the way of least propagation delay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Graph {
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-    /// at most what sends the smallest packet in 1 ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access_rate: Option<Access>,
-    /// The links; the nodes are those that they name.
-    pub links: Vec<GraphLink>,
-}
-
-link_table! {
-    /// A link of a graph, in both directions.
-    pub struct GraphLink {
-        first {
-            /// The node it leads from.
-            #[serde(deserialize_with = "line")]
-            pub from: String,
-            /// The node it leads to.
-            #[serde(deserialize_with = "line")]
-            pub to: String,
-        }
-        rate /// Its rate.
-        delay /// Its one-way propagation delay.
-        buffer {
-            /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            #[schemars(with = "Option<Text<QueueSize>>")]
-            pub buffer: Option<QueueSize>,
-            /// Its algorithm, if it is not one of those that are compared.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub aqm: Option<AqmChoice>,
-        }
-        loss /// The probability that the wire loses a packet; default 0.
-        then {}
-        reverse /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
-        changes /// Changes of rate and delay: a list, or a table with a list or a file.
-    }
-}
+links!(Dumbbell, ParkingLot, GraphLink);
 
 /// What the reverse direction of a link has of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
     /// Its algorithm, or "same" for that of the forward direction; default drop-tail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<BackAqm>,
     /// Its buffer; default the forward one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<QueueSize>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its rate; default the forward one. With a rate of its own it takes no part in the forward changes of
     /// rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// Its one-way propagation delay; default the forward one. With a delay of its own it takes no part in the
     /// forward changes of delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// Its loss; default as forward.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
     /// Its changes; default the forward ones. With changes of its own, be it none ([]), it takes no part in the
     /// forward ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
 }
 
@@ -473,19 +305,6 @@ impl<'de> Deserialize<'de> for BackAqm {
     }
 }
 
-impl JsonSchema for BackAqm {
-    fn schema_name() -> Cow<'static, str> {
-        "BackAqm".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [generator.subschema_for::<AqmChoice>(), { "const": SAME }],
-            "description": "An algorithm and its parameters, or \"same\".",
-        })
-    }
-}
-
 impl Reverse {
     fn is_default(&self) -> bool {
         *self == Reverse::default()
@@ -494,9 +313,10 @@ impl Reverse {
 
 /// How a link changes, in both directions unless the reverse one has changes of its own: a list of changes, a
 /// table with a list or a file, or the name of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
-#[schemars(transform = or_name)]
+#[cfg_attr(test, schemars(transform = described::or_name))]
 pub enum Changes {
     /// Changes at given times.
     List(Vec<Change>),
@@ -513,13 +333,6 @@ impl Default for Changes {
 impl Changes {
     fn is_empty(&self) -> bool {
         matches!(self, Changes::List(list) if list.is_empty())
-    }
-}
-
-/// Changes may also be the name of a file.
-fn or_name(schema: &mut Schema) {
-    if let Some(list) = schema.get_mut("anyOf").and_then(|list| list.as_array_mut()) {
-        list.push(serde_json::json!({ "type": "string", "description": "The name of a file." }));
     }
 }
 
@@ -552,67 +365,41 @@ impl<'de> Deserialize<'de> for Changes {
 }
 
 /// Changes from a list or a file, which may repeat.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Course {
     /// The changes, unless a file has them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<Change>>,
     /// A file of changes, relative to this one: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
     /// both, or a mahimahi trace, which has one time in milliseconds on each line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The SHA-256 of the file, in hexadecimal; a file that has another one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// Over which time the packets of a mahimahi trace are counted to make a rate, in whole milliseconds;
     /// default 100 ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub bin: Option<Duration>,
     /// After this long the list or the file begins again; all its times are earlier. A mahimahi trace begins
     /// again at its end without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub repeat: Option<Duration>,
-    /// What the file holds.
-    #[serde(skip)]
-    pub(crate) trace: Option<std::sync::Arc<plan::Trace>>,
 }
 
 /// A change of a link. Packets already sent keep their delay.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields, transform = or_pair)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(deny_unknown_fields, transform = described::or_pair))]
 pub struct Change {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The rate from then on; at 0 bit/s packets wait.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// The one-way propagation delay from then on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
-}
-
-/// A change may also be the list of its time, rate and delay.
-fn or_pair(schema: &mut Schema) {
-    let table = schema.clone();
-    *schema = json_schema!({
-        "anyOf": [
-            table,
-            {
-                "description": "The time, the rate from then on, and the delay if it changes: with units, or \
-                                numbers of seconds and bit/s.",
-                "type": "array",
-                "items": { "type": ["string", "number"] },
-                "minItems": 2,
-                "maxItems": 3,
-            },
-        ],
-    });
 }
 
 impl<'de> Deserialize<'de> for Change {
@@ -661,7 +448,6 @@ pub struct AqmChoice {
     /// Its name in the catalog, or that of a plug-in.
     pub algorithm: String,
     /// Its label in results; default: its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Its parameters.
     #[serde(flatten)]
@@ -669,31 +455,36 @@ pub struct AqmChoice {
 }
 
 impl Scenario {
-    /// The changes of all links, and where they are written.
-    pub(crate) fn changes_mut(&mut self) -> Vec<(Path, &mut Changes)> {
-        fn of<'a>(at: Path, changes: &'a mut Changes, back: &'a mut Reverse) -> Vec<(Path, &'a mut Changes)> {
-            let own = back.changes.as_mut().map(|own| (at.then("reverse").then("changes"), own));
-            std::iter::once((at.then("changes"), changes)).chain(own).collect()
-        }
-        let mut all = Vec::new();
-        if let Some(d) = &mut self.dumbbell {
-            all.extend(of(steps!["dumbbell"], &mut d.changes, &mut d.reverse));
-        }
-        if let Some(p) = &mut self.parking_lot {
-            all.extend(of(steps!["parking_lot"], &mut p.changes, &mut p.reverse));
-        }
-        for (i, l) in self.graph.iter_mut().flat_map(|g| &mut g.links).enumerate() {
-            all.extend(of(steps!["graph", "links", i], &mut l.changes, &mut l.reverse));
-        }
-        all
+    /// Reads a scenario that was written out, without checks; `None` if the text is not one.
+    pub fn parse(text: &str) -> Option<Scenario> {
+        Scenario::read(&Node::parse(text).ok()?).ok()
     }
 
-    /// What decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
-    pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
-        match own_algorithm(self, link)? {
-            Some(own) => Some(own),
-            None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
+    /// Reads what a tree says. Groups that speak TCP have its parameters, written or not.
+    pub(crate) fn read(tree: &Node) -> Result<Scenario, Fault> {
+        let mut scenario = tree.read::<Scenario>()?;
+        for group in scenario.flows.iter_mut().filter(|group| group.kind.is_tcp()) {
+            group.tcp.get_or_insert_default();
         }
+        Ok(scenario)
+    }
+
+    /// The links between routers, and where each is written.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (Path, LinkFields<'_>)> {
+        let dumbbell = self.dumbbell.iter().map(|d| (steps!["dumbbell"], d.link()));
+        let row = self.parking_lot.iter().map(|p| (steps!["parking_lot"], p.link()));
+        let graph = self.graph.iter().flat_map(|g| g.links.iter().enumerate());
+        dumbbell.chain(row).chain(graph.map(|(i, l)| (steps!["graph", "links", i], l.link())))
+    }
+
+    /// The changes of all links, in both directions.
+    pub(crate) fn changes_mut(&mut self) -> impl Iterator<Item = &mut Changes> {
+        let dumbbell = self.dumbbell.iter_mut().map(|d| (&mut d.changes, &mut d.reverse));
+        let row = self.parking_lot.iter_mut().map(|p| (&mut p.changes, &mut p.reverse));
+        let graph = self.graph.iter_mut().flat_map(|g| &mut g.links);
+        let graph = graph.map(|l| (&mut l.changes, &mut l.reverse));
+        let all = dumbbell.chain(row).chain(graph);
+        all.flat_map(|(there, back)| [Some(there), back.changes.as_mut()]).flatten()
     }
 }
 
@@ -703,7 +494,7 @@ impl AqmChoice {
         AqmChoice { algorithm: name.to_string(), label: None, parameters: toml::Table::new() }
     }
 
-    /// What results call it.
+    /// Its name in results.
     pub fn label(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.algorithm)
     }
@@ -780,64 +571,9 @@ fn algorithms<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<A
     deserializer.deserialize_any(Read)
 }
 
-fn algorithms_schema(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [generator.subschema_for::<Vec<AqmChoice>>(), { "const": "all" }],
-        "description": "The algorithms to run side by side; \"all\": each of the catalog with its defaults.",
-        "default": [],
-    })
-}
-
-impl JsonSchema for AqmChoice {
-    fn schema_name() -> Cow<'static, str> {
-        "Aqm".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let alternatives: Vec<_> = CATALOG.iter().map(algorithm_schema).collect();
-        json_schema!({
-            "description": "An algorithm and its parameters.",
-            "type": "object",
-            "required": ["algorithm"],
-            "oneOf": alternatives,
-        })
-    }
-}
-
-fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
-    let mut properties = serde_json::Map::new();
-    properties.insert("algorithm".into(), serde_json::json!({ "const": entry.name }));
-    properties.insert(
-        "label".into(),
-        serde_json::json!({ "type": "string", "description": "Its label in results; default: its name." }),
-    );
-    properties.extend((entry.params)().iter().map(parameter_schema));
-    serde_json::json!({
-        "title": entry.title,
-        "description": format!("{} ({})", entry.title, entry.source),
-        "properties": properties,
-        "additionalProperties": false,
-    })
-}
-
-fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
-    let default = if doc.default == "none" { "\"none\"" } else { doc.default.as_str() };
-    let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
-    (doc.name.to_string(), serde_json::json!({ "description": description }))
-}
-
-fn tcp_schema(_: &mut SchemaGenerator) -> Schema {
-    let properties: serde_json::Map<_, _> = TcpParams::docs().iter().map(parameter_schema).collect();
-    json_schema!({
-        "description": "TCP's parameters.",
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": false,
-    })
-}
-
 /// A group of flows that are alike.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
     /// Its name: letters, digits, `-` and `_`.
@@ -851,7 +587,6 @@ pub struct FlowGroup {
     pub kind: Kind,
     /// How many flows; default 1. (Sessions: see `sessions_per_second`.) "mild", "medium" or "heavy": as many bulk flows
     /// as make this congestion.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Which way its data goes: default "forward".
     #[serde(default)]
@@ -864,128 +599,95 @@ pub struct FlowGroup {
     pub to: Option<String>,
     /// Round-trip propagation time; access links make up what the routers' links do not. Default:
     /// access links without delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Rtt>,
     /// New round-trip times for all of the group's flows at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rtt_changes: Vec<RttChange>,
     /// The rate of each source's access link, or "none" for sources on the router; default the
     /// topology's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Access>,
     /// The rate of each receiver's access link; default "none": receivers sit on the router.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_rate: Option<Access>,
     /// When its flows start; default 0 s. Sessions: when they begin to arrive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<When>,
     /// When its flows stop sending new data; default never. Sessions: when they cease to arrive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp" and "trace").
-    #[serde(default, skip_serializing_if = "Tcp::is_absent")]
-    #[schemars(schema_with = "tcp_schema")]
-    pub tcp: Tcp,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tcp")]
+    #[cfg_attr(test, schemars(schema_with = "described::tcp"))]
+    pub tcp: Option<TcpParams>,
     /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Dist<QueueSize>>,
     /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
     /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request. "pages":
     /// between the last packet of a page and the next page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Dist<Duration>>,
     /// How many transfers each flow makes ("transfers", "sessions"), pages it loads ("pages") or chunks it plays
     /// ("video"), a number or a distribution (rounded up); default 1 for "sessions", else without end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Dist<Count>>,
     /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
     /// last one ("persistent", the default for "pages").
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<ConnectionKind>,
     /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
     /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
     /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
     /// arrives. The transfer's time counts from the request. "pages", "video": default 500 B.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Dist<Bytes>>,
     /// The number of objects of a page ("pages"), a number or a distribution (rounded up).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Dist<Count>>,
     /// Over how many connections a client loads a page ("pages"); default 6. Each is a flow to queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
     /// The rates in which there are chunks of the video ("video"), rising.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Vec<Text<BitRate>>>")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<Text<BitRate>>>"))]
     pub rates: Option<Vec<BitRate>>,
     /// How long a chunk of the video plays ("video"); default 4 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub chunk: Option<Duration>,
     /// How much of the video the player keeps ("video"); default 30 s. It asks for the next chunk when there is room.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub playback_buffer: Option<Duration>,
     /// How much of the video there must be before playback begins, and goes on after it stood still ("video");
     /// default `chunk`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Duration>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub start_up: Option<Duration>,
     /// Over how many of the last chunks the player averages throughput ("video"); default 4.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub averaged_chunks: Option<u32>,
     /// Which share of that throughput the rate of the next chunk may take ("video"); default 0.9.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_share: Option<f64>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions_per_second: Option<f64>,
     /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
     /// ("bulk"; default: as fast as TCP takes it). What TCP cannot send yet waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<BitRate>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// New rates at given times ("udp", "bulk" with a rate).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
     /// The size of a packet on the wire ("udp"); default 1000 B.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Dist<Bytes>>,
     /// The gaps between packets ("udp", "bulk" with a rate): "constant" (the default), "exponential" or "jittered".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<GapKind>,
     /// On and off periods ("udp", "bulk" with a rate); default always on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_off: Option<OnOff>,
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// The file of arrivals ("trace"), relative to this one: CSV with the columns `time_s` and `bytes`, and if wanted
     /// `flow`, `ecn`, `transport`, `syn` and `dscp`. They come to the first link of the way at their times, which
     /// count from `start`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The SHA-256 of the file ("trace"), in hexadecimal; a file that has another one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// What the file holds.
-    #[serde(skip)]
-    pub(crate) arrivals: Option<std::sync::Arc<plan::Arrivals>>,
     /// Whether the one-way delays of its packets of data are measured from end to end, and how long its transfers take to
     /// start up. It costs time and memory for each packet; without it there are no such figures.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_delay: Option<bool>,
     /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
     /// with classes read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precedence: Option<u8>,
     /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is its upper
     /// three bits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u8>,
     /// Hosts that its flows come from, by turns, and no other group's; default: a host for each flow. Only algorithms
     /// that share among hosts read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<u16>,
 }
 
@@ -995,59 +697,15 @@ impl FlowGroup {
         self.class.as_deref().unwrap_or(&self.name)
     }
 
-    /// The DSCP of its packets.
-    pub(crate) fn code_point(&self) -> u8 {
-        self.dscp.unwrap_or(self.precedence.unwrap_or(0) << 3)
-    }
-
-    /// Whether groups of a kind, as it is written, may have a key.
-    pub(crate) fn applies(key: &str, kind: &str) -> bool {
-        plan::applies(key, kind)
-    }
-
-    /// Fills in what depends on the kind: groups that speak TCP have its parameters, written or not.
-    pub(crate) fn complete(&mut self) {
-        self.tcp.present |= self.kind.is_tcp();
-    }
-}
-
-/// TCP's parameters, and whether a group has them at all.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tcp {
-    /// The parameters; the defaults if there are none.
-    pub params: TcpParams,
-    present: bool,
-}
-
-impl Tcp {
-    /// Whether nothing says that the group has them.
-    pub fn is_absent(&self) -> bool {
-        !self.present
-    }
-}
-
-impl std::ops::Deref for Tcp {
-    type Target = TcpParams;
-
-    fn deref(&self) -> &TcpParams {
-        &self.params
-    }
-}
-
-impl Serialize for Tcp {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.params.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Tcp {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        TcpParams::deserialize(deserializer).map(|params| Tcp { params, present: true })
+    /// The size on the wire of its packets of data over TCP.
+    pub(crate) fn wire_bytes(&self) -> Bytes {
+        self.tcp.as_ref().map_or_else(|| TcpParams::default().wire_bytes(), TcpParams::wire_bytes)
     }
 }
 
 /// What the flows of a group send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// TCP, data without end (FTP), or what a source hands over at a `rate`.
@@ -1068,14 +726,28 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether its flows are connections of TCP.
+    /// Its name in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Bulk => "bulk",
+            Kind::Transfers => "transfers",
+            Kind::Sessions => "sessions",
+            Kind::Pages => "pages",
+            Kind::Video => "video",
+            Kind::Udp => "udp",
+            Kind::Trace => "trace",
+        }
+    }
+
+    /// True if its flows are connections of TCP.
     pub fn is_tcp(self) -> bool {
         !matches!(self, Kind::Udp | Kind::Trace)
     }
 }
 
 /// Which way a group's data goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the first router to the last.
@@ -1088,7 +760,8 @@ pub enum Direction {
 }
 
 /// Mirrors [`Connection`] for files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionKind {
     /// A fresh connection per transfer (HTTP/1.0).
@@ -1107,7 +780,8 @@ impl From<ConnectionKind> for Connection {
 }
 
 /// Mirrors [`Gaps`] for files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
     /// A constant bit rate.
@@ -1129,30 +803,33 @@ impl From<GapKind> for Gaps {
 }
 
 /// New round-trip times at a given time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RttChange {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The round-trip propagation times from then on.
     pub rtt: Rtt,
 }
 
 /// A new sending rate at a given time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateChange {
     /// When.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
     /// The rate from then on.
-    #[schemars(with = "Text<BitRate>")]
+    #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
     pub rate: BitRate,
 }
 
 /// Periods in which a source sends and is silent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// Length of the periods in which it sends.

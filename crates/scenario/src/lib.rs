@@ -26,25 +26,34 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+#[cfg(test)]
+mod described;
 pub mod dialect;
 mod error;
 mod expression;
 mod fields;
+mod files;
 pub mod format;
+mod limits;
+mod number;
 mod plan;
 mod plugins;
 mod range;
+mod schema;
 mod study;
 mod sweep;
+mod to_tree;
 mod toml_file;
 mod tree;
 pub mod values;
 mod write;
 
-pub use error::{Files, FoundFile, ScenarioError};
+pub use error::ScenarioError;
+pub use files::{Files, FoundFile};
 pub use format::Scenario;
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use quell_names::{nearest, suggest, unknown};
-pub use study::{Document, Hole, Identity, JOINED, Point, Setting, Study, joined_title};
+pub use study::{Document, Hole, Identity, JOINED, Point, Study, joined_title};
+pub use sweep::Setting;
 pub use toml_file::TomlFile;

@@ -2,17 +2,17 @@
 
 use quell_units::text::cut;
 
-use crate::expression::{Amount, Unit};
-use crate::sweep::MAX_POINTS;
+use crate::limits::POINTS;
+use crate::number::{Amount, Unit};
 use crate::tree::Value;
 
-/// What a range looks like, for messages.
+/// The forms of a range, for messages.
 pub(crate) const FORMS: &str = "A..B:log:N, A..B:lin:N or A..B:step:S";
 
 /// The digits of the values between the ends, unless they need more to be told apart.
 const DIGITS: usize = 6;
 
-/// Whether a text is meant as a range.
+/// True if a text is meant as a range.
 pub(crate) fn looks_like_one(text: &str) -> bool {
     text.split_once("..").is_some_and(|(_, rest)| {
         rest.split(':').nth(1).is_some_and(|kind| ["log", "lin", "step"].contains(&kind.trim()))
@@ -91,7 +91,7 @@ fn end(text: &str, amount: Amount) -> Result<Value, String> {
     if amount.unit == Unit::ONE { amount.write() } else { Ok(Value::String(text.to_string())) }
 }
 
-/// What follows the number.
+/// The text that follows the number.
 fn unit_of(text: &str) -> &str {
     let at = text.rfind(|c: char| c.is_ascii_digit() || c == '.').map_or(0, |i| i + 1);
     text[at..].trim()
@@ -114,11 +114,11 @@ pub(crate) fn share_unit(values: &[Value]) -> Option<Vec<Value>> {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let n = text.parse::<usize>().ok().filter(|n| (2..=MAX_POINTS).contains(n));
-    n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {MAX_POINTS}", cut(text)))
+    let n = text.parse::<usize>().ok().filter(|n| (2..=POINTS).contains(n));
+    n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {POINTS}", cut(text)))
 }
 
-/// What lies between the ends in equal steps.
+/// The values between the ends in equal steps.
 fn steps(a: Amount, b: Amount, step: Amount) -> Result<Vec<f64>, String> {
     if step.unit != a.unit {
         return Err(format!("goes from {a} in steps of {step}: {} and {}", a.unit, step.unit));
@@ -129,8 +129,8 @@ fn steps(a: Amount, b: Amount, step: Amount) -> Result<Vec<f64>, String> {
     let span = b.value - a.value;
     let n = (span.abs() / step.value).round();
     let signed = step.value.copysign(span);
-    if n + 1.0 > MAX_POINTS as f64 {
-        return Err(format!("has more than {MAX_POINTS} values: use longer steps"));
+    if n + 1.0 > POINTS as f64 {
+        return Err(format!("has more than {POINTS} values: use longer steps"));
     }
     // Decimal fractions are not exact.
     if n < 1.0 || (span.abs() - n * step.value).abs() > 1e-9 * span.abs() {
@@ -143,7 +143,7 @@ fn steps(a: Amount, b: Amount, step: Amount) -> Result<Vec<f64>, String> {
     Ok((1..n as usize).map(|i| a.value + signed * i as f64).collect())
 }
 
-/// As few digits as leave the values in their places.
+/// The fewest digits that leave the values in their places.
 fn digits(values: &[f64]) -> usize {
     let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     let gap = values.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);

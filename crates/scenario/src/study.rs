@@ -1,4 +1,4 @@
-//! From a file to scenarios that are known to be sound: reading, overriding, sweeping, checking.
+//! Scenarios of a file that are known to be sound: it is read, overridden, swept and checked.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,40 +9,35 @@ use quell_sim::network::{FlowSpec, Measure};
 use quell_tcp::TcpParams;
 use quell_tcp::catalog::{Idle, idle};
 use quell_units::text::cut;
-use quell_units::{BitRate, Duration, QueueSize, Time};
+use quell_units::{BitRate, Time};
 
 use crate::dialect;
-use crate::error::{Files, Problem, ScenarioError, Source, in_tcp};
+use crate::error::{Problem, ScenarioError, Source, in_tcp};
 use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
-use crate::format::{Changes, FlowGroup, Scenario};
-use crate::plan::{self, FlowFact, LinkAt, Plan};
+use crate::files::{Contents, Files, Loaded, Reader};
+use crate::format::{Changes, Scenario};
+use crate::number::Amount;
+use crate::plan::{self, FlowFact, Group, LinkAt, Plan};
 use crate::plugins::Plugins;
-use crate::sweep::{self, Axis, expand, plain};
-use crate::tree::{Fault, Node, Path, Step, steps};
+use crate::sweep::{self, Axis, Setting, expand, plain};
+use crate::tree::{Fault, Node, Path, Step, Value, steps};
 use crate::values::Seeds;
+use crate::write;
 
 /// A scenario file as it was read, before sweeps are expanded and values checked.
 #[derive(Clone, Debug)]
 pub struct Document {
     source: Arc<Source>,
+    files: Files,
     tree: Node,
-    /// What is swept beside what the file sweeps.
+    /// The sweeps beside those of the file.
     swept: Vec<Axis>,
-    /// What was set, whatever the file says or sweeps.
+    /// The fields that were set, whatever the file says or sweeps.
     set: Vec<Path>,
 }
 
-/// One setting of a sweep: a field and its value, as written.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub struct Setting {
-    /// The field, such as `dumbbell.rate`.
-    pub field: String,
-    /// Its value.
-    pub value: String,
-}
-
-/// What a replication depends on beside its seed.
+/// Everything that a replication depends on beside its seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The scenario with every default and one algorithm, without what only names it.
@@ -52,24 +47,25 @@ pub struct Identity {
 }
 
 /// Collects the texts of every key called `key`, however deep.
-fn named(value: &toml::Value, key: &str, into: &mut Vec<String>) {
-    match value {
-        toml::Value::Table(table) => table.iter().for_each(|(k, v)| match v {
-            toml::Value::String(text) if k == key => into.push(text.clone()),
-            v => named(v, key, into),
-        }),
-        toml::Value::Array(list) => list.iter().for_each(|v| named(v, key, into)),
-        _ => {}
+fn named(node: &Node, key: &str, into: &mut Vec<String>) {
+    node.items().iter().for_each(|item| named(item, key, into));
+    for e in node.entries() {
+        match &e.node.value {
+            Value::String(text) if e.key == key => into.push(text.clone()),
+            _ => named(&e.node, key, into),
+        }
     }
 }
 
 /// One point of a study: a scenario with every sweep resolved.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What distinguishes it from the other points.
+    /// The settings that distinguish it from the other points.
     pub settings: Vec<Setting>,
-    /// The scenario.
+    /// The scenario as it is written. Its algorithms and its seeds may be changed; all else is fixed with the point.
     pub scenario: Scenario,
+    contents: Contents,
+    groups: Vec<Group>,
     tree: Node,
     /// The expressions of the file, with their places in the tree, which has their values.
     expressions: Vec<(Path, String)>,
@@ -87,7 +83,7 @@ fn in_line(settings: &[Setting]) -> String {
 pub struct Hole {
     /// The combination.
     pub settings: Vec<Setting>,
-    /// What is wrong with it.
+    /// The reason why it is not a scenario.
     pub reason: String,
 }
 
@@ -115,15 +111,40 @@ impl Point {
         in_line(&self.settings)
     }
 
-    /// The names of the links that are measured, in order; known before anything runs.
-    pub fn links(&self) -> Vec<String> {
-        plan::observed_links(&self.scenario)
+    fn loaded(&self) -> Loaded<'_> {
+        Loaded { scenario: &self.scenario, contents: &self.contents }
     }
 
-    /// What a replication of algorithm number `aqm` depends on beside its seed; none if an algorithm from
+    /// The scenario as a file with every default filled in: the parameters of each algorithm of the catalog,
+    /// those of TCP, rates of access links, buffers and the rest. Keys whose default is not a value, and
+    /// values that depend on the link ("auto"), are explained in comments. Read again it gives the same runs.
+    pub fn to_toml(&self) -> String {
+        // What was read from TOML can be written as TOML.
+        write::write(&plan::resolved(self.loaded()))
+            .unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
+    }
+
+    /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
+    /// direction, or those that UDP and traces offer if these are more; of traces alone, theirs.
+    pub fn estimated_packets(&self) -> f64 {
+        plan::estimated_packets(self.loaded())
+    }
+
+    /// The link between routers that its changes make faster than all access links together, which are the bottleneck
+    /// then: the field that names it, its highest rate, and what they carry.
+    pub fn lifted_above_access(&self) -> Option<(String, BitRate, BitRate)> {
+        plan::lifted_above_access(self.loaded())
+    }
+
+    /// The names of the links that are measured, in order; known before anything runs.
+    pub fn links(&self) -> Vec<String> {
+        plan::observed_links(self.loaded())
+    }
+
+    /// Everything that a replication of algorithm number `aqm` depends on beside its seed; `None` if an algorithm from
     /// outside the catalog takes part, whose code is not known.
     pub fn identity(&self, aqm: usize) -> Option<Identity> {
-        let mut scenario = plan::resolved(&self.scenario);
+        let mut scenario = plan::resolved(self.loaded());
         scenario.aqm = vec![scenario.aqm.into_iter().nth(aqm)?];
         scenario.aqm[0].label = None;
         // They name it, and change nothing.
@@ -132,16 +153,16 @@ impl Point {
         scenario.dialect = None;
         scenario.seeds = Seeds::Count(1);
         // A file is what it holds, wherever it is.
-        for (_, changes) in scenario.changes_mut() {
+        for changes in scenario.changes_mut() {
             if let Changes::Course(course) = changes {
                 course.file = None;
             }
         }
         scenario.flows.iter_mut().for_each(|group| group.file = None);
-        let value = toml::Value::try_from(&scenario).ok()?;
+        let tree = Node::of(&scenario).ok()?;
         let mut algorithms = Vec::new();
-        named(&value, "algorithm", &mut algorithms);
-        let text = toml::to_string(&scenario).ok()?;
+        named(&tree, "algorithm", &mut algorithms);
+        let text = toml::to_string(&tree).ok()?;
         algorithms.sort();
         algorithms.dedup();
         let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));
@@ -151,25 +172,25 @@ impl Point {
     /// The keys of `tcp` tables that the file sets and nothing reads, with the name of their group.
     pub fn idle(&self) -> Vec<(&str, Idle)> {
         let dialect = self.scenario.dialect.unwrap_or_default();
-        let defaults = toml::Table::try_from(TcpParams::default()).unwrap_or_default();
+        let Ok(defaults) = Node::of(&TcpParams::default()) else { return Vec::new() };
         let mut all = Vec::new();
         for (i, group) in self.scenario.flows.iter().enumerate() {
             let at = steps!["flows", i, "tcp"];
-            let Some(table) = self.tree.at(&at) else { continue };
-            let values = toml::Table::try_from(&group.tcp).unwrap_or_default();
+            let (Some(table), Some(tcp)) = (self.tree.at(&at), &group.tcp) else { continue };
+            let Ok(values) = Node::of(tcp) else { continue };
             let keys = table.entries().iter().map(|e| e.key.as_str());
             // A table with every key was written out, and most of it says nothing.
-            let whole = defaults.keys().all(|key| table.get(key).is_some());
+            let whole = defaults.entries().iter().all(|e| table.get(&e.key).is_some());
             let set: Vec<&str> = keys
-                .filter(|key| !whole || values.get(*key) != defaults.get(*key))
+                .filter(|key| !whole || values.get(key) != defaults.get(key))
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
-            all.extend(idle(&group.tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));
+            all.extend(idle(tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));
         }
         all
     }
 
-    /// When it measures.
+    /// The times at which it measures.
     pub fn measure(&self) -> Measure {
         plan::measure(&self.scenario)
     }
@@ -179,7 +200,7 @@ impl Point {
         plan::classes(&self.scenario)
     }
 
-    /// Whether another point is the same network with the same algorithms, however they are written.
+    /// True if another point is the same network with the same algorithms, however they are written.
     fn is_same(&self, other: &Point) -> bool {
         let count = self.scenario.aqm.len();
         let same =
@@ -187,12 +208,12 @@ impl Point {
         self.scenario == other.scenario || (other.scenario.aqm.len() == count && (0..count).all(same))
     }
 
-    /// What is simulated for the algorithm number `aqm` of the scenario and a seed.
+    /// The network that is simulated for the algorithm number `aqm` of the scenario and a seed.
     ///
     /// # Errors
     /// If the algorithm refuses its link, or a plug-in does.
     pub fn plan(&self, aqm: usize, seed: u64, plugins: &Plugins) -> Result<Plan, ScenarioError> {
-        plan::plan(&self.scenario, aqm, seed, plugins).map_err(|problem| self.error(problem))
+        plan::plan(self.loaded(), &self.groups, aqm, seed, plugins).map_err(|problem| self.error(problem))
     }
 
     /// The measured link called `name` at a time.
@@ -200,7 +221,7 @@ impl Point {
     /// # Errors
     /// If it has no queue, or its algorithm is not in the catalog.
     pub fn link_at(&self, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, ScenarioError> {
-        plan::link_at(&self.scenario, name, time, plugins).map_err(|problem| self.of_no_line(problem))
+        plan::link_at(self.loaded(), name, time, plugins).map_err(|problem| self.of_no_line(problem))
     }
 
     /// The flows that ever cross the link called `name`, with their round-trip times at `time`. What chance
@@ -214,7 +235,8 @@ impl Point {
         time: Time,
         seed: u64,
     ) -> Result<Vec<(FlowSpec, FlowFact)>, ScenarioError> {
-        plan::flows_at(&self.scenario, name, time, seed).map_err(|problem| self.of_no_line(problem))
+        plan::flows_at(self.loaded(), &self.groups, name, time, seed)
+            .map_err(|problem| self.of_no_line(problem))
     }
 
     /// The error for a question about this point that has no answer, of which no line of the file is to
@@ -242,7 +264,7 @@ fn computed(mut problem: Problem, expressions: &[(Path, String)]) -> Problem {
     problem
 }
 
-/// Why a point is not valid, and which of its settings is none of its field, if one is.
+/// The error of a point, and the setting that is not a value of its field, if one is not.
 struct Flaw {
     error: ScenarioError,
     misread: Option<Setting>,
@@ -254,7 +276,7 @@ impl From<ScenarioError> for Flaw {
     }
 }
 
-/// What a file asks for: one scenario, or several if it sweeps.
+/// The scenarios that a file asks for: one, or several if it sweeps.
 #[derive(Clone, Debug)]
 pub struct Study {
     /// The points, at least one.
@@ -262,7 +284,7 @@ pub struct Study {
     /// The combinations of a sweep's values that are not scenarios, and why.
     pub holes: Vec<Hole>,
     source: Arc<Source>,
-    /// Where it is not that of the points.
+    /// Its title, where that is not the title of its points.
     title: Option<String>,
 }
 
@@ -297,7 +319,7 @@ impl Study {
                 hole
             }));
         }
-        let source = Source { name, text: None, files: Files::default() };
+        let source = Source { name, text: None };
         Study { points, holes, source: Arc::new(source), title: Some(title) }
     }
 
@@ -309,7 +331,7 @@ impl Study {
         }
     }
 
-    /// What the file was called, for messages.
+    /// The name of the file, for messages.
     pub fn name(&self) -> &str {
         &self.source.name
     }
@@ -345,7 +367,7 @@ impl Document {
             Err(e) => {
                 let valid = e.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(e.as_bytes()).into_owned();
-                let source = Source { name: name.to_string(), text: Some(text), files: Files::default() };
+                let source = Source { name: name.to_string(), text: Some(text) };
                 Err(source.error_at(Some(valid), "is not UTF-8 text"))
             }
         }
@@ -356,11 +378,11 @@ impl Document {
     /// # Errors
     /// If it is not TOML.
     pub fn parse(text: &str, name: &str) -> Result<Document, ScenarioError> {
-        let source = Source { name: name.to_string(), text: Some(text.to_string()), files: Files::default() };
+        let source = Source { name: name.to_string(), text: Some(text.to_string()) };
         match Node::parse(text) {
             Ok(mut tree) => {
                 spell_out(&mut tree);
-                Ok(Document { source: Arc::new(source), tree, swept: Vec::new(), set: Vec::new() })
+                Ok(Document::of(source, tree))
             }
             Err((span, message)) => {
                 Err(source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}")))
@@ -370,16 +392,20 @@ impl Document {
 
     /// A scenario that comes from no file, such as a Python dict; `name` stands for it in errors.
     pub fn from_table(table: &toml::Table, name: &str) -> Document {
-        let source = Source { name: name.to_string(), text: None, files: Files::default() };
+        let source = Source { name: name.to_string(), text: None };
         let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
         spell_out(&mut tree);
-        Document { source: Arc::new(source), tree, swept: Vec::new(), set: Vec::new() }
+        Document::of(source, tree)
+    }
+
+    fn of(source: Source, tree: Node) -> Document {
+        let (source, files) = (Arc::new(source), Files::default());
+        Document { source, files, tree, swept: Vec::new(), set: Vec::new() }
     }
 
     /// The same document among files that it may name.
     pub fn among(self, files: Files) -> Document {
-        let source = Source { files, ..(*self.source).clone() };
-        Document { source: Arc::new(source), ..self }
+        Document { files, ..self }
     }
 
     /// Sets a field, such as `flows.ftp.count` or `aqm[0].max_p`, whatever the file says: it varies no more, if
@@ -395,7 +421,7 @@ impl Document {
         Ok(())
     }
 
-    /// Whether `[sweep]` of the file has a field.
+    /// True if `[sweep]` of the file has a field.
     pub fn sweeps(&self, field: &str) -> bool {
         let Ok(path) = resolve(&self.tree, field) else { return false };
         let Some(table) = self.tree.get("sweep") else { return false };
@@ -453,13 +479,13 @@ impl Document {
         let cases = base.remove("cases");
         let fail = |problem| self.source.error(&self.tree, problem);
         let trees = expand(&base, sweep.as_ref(), (&self.swept, &self.set), cases.as_ref()).map_err(fail)?;
-        let mut traces = plan::Traces::new(&self.source.files);
+        let mut files = Reader::new(&self.files);
         let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
         let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
         // As they are written, of points that are valid and of others.
         let (mut suits, mut misread) = (HashSet::new(), Vec::<(Setting, ScenarioError)>::new());
         for (settings, tree) in trees {
-            match self.point(settings.clone(), tree, &mut traces, plugins) {
+            match self.point(settings.clone(), tree, &mut files, plugins) {
                 Ok(point) => {
                     suits.extend(settings);
                     // 1 Mbit/s and 1000 kbit/s.
@@ -502,7 +528,7 @@ impl Document {
         &self,
         mut settings: Vec<Setting>,
         mut tree: Node,
-        traces: &mut plan::Traces<'_>,
+        files: &mut Reader<'_>,
         plugins: &Plugins,
     ) -> Result<Point, Flaw> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
@@ -519,15 +545,12 @@ impl Document {
         }
         count_packets(&mut tree);
         dialect::speak(&mut tree);
-        let mut scenario = tree
-            .read::<Scenario>()
+        let scenario = Scenario::read(&tree)
             .map_err(|fault| self.flaw(of_point(fault, &tree), &settings, &tree, &expressions))?;
-        scenario.flows.iter_mut().for_each(FlowGroup::complete);
-        traces.fill(&mut scenario).map_err(|problem| self.source.error(&tree, problem))?;
-        let point = Point { settings, scenario, tree, expressions, source: self.source.clone() };
-        plan::check(&point.scenario, plugins)
-            .map_err(|problem| self.flaw(problem, &point.settings, &point.tree, &point.expressions))?;
-        Ok(point)
+        let contents = files.read(&scenario).map_err(|problem| self.source.error(&tree, problem))?;
+        let groups = plan::check(Loaded { scenario: &scenario, contents: &contents }, plugins)
+            .map_err(|problem| self.flaw(problem, &settings, &tree, &expressions))?;
+        Ok(Point { settings, scenario, contents, groups, tree, expressions, source: self.source.clone() })
     }
 
     fn flaw(
@@ -544,7 +567,7 @@ impl Document {
     }
 }
 
-/// What is wrong with a point, whose tree lacks the keys of the file that made points of it.
+/// The fault of a point, whose tree lacks the keys of the file that made points of it.
 fn of_point(fault: Fault, tree: &Node) -> Problem {
     const OF_FILE: [&str; 2] = ["sweep", "cases"];
     let unknown_key = fault.unknown_key;
@@ -566,16 +589,7 @@ fn of_point(fault: Fault, tree: &Node) -> Problem {
 
 /// A value without the way in which it is written.
 fn meaning(value: &str) -> String {
-    let number = || value.parse::<f64>().ok().map(|x| x.to_string());
-    let rate = || value.parse::<BitRate>().ok().map(|x| format!("{} bit/s", x.bps()));
-    let time = || value.parse::<Duration>().ok().map(|x| format!("{} ns", x.nanos()));
-    let size = || {
-        Some(match value.parse().ok()? {
-            QueueSize::Packets(x) => format!("{x} packets"),
-            QueueSize::Bytes(x) => format!("{x} bytes"),
-        })
-    };
-    number().or_else(rate).or_else(time).or_else(size).unwrap_or_else(|| value.to_string())
+    Amount::read(value).map_or_else(|| value.to_string(), |amount| format!("{amount:?}"))
 }
 
 /// The sweep of a field that takes whole numbers alone, in such: what to write where it has a fraction.

@@ -1,18 +1,24 @@
-//! From sweeps to the trees of their points.
+//! Sweeps, and the trees of their points.
 
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
+use crate::limits;
 use crate::range;
-use crate::study::Setting;
 use crate::tree::{Entry, Node, Path, Value, steps};
 
-/// More points than anyone waits for.
-pub(crate) const MAX_POINTS: usize = 10_000;
+/// One setting of a sweep: a field and its value, as written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Setting {
+    /// The field, such as `dumbbell.rate`.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+}
 
-/// What distinguishes each point, and its tree.
+/// The settings that distinguish each point, and its tree.
 pub(crate) type Expanded = Vec<(Vec<Setting>, Node)>;
 
-/// What varies by itself: a field, or several that advance together.
+/// A field that varies by itself, or several that advance together.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis(Vec<Swept>);
 
@@ -55,7 +61,7 @@ impl Axis {
         self.0.iter().try_for_each(|s| resolve(tree, &s.field).map(drop))
     }
 
-    /// Whether the field at `path` is one of its own.
+    /// True if the field at `path` is one of its own.
     pub fn has(&self, tree: &Node, path: &Path) -> bool {
         self.0.iter().any(|s| resolve(tree, &s.field).is_ok_and(|p| p == *path))
     }
@@ -149,7 +155,7 @@ fn swept(assignment: Assignment) -> Result<Swept, Problem> {
     Ok(Swept { field, values, written })
 }
 
-/// What follows `--sweep`, as the entries of a table such as `[sweep]`: `FIELD=VALUES`, or several of them
+/// Reads what follows `--sweep` as the entries of a table such as `[sweep]`: `FIELD=VALUES`, or several of them
 /// linked, with semicolons between them. `value` reads one value.
 pub(crate) fn read(text: &str, value: impl Fn(&str) -> Node) -> Result<Node, String> {
     let node = |value| Node { value, span: None };
@@ -252,7 +258,7 @@ pub(crate) fn expand(
     }
     // Counted before anything is built: the lists are short, their product need not be.
     let total = axes.iter().fold(trees.len(), |n, axis| n.saturating_mul(axis.len()));
-    if total > MAX_POINTS {
+    if total > limits::POINTS {
         return Err(too_many(total, steps!["sweep"]));
     }
     for axis in axes {
@@ -278,12 +284,13 @@ fn flatten(table: &Node, at: &Path) -> Result<Vec<Assignment>, Problem> {
 }
 
 fn too_many(total: usize, at: Path) -> Problem {
-    Problem::new(at, format!("makes {total} scenarios; at most {MAX_POINTS} are allowed")).with_value("")
+    Problem::new(at, format!("makes {total} scenarios; at most {} are allowed", limits::POINTS))
+        .with_value("")
 }
 
 fn product(trees: &Expanded, alternatives: &[Vec<Assignment>]) -> Result<Expanded, Problem> {
     let total = trees.len().saturating_mul(alternatives.len());
-    if total > MAX_POINTS {
+    if total > limits::POINTS {
         let at = alternatives.first().and_then(|a| a.first()).map_or(steps!["cases"], |a| a.written.clone());
         return Err(too_many(total, at));
     }

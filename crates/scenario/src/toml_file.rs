@@ -2,10 +2,10 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Files, Problem, ScenarioError, Source};
+use crate::error::{Problem, ScenarioError, Source};
 use crate::tree::{Node, Path, Step, Value};
 
-/// A file in TOML that is no scenario: what it holds, and where.
+/// A file in TOML that is not a scenario: what it holds, and where.
 #[derive(Clone, Debug)]
 pub struct TomlFile {
     source: Source,
@@ -18,7 +18,7 @@ impl TomlFile {
     /// # Errors
     /// If it is not TOML, or a number in it is not finite.
     pub fn parse(text: &str, name: &str) -> Result<TomlFile, ScenarioError> {
-        let source = Source { name: name.to_string(), text: Some(text.to_string()), files: Files::default() };
+        let source = Source { name: name.to_string(), text: Some(text.to_string()) };
         let tree = Node::parse(text).map_err(|(span, message)| {
             source.error_at(span.map(|s| s.start), format!("not valid TOML: {message}"))
         })?;
@@ -28,7 +28,7 @@ impl TomlFile {
         Ok(TomlFile { source, tree })
     }
 
-    /// What the file says, as a type.
+    /// Reads what the file says as a type.
     ///
     /// # Errors
     /// If a key is missing or unknown, or its value is not what belongs there.
@@ -55,7 +55,7 @@ impl TomlFile {
     }
 }
 
-/// Where a number is infinite, or none.
+/// The path of a number that is not finite; `None` without one.
 fn endless(node: &Node, path: &Path) -> Option<Path> {
     match &node.value {
         Value::Float(x) if !x.is_finite() => Some(path.clone()),

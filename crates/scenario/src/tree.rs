@@ -50,6 +50,14 @@ impl Path {
         steps.push(step.into());
         Path(steps)
     }
+
+    /// The last key on the way, which leads to a value or to the list that has it.
+    pub fn last_key(&self) -> Option<&str> {
+        self.0.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        })
+    }
 }
 
 /// Makes a [`Path`] from its steps: `steps!["flows", 1, "rtt"]`.
@@ -132,6 +140,38 @@ impl Node {
         Node { value, span: None }
     }
 
+    /// The value as `toml` has it.
+    pub fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::String(s) => s.as_str().into(),
+            Value::Integer(n) => (*n).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Bool(b) => (*b).into(),
+            Value::Array(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
+            Value::Table(_) => toml::Value::Table(self.to_table()),
+        }
+    }
+
+    /// A table as `toml` has it.
+    pub fn to_table(&self) -> toml::Table {
+        self.entries().iter().map(|e| (e.key.clone(), e.node.to_toml())).collect()
+    }
+
+    /// Puts the tables that are sections of a file behind the other entries, as a file has them.
+    pub fn sections_last(&mut self) {
+        let is_table = |node: &Node| matches!(node.value, Value::Table(_));
+        let is_section =
+            |node: &Node| is_table(node) || !node.items().is_empty() && node.items().iter().all(is_table);
+        match &mut self.value {
+            Value::Table(entries) => {
+                entries.sort_by_key(|e| is_section(&e.node));
+                entries.iter_mut().filter(|e| is_section(&e.node)).for_each(|e| e.node.sections_last());
+            }
+            Value::Array(items) => items.iter_mut().for_each(Node::sections_last),
+            _ => {}
+        }
+    }
+
     pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
@@ -141,6 +181,20 @@ impl Node {
 
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().find(|e| e.key == key).map(|e| &e.node)
+    }
+
+    /// The value of a key of a table, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+    }
+
+    /// The text that it is, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
     }
 
     pub fn items(&self) -> &[Node] {
@@ -167,16 +221,16 @@ impl Node {
 
     /// The node at `path`, to change it.
     pub fn at_mut(&mut self, path: &Path) -> Option<&mut Node> {
-        path.0.iter().try_fold(self, |node, step| match (step, &mut node.value) {
-            (Step::Key(key), Value::Table(entries)) => {
-                entries.iter_mut().find(|e| e.key == *key).map(|e| &mut e.node)
-            }
-            (Step::Index(i), Value::Array(items)) => items.get_mut(*i),
-            _ => None,
+        path.0.iter().try_fold(self, |node, step| match step {
+            Step::Key(key) => node.get_mut(key),
+            Step::Index(i) => match &mut node.value {
+                Value::Array(items) => items.get_mut(*i),
+                _ => None,
+            },
         })
     }
 
-    /// Where `path` stands, or as much of it as there is: a missing key leads to its table.
+    /// The offset of `path` in the text, or of as much of it as there is: a missing key leads to its table.
     pub fn locate(&self, path: &Path) -> Option<usize> {
         let mut node = self;
         let mut found = None;
@@ -197,7 +251,7 @@ impl Node {
         found
     }
 
-    /// Whether both say the same, wherever they stand.
+    /// True if both say the same, wherever they stand.
     pub fn same(&self, other: &Node) -> bool {
         match (&self.value, &other.value) {
             (Value::Array(a), Value::Array(b)) => {
@@ -308,7 +362,7 @@ fn from_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, (Option<
     })
 }
 
-/// Why a tree is not what was to be read from it.
+/// The reason why a tree is not what was to be read from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The path, innermost step first while it is being built.
@@ -369,6 +423,12 @@ impl Display for Fault {
 
 impl std::error::Error for Fault {}
 
+impl serde::ser::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Fault::new(message.to_string())
+    }
+}
+
 impl de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
         Fault::new(message.to_string())
@@ -419,7 +479,7 @@ impl de::Error for Fault {
     }
 }
 
-/// What serde expects, without the names of Rust's types.
+/// The words for what serde expects, without the names of Rust's types.
 fn plain_words(expected: &str) -> String {
     match expected {
         "u8" | "u16" => "a whole number from 0 to 65535".into(),

@@ -1,36 +1,27 @@
 //! Values of a scenario that are more than a number: quantities, distributions, spreads over flows.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use quell_units::{BitRate, Duration};
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::de::{self, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+#[cfg(test)]
+use crate::described::{Described, Text};
 use crate::tree::known;
 
 /// A quantity that scenarios write as a string with its unit, or a number where it has none.
-pub trait Quantity: Copy + FromStr<Err: fmt::Display> + fmt::Display {
-    /// Its name in the JSON Schema.
-    const NAME: &'static str;
-    /// What the JSON Schema says of it.
-    const DESCRIPTION: &'static str;
-    /// The units it may have, as a regular expression; none for a number.
-    const UNITS: &'static str;
-}
+pub trait Quantity: Copy + FromStr<Err: fmt::Display> + fmt::Display {}
+
+impl<Q: Copy + FromStr<Err: fmt::Display> + fmt::Display> Quantity for Q {}
 
 /// How many of something, on average if it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count(pub f64);
-
-impl Quantity for Count {
-    const NAME: &'static str = "Count";
-    const DESCRIPTION: &'static str = "A number, such as 10.";
-    const UNITS: &'static str = "";
-}
 
 impl FromStr for Count {
     type Err = &'static str;
@@ -58,50 +49,6 @@ impl Serialize for Count {
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         f64::deserialize(deserializer).map(Count)
-    }
-}
-
-impl Quantity for Duration {
-    const NAME: &'static str = "Duration";
-    const DESCRIPTION: &'static str = "A time with its unit, such as \"100 ms\".";
-    const UNITS: &'static str = "ns|us|µs|ms|s|min|h";
-}
-
-impl Quantity for BitRate {
-    const NAME: &'static str = "BitRate";
-    const DESCRIPTION: &'static str = "A rate with its unit, such as \"10 Mbit/s\".";
-    const UNITS: &'static str = "[kMGT]?bit/s|[kMG]?bps|[kMG]?b/s";
-}
-
-impl Quantity for Bytes {
-    const NAME: &'static str = "Bytes";
-    const DESCRIPTION: &'static str = "A size with its unit, such as \"500 B\".";
-    const UNITS: &'static str = "B|bytes?|[kMG]B|[KM]iB";
-}
-
-impl Quantity for QueueSize {
-    const NAME: &'static str = "QueueSize";
-    const DESCRIPTION: &'static str = "A size in packets or bytes, such as \"50 packets\" or \"75 kB\".";
-    const UNITS: &'static str = "packets?|pkt|B|bytes?|[kMG]B|[KM]iB";
-}
-
-/// Stands for a quantity in the JSON Schema.
-pub(crate) struct Text<Q>(PhantomData<Q>);
-
-impl<Q: Quantity> JsonSchema for Text<Q> {
-    fn schema_name() -> Cow<'static, str> {
-        Q::NAME.into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        if Q::UNITS.is_empty() {
-            return json_schema!({ "type": "number", "description": Q::DESCRIPTION });
-        }
-        json_schema!({
-            "type": "string",
-            "description": Q::DESCRIPTION,
-            "pattern": format!("^\\s*[0-9.]+([eE][-+]?[0-9]+)?\\s*({})\\s*$", Q::UNITS),
-        })
     }
 }
 
@@ -333,7 +280,7 @@ impl<'de> Deserialize<'de> for Line {
     }
 }
 
-/// For fields: a [`Line`].
+/// Reads a field that is a [`Line`].
 pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Line::deserialize(deserializer).map(|line| line.0)
 }
@@ -341,7 +288,7 @@ pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 /// The longest title: tables and reports show it whole.
 const LONGEST_TITLE: usize = 200;
 
-/// For titles: a [`Line`] that fits where titles are shown.
+/// Reads a title: a [`Line`] that fits where titles are shown.
 pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = line(deserializer)?;
     match text.chars().count() {
@@ -352,12 +299,12 @@ pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     }
 }
 
-/// For fields that may be absent: a [`Line`].
+/// Reads a field that may be absent: a [`Line`].
 pub(crate) fn some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     line(deserializer).map(Some)
 }
 
-/// For fields: text that may have several lines.
+/// Reads text that may have several lines.
 pub(crate) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let Quoted(text) = Deserialize::deserialize(deserializer)?;
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
@@ -366,35 +313,20 @@ pub(crate) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     Ok(text)
 }
 
-impl<Q: Quantity, T: JsonSchema> JsonSchema for OneOr<Q, T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("{}Or{}", Q::NAME, T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [generator.subschema_for::<Text<Q>>(), generator.subschema_for::<T>()]
-        })
-    }
-}
-
 /// The one-way propagation delay of a link between routers.
 pub type Delay = OneOr<Duration, DelaySpread>;
 
 /// How a link's delay differs between replications.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DelaySpread {
     /// Drawn uniformly between two values in each replication.
-    Uniform(#[schemars(with = "[Text<Duration>; 2]")] [Duration; 2]),
+    Uniform(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
 }
 
 impl Delay {
-    /// What it is on average.
+    /// Its mean over replications.
     pub fn mean(&self) -> Duration {
         match *self {
             OneOr::One(delay) => delay,
@@ -416,28 +348,30 @@ impl fmt::Display for Delay {
 pub type Rtt = OneOr<Duration, RttSpread>;
 
 /// How round-trip times are spread over a group's flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RttSpread {
     /// Drawn uniformly between two values for each flow.
-    Uniform(#[schemars(with = "[Text<Duration>; 2]")] [Duration; 2]),
+    Uniform(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
     /// Evenly spaced between two values: flow i of N at the middle of the i-th of N equal parts.
-    Grid(#[schemars(with = "[Text<Duration>; 2]")] [Duration; 2]),
+    Grid(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
     /// Flow i has `first + i * step`.
     Linear(Linear),
     /// One value for each flow, in order; repeated if there are more flows.
-    List(#[schemars(with = "Vec<Text<Duration>>")] Vec<Duration>),
+    List(#[cfg_attr(test, schemars(with = "Vec<Text<Duration>>"))] Vec<Duration>),
 }
 
 /// `first + i * step`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Linear {
     /// The value of flow 0.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub first: Duration,
     /// The difference from one flow to the next.
-    #[schemars(with = "Text<Duration>")]
+    #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub step: Duration,
 }
 
@@ -445,54 +379,58 @@ pub struct Linear {
 pub type When = OneOr<Duration, WhenSpread>;
 
 /// How starts or stops are spread over a group's flows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenSpread {
     /// Drawn uniformly between two times for each flow.
-    Between(#[schemars(with = "[Text<Duration>; 2]")] [Duration; 2]),
+    Between(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
     /// Flow i at `first + i * step`.
     Linear(Linear),
     /// One time for each flow, in order; repeated if there are more flows.
-    List(#[schemars(with = "Vec<Text<Duration>>")] Vec<Duration>),
+    List(#[cfg_attr(test, schemars(with = "Vec<Text<Duration>>"))] Vec<Duration>),
 }
 
 /// A quantity drawn afresh each time: always the same, or from a distribution.
 pub type Dist<Q> = OneOr<Q, Shape<Q>>;
 
 /// A distribution of a quantity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[serde(bound(serialize = "Q: Serialize", deserialize = "Q: Deserialize<'de>"))]
-#[schemars(bound = "Q: Quantity")]
+#[cfg_attr(test, schemars(bound = "Q: Described"))]
 pub enum Shape<Q> {
     /// Exponential with this mean.
-    Exponential(#[schemars(with = "Text<Q>")] Q),
+    Exponential(#[cfg_attr(test, schemars(with = "Text<Q>"))] Q),
     /// Uniform between two values.
-    Uniform(#[schemars(with = "[Text<Q>; 2]")] [Q; 2]),
+    Uniform(#[cfg_attr(test, schemars(with = "[Text<Q>; 2]"))] [Q; 2]),
     /// Pareto.
     Pareto(Pareto<Q>),
 }
 
 /// A Pareto distribution, given by its smallest value or by its mean.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[serde(bound(serialize = "Q: Serialize", deserialize = "Q: Deserialize<'de>"))]
-#[schemars(bound = "Q: Quantity")]
+#[cfg_attr(test, schemars(bound = "Q: Described"))]
 pub struct Pareto<Q> {
     /// The tail index; the mean is finite above 1.
     pub shape: f64,
     /// The smallest value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Q>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Q>>"))]
     pub min: Option<Q>,
     /// The mean, instead of the smallest value: `shape * min / (shape - 1)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Text<Q>>")]
+    #[cfg_attr(test, schemars(with = "Option<Text<Q>>"))]
     pub mean: Option<Q>,
 }
 
 /// The seeds to replicate over: a number of them (1, 2, ...) or a list.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Seeds {
     /// The seeds 1 to this.
@@ -540,13 +478,14 @@ impl<'de> Deserialize<'de> for Seeds {
 }
 
 /// How the measured window is cut: into pieces of a length, or at given times.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Segments {
     /// Pieces of this length from the end of the warm-up on; the last may be shorter.
-    Every(#[schemars(with = "Text<Duration>")] Duration),
+    Every(#[cfg_attr(test, schemars(with = "Text<Duration>"))] Duration),
     /// One segment ends and the next begins at each of these times.
-    At(#[schemars(with = "Vec<Text<Duration>>")] Vec<Duration>),
+    At(#[cfg_attr(test, schemars(with = "Vec<Text<Duration>>"))] Vec<Duration>),
 }
 
 impl<'de> Deserialize<'de> for Segments {
@@ -602,15 +541,5 @@ impl<'de> Deserialize<'de> for Access {
                 rate.parse().map(Access::Rate).map_err(|e| de::Error::custom(format!("{e}, or \"none\"")))
             }
         }
-    }
-}
-
-impl JsonSchema for Access {
-    fn schema_name() -> Cow<'static, str> {
-        "Access".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<Text<BitRate>>(), { "const": "none" }] })
     }
 }

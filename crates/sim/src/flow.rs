@@ -8,11 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use quell_aqm::{Ecn, Rng, Seed};
-use quell_units::{BitRate, Bytes, Duration, Time};
+use quell_units::{Bytes, Duration, Time};
 
-use crate::network::{App, Connection, Distribution, FlowSpec, Pace, Trace, Traffic};
+use crate::network::{ACK_BYTES, App, Connection, Distribution, FlowSpec, Trace, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, Transfer};
-use crate::packet::{ACK_BYTES, Entry, Kind, Pkt, SackTable};
+use crate::packet::{Entry, Kind, Pkt, SackTable};
+use crate::source::{Clock, Transfers};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 
 mod dialog;
@@ -21,18 +22,18 @@ mod timed;
 mod video;
 mod watched;
 
-use dialog::{Client, Dialog, Habits};
+use dialog::{Client, Dialog};
 use pages::Browser;
 use timed::Timed;
 use video::Player;
 use watched::Watched;
 
-/// What a flow needs from whoever runs it.
+/// The host of a flow: whoever runs it.
 pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
-    /// What the packets on their way carry beside themselves.
+    /// The table of what the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// A transfer is complete.
     fn finished(&mut self, transfer: Transfer);
@@ -42,12 +43,12 @@ pub(crate) trait Host {
     fn bounds(&self) -> &[Time];
 }
 
-/// Which way a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Direction {
-    /// To the receiver.
+    /// Towards the receiver.
     Forward,
-    /// To the sender.
+    /// Towards the sender.
     Back,
 }
 
@@ -55,7 +56,7 @@ pub(crate) enum Direction {
 #[derive(Clone, Debug)]
 struct Meter<T> {
     now: T,
-    /// When the current segment ends.
+    /// The time at which the current segment ends.
     until: Time,
     /// The segments before it; the first is the warm-up.
     done: Vec<T>,
@@ -107,8 +108,8 @@ pub(crate) struct Group {
     pub tcp: Config,
     /// What a data packet brings.
     payload: u64,
-    /// See [`Config::acknowledges_calmly`] and [`Config::counts_marks`].
-    calm: bool,
+    /// See [`Config::acknowledges_by_number`] and [`Config::counts_marks`].
+    by_number: bool,
     counts: bool,
     /// Data for the first time, and data again.
     data: Pkt,
@@ -132,7 +133,7 @@ impl Group {
             synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
             ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
             payload: tcp.payload().get(),
-            calm: tcp.acknowledges_calmly(),
+            by_number: tcp.acknowledges_by_number(),
             counts: tcp.counts_marks(),
             tcp,
         }
@@ -175,8 +176,8 @@ impl Flow {
                 },
                 Some(cfg),
             ) => {
-                let habits = Habits { size, think, request, count, stop, rng };
-                let client = (connection, Client::Habits(habits));
+                let law = Transfers::new((size, think), Some(request), count, rng);
+                let client = (connection, Client::User(law, stop));
                 let dialog = Dialog::new(id, cfg, client, spec.dscp, (spec.start, stop), bounds);
                 Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
             }
@@ -225,7 +226,7 @@ impl Flow {
         }
     }
 
-    /// When [`Flow::advance`] must be called next; [`Time::MAX`] for never.
+    /// The time at which [`Flow::advance`] must be called next; [`Time::MAX`] for never.
     #[inline]
     pub fn due(&self) -> Time {
         match self {
@@ -293,12 +294,12 @@ impl Flow {
         }
     }
 
-    /// When the transfer began that a packet of data brings a part of, and over which of its connections; none if
-    /// it makes none, or the packet is not of the one under way.
+    /// The beginning of the transfer that a packet of data brings a part of, and which of its connections brings it;
+    /// `None` if it makes none, or the packet is not of the one under way.
     fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
         let (connection, tcp) = match self {
             Flow::Tcp(_, f) => (0, f),
-            Flow::Dialog(_, f) => (0, f.tcp()),
+            Flow::Dialog(_, f) => (0, &f.exchange.tcp),
             Flow::Watched(_, f) => (0, &f.tcp),
             Flow::Pages(_, f) => f.tcp(pkt),
             _ => return None,
@@ -314,7 +315,7 @@ impl Flow {
         }
     }
 
-    /// How many numbers before it the flow has that it is a connection of; 0 if it is none.
+    /// The number of flows by which the one that it is a connection of comes before it; 0 if it is none.
     pub fn first_connection(&self) -> u32 {
         match self {
             Flow::Connection(before) => *before,
@@ -359,12 +360,12 @@ impl Flow {
 
 pub(crate) struct TcpFlow {
     id: u32,
-    /// Which connection of the flow is open.
+    /// The number of the flow's open connection.
     epoch: u8,
     sender: Sender,
     receiver: Receiver,
     app: Application,
-    /// When the application acts next: begins, stops, or has thought enough.
+    /// The time at which the application acts next: begins, stops, or has thought enough.
     app_due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,
@@ -375,33 +376,24 @@ pub(crate) struct TcpFlow {
 enum Application {
     Bulk,
     Paced(Box<Paced>),
-    Transfers(Box<Transfers>),
+    Transfers(Box<(Transfers, Server)>),
     /// Transfers that the other end asks for.
     Replies(Box<Server>),
 }
 
-struct Transfers {
-    size: Distribution,
-    think: Distribution,
-    /// How many are still to begin; `None` for no end.
-    left: Option<u32>,
-    rng: Rng,
-    server: Server,
-}
-
-/// What hands over data by its own clock.
+/// A source that hands over data by its own clock.
 struct Paced {
     clock: Clock,
-    /// Since when all of it is acknowledged.
+    /// The time since which all of it is acknowledged.
     idle_since: Option<Time>,
 }
 
-/// What sends one transfer after the other.
+/// A sender of one transfer after the other.
 struct Server {
     connection: Connection,
     /// The transfer under way: its size and when it began.
     current: Option<(u32, Time)>,
-    /// When the last one was completed.
+    /// The time at which the last one was completed.
     last: Option<Time>,
 }
 
@@ -413,22 +405,12 @@ impl Application {
                 Application::Paced(Box::new(Paced { clock: Clock::new(pace, rng), idle_since: None }))
             }
             App::Transfers { size, think, count, connection, .. } => {
-                let server = Server::new(connection);
-                Application::Transfers(Box::new(Transfers { size, think, left: count, rng, server }))
+                let law = Transfers::new((size, think), None, count, rng);
+                Application::Transfers(Box::new((law, Server::new(connection))))
             }
             App::Video(_) | App::Pages(_) | App::Connection { .. } => unreachable!("their receivers ask"),
         }
     }
-}
-
-/// The size of a transfer in packets. No run is long enough for the largest number.
-fn whole_packets(size: &Distribution, rng: &mut Rng) -> u32 {
-    libm::ceil(size.draw(rng)).clamp(1.0, f64::from(u32::MAX)) as u32
-}
-
-/// The time to think after a transfer. Time must pass, so that zero think times cannot stall the clock.
-fn time_to_think(think: &Distribution, rng: &mut Rng) -> Duration {
-    seconds(think.draw(rng)).max(Duration::from_nanos(1))
 }
 
 impl Server {
@@ -492,7 +474,7 @@ impl TcpFlow {
     /// knows: before the first packet of a transfer is there, the sender is not further than that.
     fn transfer_of(&self, pkt: Pkt) -> Option<Time> {
         let server = match &self.app {
-            Application::Transfers(t) => &t.server,
+            Application::Transfers(t) => &t.1,
             Application::Replies(server) => server,
             Application::Bulk | Application::Paced(_) => return None,
         };
@@ -526,8 +508,8 @@ impl TcpFlow {
             }
             if self.app_due == due {
                 self.on_application(cfg, due);
-            } else if self.sender.takes_timer_calmly(due) {
-                let new = self.sender.on_calm_timer(&cfg.tcp, due);
+            } else if self.sender.takes_timer_in_order(due) {
+                let new = self.sender.on_timer_in_order(&cfg.tcp, due);
                 self.send_new(cfg, due, new, host);
                 continue;
             } else {
@@ -573,15 +555,16 @@ impl TcpFlow {
                         }
                         self.sender.provide(1);
                         let bytes = cfg.tcp.payload().get() as f64;
-                        p.clock.after(now, rate, bytes, bytes)
+                        p.clock.after(now, rate, (bytes, bytes))
                     }
                 };
                 self.app_due = next.min(self.stop);
             }
             Application::Transfers(t) => {
-                t.left = t.left.map(|n| n - 1);
-                let packets = whole_packets(&t.size, &mut t.rng);
-                t.server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
+                let (law, server) = &mut **t;
+                if let Some((packets, _)) = law.next() {
+                    server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
+                }
                 self.app_due = Time::MAX;
             }
             Application::Replies(_) => self.app_due = Time::MAX,
@@ -597,11 +580,9 @@ impl TcpFlow {
                 p.idle_since.get_or_insert(now);
             }
             Application::Transfers(t) => {
-                if t.server.complete(self.id, now, host) {
-                    self.app_due = match t.left {
-                        Some(0) => Time::MAX,
-                        _ => (now + time_to_think(&t.think, &mut t.rng)).min(self.stop),
-                    };
+                let (law, server) = &mut **t;
+                if server.complete(self.id, now, host) {
+                    self.app_due = law.think().map_or(Time::MAX, |think| (now + think).min(self.stop));
                 }
             }
             Application::Replies(server) => {
@@ -614,14 +595,14 @@ impl TcpFlow {
     #[inline(always)]
     fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         if pkt.is_plain_ack() {
-            if self.takes_calmly(cfg, now, pkt) {
-                return self.on_calm_ack(cfg, now, pkt.seq(), host);
+            if self.takes_in_order(cfg, now, pkt) {
+                return self.on_ack_in_order(cfg, now, pkt.seq(), host);
             }
         } else if pkt.is_plain_data()
-            && cfg.calm
-            && self.receiver.takes_calmly(&cfg.tcp, now, pkt.epoch(), pkt.seq())
+            && cfg.by_number
+            && self.receiver.takes_in_order(&cfg.tcp, now, pkt.epoch(), pkt.seq())
         {
-            let (new, next) = self.receiver.on_calm_packet(&cfg.tcp, now, pkt.seq());
+            let (new, next) = self.receiver.on_packet_in_order(&cfg.tcp, now, pkt.seq());
             *self.received.at(now, host) += if new { cfg.payload } else { 0 };
             if let Some(next) = next {
                 let mut ack = cfg.ack.with(self.id, pkt.epoch(), next);
@@ -636,13 +617,14 @@ impl TcpFlow {
         self.due()
     }
 
-    /// Whether [`TcpFlow::on_calm_ack`] takes this acknowledgment.
+    /// Whether [`TcpFlow::on_ack_in_order`] takes this acknowledgment.
     #[inline(always)]
-    fn takes_calmly(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
-        self.sender.takes_calmly(now, ack.seq())
+    fn takes_in_order(&self, cfg: &Group, now: Time, ack: Pkt) -> bool {
+        self.sender.takes_in_order(now, ack.seq())
             && self.app_due > now
             && ack.epoch() == self.epoch
-            && (!cfg.counts || ack.marks().is_some_and(|m| self.sender.hears_nothing(&cfg.tcp, ack.seq(), m)))
+            && (!cfg.counts
+                || ack.marks().is_some_and(|m| self.sender.hears_no_marks(&cfg.tcp, ack.seq(), m)))
     }
 
     /// Whether this acknowledgment only says that the one before has come again.
@@ -665,8 +647,8 @@ impl TcpFlow {
         // A timer that runs out now runs before the packet.
         if pkt.is_ack() {
             self.advance_sender(cfg, now, host);
-            if pkt.is_plain_ack() && self.takes_calmly(cfg, now, pkt) {
-                self.on_calm_ack(cfg, now, pkt.seq(), host);
+            if pkt.is_plain_ack() && self.takes_in_order(cfg, now, pkt) {
+                self.on_ack_in_order(cfg, now, pkt.seq(), host);
             } else {
                 self.on_ack(cfg, now, pkt, host);
             }
@@ -677,8 +659,8 @@ impl TcpFlow {
     }
 
     #[inline(always)]
-    fn on_calm_ack(&mut self, cfg: &Group, now: Time, ack: u32, host: &mut impl Host) -> Time {
-        let new = self.sender.on_calm_ack(&cfg.tcp, now, ack);
+    fn on_ack_in_order(&mut self, cfg: &Group, now: Time, ack: u32, host: &mut impl Host) -> Time {
+        let new = self.sender.on_ack_in_order(&cfg.tcp, now, ack);
         if let Some(rtt) = self.sender.take_rtt() {
             self.sent.round_trip(now, rtt, self.id, host);
         }
@@ -773,7 +755,7 @@ impl TcpFlow {
 
     /// Sends all that may be sent now.
     fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        if !self.sender.only_window(&cfg.tcp) {
+        if !self.sender.only_window() {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(&cfg.tcp);
@@ -816,7 +798,7 @@ pub(crate) struct UdpFlow {
     ecn: Ecn,
     dscp: u8,
     clock: Clock,
-    /// When the next packet goes, or the source looks again.
+    /// The time at which the next packet goes, or the source looks again.
     due: Time,
     stop: Time,
     seq: u32,
@@ -839,14 +821,14 @@ impl UdpFlow {
             Ok(rate) => rate,
             Err(later) => return later,
         };
-        let bytes = (self.packet.draw(&mut self.clock.rng) + 0.5).clamp(1.0, u16::MAX as f64) as u16;
+        let bytes = self.clock.bytes(&self.packet);
         let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
         pkt.set_ecn(self.ecn);
         pkt.set_dscp(self.dscp);
         self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);
-        self.clock.after(at, rate, bytes as f64, self.packet.mean())
+        self.clock.after(at, rate, (f64::from(bytes), self.packet.mean()))
     }
 }
 
@@ -857,7 +839,7 @@ pub(crate) struct TraceFlow {
     /// The number of the next packet.
     next: usize,
     start: Time,
-    /// When the next packet goes.
+    /// The time at which the next packet goes.
     due: Time,
     stop: Time,
     sent: Meter<FlowSegment>,
@@ -884,45 +866,4 @@ impl TraceFlow {
         let at = next.map_or(Time::MAX, |arrival| self.start + (arrival.time - Time::ZERO));
         self.due = if at >= self.stop { Time::MAX } else { at };
     }
-}
-
-/// The clock of a source, and all its chance.
-struct Clock {
-    pace: Pace,
-    rng: Rng,
-    /// The end of the on period under way.
-    on_until: Option<Time>,
-    /// By how many seconds the last packet was late, with jitter.
-    late: f64,
-}
-
-impl Clock {
-    fn new(pace: &Pace, rng: Rng) -> Self {
-        Clock { pace: pace.clone(), rng, on_until: None, late: 0.0 }
-    }
-
-    /// Its rate if it sends at `at`; if not, when to ask again.
-    fn rate(&mut self, at: Time) -> Result<BitRate, Time> {
-        if let Some((on, off)) = self.pace.on_off {
-            let until = *self.on_until.get_or_insert_with(|| at + seconds(on.draw(&mut self.rng)));
-            if at >= until {
-                self.on_until = None;
-                let off = seconds(off.draw(&mut self.rng));
-                return Err(until + off.max(at - until + Duration::from_nanos(1)));
-            }
-        }
-        let rate = self.pace.rate.at(at);
-        // Silent until the rate changes.
-        if rate.bps() == 0 { Err(self.pace.rate.next_change(at)) } else { Ok(rate) }
-    }
-
-    /// When the next packet goes after one of so many bytes at `at`.
-    fn after(&mut self, at: Time, rate: BitRate, bytes: f64, mean_bytes: f64) -> Time {
-        let gap = self.pace.gaps.draw((bytes, mean_bytes), rate, &mut self.late, &mut self.rng);
-        at + seconds(gap).max(Duration::from_nanos(1))
-    }
-}
-
-fn seconds(x: f64) -> Duration {
-    Duration::from_secs_f64(x)
 }

@@ -10,10 +10,13 @@ extern crate alloc;
 mod engine;
 mod flow;
 pub mod network;
+mod observe;
 pub mod outcome;
 mod packet;
 mod record;
 mod route;
+pub mod source;
+mod tap;
 pub mod topology;
 mod wire;
 
@@ -24,7 +27,7 @@ use network::{LinkId, Network};
 use outcome::Outcome;
 use quell_units::Duration;
 
-/// Which engine runs a network.
+/// The engine that runs a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// Events only where flows merge.
@@ -34,7 +37,7 @@ pub enum Engine {
     Reference,
 }
 
-/// How the outside watches and stops a run.
+/// The means by which the outside watches and stops a run.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Set to stop the run; it then returns [`Error::Interrupted`].
@@ -48,17 +51,17 @@ pub struct Control {
     pub logged: Vec<LinkId>,
     /// Cores that a run may use beside its own. The sample path is the same.
     pub idle: Arc<IdleCores>,
-    /// Into how many parts the fast engine divides the flows, each of which another core can take further, even
-    /// where that does not pay; none for what does. The sample path is the same.
+    /// The number of parts into which the fast engine divides the flows, each of which another core can take further,
+    /// even where that does not pay; none for what does. The sample path is the same.
     pub parts: Option<usize>,
 }
 
-/// How many cores nobody uses; whoever takes one gives it back.
+/// The number of cores that nobody uses; whoever takes one gives it back.
 #[derive(Debug, Default)]
 pub struct IdleCores(AtomicUsize);
 
 impl IdleCores {
-    /// So many more.
+    /// Adds a number of cores.
     pub fn add(&self, cores: usize) {
         self.0.fetch_add(cores, Relaxed);
     }
@@ -69,7 +72,7 @@ impl IdleCores {
     }
 }
 
-/// Why a run gave no outcome.
+/// The reason why a run gave no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// It was stopped from outside.

@@ -1,4 +1,4 @@
-//! What is simulated: links, flows and what is measured, every random quantity already drawn.
+//! The input of a run: links, flows and what is measured, every random quantity already drawn.
 //!
 //! A [`Network`] is the engine's input. Both engines read the same one, and building it is where
 //! chance enters the scenario (round-trip times, start times): a run is a function of it.
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use quell_aqm::catalog::AnyAlgorithm;
 use quell_aqm::{Ecn, FlowId, Hosts, Rng, Seed, Transport};
-use quell_units::{BitRate, Duration, QueueSize, Time};
-
 use quell_tcp::TcpParams;
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-pub use crate::packet::ACK_BYTES;
+/// The size of a pure acknowledgment and of a SYN.
+pub const ACK_BYTES: Bytes = Bytes::new(40);
 
 /// A network, its traffic and what is measured.
 pub struct Network {
@@ -21,7 +21,7 @@ pub struct Network {
     pub flows: Vec<FlowSpec>,
     /// Names of the traffic classes that [`FlowSpec::class`] refers to.
     pub classes: Vec<String>,
-    /// What is measured, and until when.
+    /// The measured window and its segments.
     pub measure: Measure,
     /// Seeds the streams that are consumed during the run (algorithms, losses, transfer sizes).
     pub seed: Seed,
@@ -44,17 +44,17 @@ pub struct LinkSpec {
     pub queue: Option<Box<QueueSpec>>,
     /// The probability that the wire loses a packet, independently of all others.
     pub loss: f64,
-    /// Whether its queue is measured.
+    /// Its queue is measured.
     pub observe: bool,
 }
 
 /// A queue with a limit and an algorithm.
 pub struct QueueSpec {
-    /// How much may wait, without the packet in transmission.
+    /// The most that may wait, without the packet in transmission.
     pub buffer: QueueSize,
     /// The algorithm, built for this link.
     pub algorithm: AnyAlgorithm,
-    /// Whether signals mark ECN-capable packets instead of dropping them.
+    /// Signals mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct Schedule<T> {
 /// Changes of a value: once, or over and over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes<T> {
-    /// In rising order of time; each holds from its time on.
+    /// The values in rising order of time; each holds from its time on.
     list: Vec<(Time, T)>,
     /// After this long, which is later than all of them, they come again.
     period: Option<Duration>,
@@ -91,13 +91,13 @@ impl<T> Changes<T> {
         &self.list
     }
 
-    /// How many come before `end`, roughly if they repeat.
+    /// The number that come before `end`, roughly if they repeat.
     pub fn count(&self, end: Time) -> u64 {
         let rounds = self.period.map_or(1, |p| end.nanos() / p.nanos().max(1) + 1);
         rounds.saturating_mul(self.list.len() as u64)
     }
 
-    /// Why they cannot be followed, if they cannot.
+    /// The reason why they cannot be followed, if they cannot.
     fn fault(&self) -> Option<&'static str> {
         if !self.list.windows(2).all(|w| w[0].0 < w[1].0) {
             return Some("the times of changes must increase");
@@ -130,7 +130,7 @@ impl<T: Copy> Schedule<T> {
         Schedule { initial, changes: (!changes.list.is_empty()).then(|| changes.clone()) }
     }
 
-    /// Whether it never changes.
+    /// Says whether it never changes.
     pub fn is_constant(&self) -> bool {
         self.changes.is_none()
     }
@@ -141,7 +141,7 @@ impl<T: Copy> Schedule<T> {
         std::iter::once(self.initial).chain(changes.map(|c| c.1))
     }
 
-    /// Whether it may step from a value to the next one that `steps` accepts.
+    /// Says whether it may step from a value to the next one that `steps` accepts.
     pub(crate) fn ever(&self, steps: impl Fn(T, T) -> bool) -> bool {
         let Some(changes) = &self.changes else { return false };
         // What repeats goes from its last value to its first.
@@ -170,7 +170,7 @@ impl<T: Copy> Schedule<T> {
         }
     }
 
-    /// When it changes for the first time after `t`; [`Time::MAX`] if never.
+    /// The time of its first change after `t`; [`Time::MAX`] if there is none.
     pub fn next_change(&self, t: Time) -> Time {
         let Some(changes) = &self.changes else { return Time::MAX };
         let (round, t) = changes.fold(t);
@@ -183,7 +183,7 @@ impl<T: Copy> Schedule<T> {
         ToCome { changes: self.changes.clone(), next: 0, base: 0, due: Time::ZERO }.found()
     }
 
-    /// Why it cannot be followed, if it cannot.
+    /// The reason why it cannot be followed, if it cannot.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         self.changes.as_ref()?.fault()
     }
@@ -216,7 +216,7 @@ impl Schedule<BitRate> {
 }
 
 impl<T> Changes<T> {
-    /// When the round that `t` falls into began, in nanoseconds, and how far it is by then.
+    /// The beginning of the round that `t` falls into, in nanoseconds, and how far it is by then.
     fn fold(&self, t: Time) -> (u64, Time) {
         let into = self.period.map_or(t.nanos(), |p| t.nanos() % p.nanos().max(1));
         (t.nanos() - into, Time::from_nanos(into))
@@ -230,13 +230,13 @@ pub(crate) struct ToCome<T> {
     changes: Option<Arc<Changes<T>>>,
     /// The next one's number.
     next: usize,
-    /// When this round began, in nanoseconds.
+    /// The beginning of this round, in nanoseconds.
     base: u64,
     due: Time,
 }
 
 impl<T: Copy> ToCome<T> {
-    /// When the next one comes; [`Time::MAX`] if none does.
+    /// The time of the next one; [`Time::MAX`] if there is none.
     #[inline]
     pub fn due(&self) -> Time {
         self.due
@@ -297,28 +297,28 @@ pub struct FlowSpec {
     pub reverse: Vec<LinkId>,
     /// The class its acknowledgments are counted in.
     pub ack_class: u16,
-    /// What it sends.
+    /// The traffic that it sends.
     pub traffic: Traffic,
     /// The DSCP of its packets and its acknowledgments, 0 to 63 (higher bits are ignored).
     pub dscp: u8,
-    /// Between which hosts it travels; its acknowledgments go the other way.
+    /// The hosts between which it travels; its acknowledgments go the other way.
     pub hosts: Hosts,
-    /// When it begins.
+    /// The time at which it begins.
     pub start: Time,
-    /// When it stops sending new data, if it does.
+    /// The time at which it stops sending new data, if it does.
     pub stop: Option<Time>,
     /// Its packets are timed from end to end: [`FlowOutcome::timed`](crate::outcome::FlowOutcome::timed).
     pub timed: bool,
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// TCP, driven by an application.
     Tcp {
         /// The transport's parameters.
         tcp: TcpParams,
-        /// What is sent through it.
+        /// The application that sends through it.
         app: App,
     },
     /// UDP: sends by its own clock and hears nothing back.
@@ -358,7 +358,7 @@ impl Trace {
 /// A recorded arrival of a packet; queues see the packet as it is here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceArrival {
-    /// When.
+    /// The time.
     pub time: Time,
     /// The packet's size on the wire, at least 1.
     pub bytes: u16,
@@ -387,12 +387,12 @@ impl TraceArrival {
     }
 }
 
-/// What an application sends through TCP.
+/// The data that an application sends through TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// Data without end, until the flow stops (or after 2^32 packets, an hour at 10 Gbit/s).
     Bulk,
-    /// What a source hands over by its own clock, a packet (without its header) at a time. TCP sends it when its
+    /// Data that a source hands over by its own clock, a packet (without its header) at a time. TCP sends it when its
     /// window allows; what is not sent yet waits. After an idle time longer than the retransmission timeout TCP
     /// slow starts again (RFC 5681 section 4.1).
     Paced(Pace),
@@ -402,9 +402,9 @@ pub enum App {
         size: Distribution,
         /// Seconds between the last acknowledgment of a transfer and the next transfer.
         think: Distribution,
-        /// How many transfers, or without end.
+        /// The number of transfers, or without end.
         count: Option<u32>,
-        /// Whether a transfer opens a connection of its own or continues the last one.
+        /// The connection of a transfer: its own, or the last one continued.
         connection: Connection,
         /// The size on the wire in bytes (rounded, 40 to 65535) of the packet by which the receiver asks for
         /// each transfer; none if the sender begins transfers by itself. Thinking is then the receiver's: from
@@ -427,7 +427,7 @@ pub enum App {
 }
 
 impl App {
-    /// Whether the receiver asks for what is sent.
+    /// Says whether the receiver asks for what is sent.
     pub(crate) fn asks(&self) -> bool {
         match self {
             App::Bulk | App::Paced(_) => false,
@@ -443,26 +443,26 @@ impl App {
 /// playback buffer has room for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
-    /// How long a chunk plays.
+    /// The time that a chunk plays.
     pub chunk: Duration,
     /// The rates in which there are chunks, rising.
     pub rates: Vec<BitRate>,
-    /// How much of the video the playback buffer holds; at least `start_up` and a chunk.
+    /// The length of the video that the playback buffer holds; at least `start_up` and a chunk.
     pub buffer: Duration,
-    /// How much of the video there must be before playback begins, and goes on after a stall.
+    /// The length of the video that must be there before playback begins, and goes on after a stall.
     pub start_up: Duration,
-    /// How many chunks, or without end.
+    /// The number of chunks, or without end.
     pub chunks: Option<u32>,
     /// Over how many of the last chunks throughput is averaged; at least 1.
     pub averaged: u32,
-    /// Which share of that throughput the next rate may take.
+    /// The share of that throughput that the next rate may take.
     pub safety: f64,
     /// The size of a request as in [`App::Transfers`].
     pub request: Distribution,
 }
 
 impl Video {
-    /// Why it cannot be played, if it cannot.
+    /// The reason why it cannot be played, if it cannot.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if self.rates.is_empty() || !self.rates.windows(2).all(|w| w[0] < w[1]) || self.rates[0].bps() == 0 {
             return Some("a video needs rates above 0 bit/s, rising");
@@ -482,7 +482,7 @@ impl Video {
 /// (RFC 7928 section 7.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pages {
-    /// How many connections; at least 1.
+    /// The number of connections; at least 1.
     pub connections: u32,
     /// The number of objects of a page; rounded up, at least one.
     pub objects: Distribution,
@@ -490,15 +490,15 @@ pub struct Pages {
     pub size: Distribution,
     /// Seconds between the last packet of a page and the first request of the next one.
     pub think: Distribution,
-    /// How many pages, or without end.
+    /// The number of pages, or without end.
     pub count: Option<u32>,
-    /// Whether an object opens a connection of its own or continues the last one.
+    /// The connection of an object: its own, or the last one continued.
     pub connection: Connection,
     /// The size of a request as in [`App::Transfers`].
     pub request: Distribution,
 }
 
-/// How transfers use connections.
+/// The use of connections by transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// A fresh connection per transfer (HTTP/1.0).
@@ -513,13 +513,13 @@ pub enum Connection {
 pub struct UdpSpec {
     /// Packet size in bytes on the wire; rounded, at least 1.
     pub packet: Distribution,
-    /// When it sends them.
+    /// The clock by which it sends them.
     pub pace: Pace,
-    /// Whether its packets claim to be ECN-capable (and nobody responds).
+    /// Its packets claim to be ECN-capable (and nobody responds).
     pub ecn: bool,
 }
 
-/// When a source sends by its own clock.
+/// The clock of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     /// The mean rate while on.
@@ -537,13 +537,13 @@ pub enum Gaps {
     Constant,
     /// Exponential with mean (mean packet size / rate): Poisson arrivals.
     Exponential,
-    /// As constant, but each packet is early or late by up to a quarter of its time, which changes nothing for the next
-    /// ones.
+    /// Constant gaps, but each packet is early or late by up to a quarter of its time, which changes nothing for the
+    /// next ones.
     Jittered,
 }
 
 impl Gaps {
-    /// How much early or late a packet is at most, with jitter, of the time that it takes at its rate.
+    /// The most by which a packet is early or late, with jitter, of the time that it takes at its rate.
     const JITTER: f64 = 0.25;
 
     /// Draws the seconds from a packet of `bytes` to the next one of a source that sends at a rate packets of
@@ -603,7 +603,7 @@ impl Distribution {
     }
 }
 
-/// What is measured, and when.
+/// The times of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// Figures count from here on.

@@ -1,4 +1,4 @@
-//! What a run measured.
+//! The outcome of a run.
 
 use hdrhistogram::Histogram;
 use quell_aqm::{Cause, FlowId};
@@ -8,7 +8,7 @@ pub use quell_queue::{Admission, Place};
 
 use crate::network::LinkId;
 
-/// What a run measured.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The observed links, in the order of the network's links.
@@ -26,7 +26,7 @@ pub struct Outcome {
     pub events: u64,
 }
 
-/// Where the packets of a run are: `sent = delivered + dropped + lost + in_flight`.
+/// The whereabouts of a run's packets: `sent = delivered + dropped + lost + in_flight`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conservation {
     /// Packets (data, SYN and acknowledgments) handed to a first link.
@@ -51,14 +51,14 @@ impl std::ops::AddAssign for Conservation {
     }
 }
 
-/// What was measured at one link.
+/// The measurements at one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkOutcome {
-    /// Which link.
+    /// The link.
     pub link: LinkId,
     /// Its name.
     pub name: String,
-    /// What the lanes of its discipline are called, those that have a name.
+    /// The names of its discipline's lanes, those that have one.
     pub lanes: Vec<&'static str>,
     /// One per segment of the measured window.
     pub segments: Vec<Segment>,
@@ -66,7 +66,7 @@ pub struct LinkOutcome {
     pub series: Series,
     /// The events of loss from time zero on, in their order.
     pub loss_events: Vec<LossEvent>,
-    /// What became of each packet that arrived, from time zero on and in their order, if
+    /// The fate of each packet that arrived, from time zero on and in their order, if
     /// [`Control::logged`](crate::Control::logged) asked for it.
     pub log: Vec<Fate>,
 }
@@ -76,16 +76,16 @@ pub struct LinkOutcome {
 /// took to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossEvent {
-    /// When the first one was dropped.
+    /// The time at which the first one was dropped.
     pub time: Time,
-    /// By class: how many of these flows lost packets.
+    /// The number of these flows that lost packets, by class.
     pub losers: Vec<u32>,
 }
 
-/// What became of a packet that arrived at a link.
+/// The fate of a packet that arrived at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// When it arrived.
+    /// The time at which it arrived.
     pub arrived: Time,
     /// The number of its flow in the network.
     pub source: u32,
@@ -94,34 +94,34 @@ pub struct Fate {
     pub flow: FlowId,
     /// Its size on the wire in bytes.
     pub bytes: u16,
-    /// What was decided when it arrived.
+    /// The decision at its arrival.
     pub admission: Admission,
-    /// How it left the queue; none if it was dropped on arrival, or waits at the end of the run.
+    /// Its way out of the queue; `None`: it was dropped on arrival, or waits at the end of the run.
     pub left: Option<Left>,
 }
 
-/// How a packet that was stored left its queue.
+/// The way in which a packet that was stored left its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Its transmission began.
     Sent {
-        /// When.
+        /// The time.
         start: Time,
         /// The algorithm marked it at the head, and not on arrival.
         marked: bool,
     },
     /// It was dropped.
     Dropped {
-        /// When.
+        /// The time.
         time: Time,
-        /// Why.
+        /// The cause.
         cause: Cause,
-        /// At the head by the algorithm, or anywhere to make room.
+        /// The head, by the algorithm, or anywhere to make room.
         place: Place,
     },
 }
 
-/// What was measured at one link over one segment.
+/// The measurements at one link over one segment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
     /// Its beginning.
@@ -148,7 +148,7 @@ pub struct Segment {
     pub lanes: Vec<ClassStats>,
 }
 
-/// What happened to the packets of one class at one link. Packets count in the segment in which the
+/// The fate of the packets of one class at one link. Packets count in the segment in which the
 /// event happened: arrivals and drops at their arrival, departures at the start of transmission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassStats {
@@ -167,13 +167,13 @@ pub struct ClassStats {
     pub dropped_overflow: u64,
     /// Bytes dropped, for any cause.
     pub dropped_bytes: u64,
-    /// Of all dropped packets, those that were ECN-capable.
+    /// The ECN-capable packets among all dropped ones.
     pub dropped_ecn: u64,
     /// Departed packets that this queue marked.
     pub marked: u64,
     /// Departed packets that the wire lost.
     pub lost: u64,
-    /// When the first packet was dropped in the segment, and the last one, if any was.
+    /// The times of the first and the last drop in the segment, if there was any.
     pub drops: Option<(Time, Time)>,
     /// Packets whose transmission began.
     pub departed: u64,
@@ -230,7 +230,7 @@ pub struct Internal {
     pub values: Vec<f64>,
 }
 
-/// What was measured at the ends of one flow.
+/// The measurements at the ends of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowOutcome {
     /// Its class.
@@ -239,20 +239,20 @@ pub struct FlowOutcome {
     pub segments: Vec<FlowSegment>,
     /// Its window from time zero on, if [`Control::windows`](crate::Control::windows) asked for it.
     pub windows: Vec<WindowSample>,
-    /// What its player did, one per segment; empty if it plays no video.
+    /// The doings of its player, one per segment; empty if it plays no video.
     pub video: Vec<VideoSegment>,
     /// The pages that were complete by the end of the run, each with the number of the flow, when its first object was
     /// asked for, when the last packet of its last one was received, and the packets of all. Of several connections
     /// the first one has them.
     pub pages: Vec<Transfer>,
-    /// How long its packets were on their way, one per segment; empty unless
+    /// The times that its packets were on their way, one per segment; empty unless
     /// [`FlowSpec::timed`](crate::network::FlowSpec::timed) asked for it. Of several connections the first one has it
     /// for all.
     pub timed: Vec<TimedSegment>,
 }
 
-/// How long the packets of data of a flow that arrived in one segment were on their way, from the sender's hands to the
-/// receiver's: each packet as often as it arrived, and no SYN.
+/// The times that the packets of data of a flow that arrived in one segment were on their way, from the sender's hands
+/// to the receiver's: each packet as often as it arrived, and no SYN.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimedSegment {
     /// Packets.
@@ -270,7 +270,7 @@ pub struct TimedSegment {
     pub start_up_ns: u64,
 }
 
-/// What a player of a video did in one segment.
+/// The doings of a player of a video in one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VideoSegment {
     /// Chunks that were received.
@@ -279,22 +279,22 @@ pub struct VideoSegment {
     pub rate_sum_bps: u64,
     /// Those whose rate differs from that of the chunk before.
     pub switches: u64,
-    /// For how long it played, in nanoseconds.
+    /// The time that it played, in nanoseconds.
     pub played_ns: u64,
-    /// For how long playback stood still once it had begun, because what came next was not there.
+    /// The time that playback stood still once it had begun, because what came next was not there.
     pub stalled_ns: u64,
-    /// How often that began.
+    /// The number of times that this began.
     pub stalls: u64,
-    /// Whether playback began.
+    /// 1 if playback began.
     pub started: u64,
-    /// How long after the first request it did so.
+    /// The time from the first request to its beginning.
     pub start_up_ns: u64,
 }
 
-/// What a TCP sender knows at one instant.
+/// The state of a TCP sender at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowSample {
-    /// When.
+    /// The time.
     pub time: Time,
     /// The congestion window in packets; before the flow begins it is the initial one.
     pub cwnd: f64,
@@ -332,9 +332,9 @@ pub struct FlowSegment {
 pub struct Transfer {
     /// Its flow.
     pub flow: u32,
-    /// When the application gave it to TCP, or the receiver asked for it.
+    /// The time at which the application gave it to TCP, or the receiver asked for it.
     pub start: Time,
-    /// When its last packet was acknowledged.
+    /// The time at which its last packet was acknowledged.
     pub end: Time,
     /// Its size.
     pub packets: u32,

@@ -7,10 +7,7 @@ use quell_units::{Bytes, Time};
 
 use crate::network::TraceArrival;
 
-/// The size of a pure acknowledgment and of a SYN.
-pub const ACK_BYTES: Bytes = Bytes::new(40);
-
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Data of a TCP flow.
@@ -31,7 +28,7 @@ pub(crate) enum Kind {
 /// entry in the [`SackTable`] or a count of marks (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
 /// 63). Of a datagram whose arrival was recorded, the sequence number is the flow that queues see, and the bits of the
 /// connection say what else they see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pkt(u64, u64);
 
 const KIND: u64 = 0b0000_0011;
@@ -39,7 +36,7 @@ const KIND: u64 = 0b0000_0011;
 const ECT_0: u64 = 0b0000_0100;
 const ECT_1: u64 = 0b0000_1000;
 const CE: u64 = ECT_0 | ECT_1;
-/// On acknowledgments ECN-Echo, on data congestion window reduced: no packet says both.
+/// ECN-Echo on acknowledgments, congestion window reduced on data: no packet says both.
 const ECE: u64 = 0b0001_0000;
 const CWR: u64 = ECE;
 /// Everything but size, hop, table entry and connection.
@@ -51,7 +48,7 @@ const SACK: u32 = 32;
 const DSCP_LOW: u32 = 53;
 const EPOCH: u32 = 56;
 
-/// In the bits of the connection, of a datagram: its arrival was recorded, it opens a connection, its protocol.
+/// Flags of a datagram in the bits of the connection: its arrival was recorded, it opens a connection, its protocol.
 const RECORDED: u64 = 1 << 63;
 const SYN: u64 = 1 << 62;
 const TRANSPORT: u32 = EPOCH;
@@ -134,7 +131,7 @@ impl Pkt {
         self.1 & KIND == Kind::Syn as u64
     }
 
-    /// Whether it goes from receiver to sender; also the index of its way.
+    /// Says whether it goes from receiver to sender; also the index of its way.
     #[inline]
     pub fn is_ack(self) -> bool {
         self.1 & KIND == Kind::Ack as u64
@@ -177,7 +174,7 @@ impl Pkt {
         (id & NO_ENTRY == 0).then_some(SackId(id))
     }
 
-    /// How many packets have come marked, if an acknowledgment says that and nothing else.
+    /// The number of packets that have come marked, if an acknowledgment says that and nothing else.
     #[inline]
     pub fn marks(self) -> Option<u32> {
         let field = (self.1 >> SACK) as u32 & NO_SACK;
@@ -245,7 +242,7 @@ impl Pkt {
         self.set(CWR, on);
     }
 
-    /// What identifies it in a digest: all but the table entry, which is the engine's affair.
+    /// The packet in a digest: all but the table entry, which is the engine's affair.
     #[inline]
     pub fn fingerprint(self) -> u64 {
         let bytes = self.bytes() as u64;
@@ -300,12 +297,12 @@ impl Packet for Pkt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SackId(u32);
 
-/// What a packet carries that has no room in it.
+/// The part of a packet that has no room in it.
 #[derive(Clone, Copy)]
 pub(crate) enum Entry {
     /// An acknowledgment's report.
     Report(Report),
-    /// When data was sent.
+    /// The time at which data was sent.
     Sent(Time),
 }
 
@@ -329,7 +326,7 @@ impl SackTable {
         SackId(id)
     }
 
-    /// What a packet carries that has arrived or was lost.
+    /// Takes out the entry of a packet that has arrived or was lost.
     #[inline]
     pub fn take(&mut self, pkt: Pkt) -> Option<&Entry> {
         match pkt.sack() {
@@ -338,7 +335,7 @@ impl SackTable {
         }
     }
 
-    /// What a packet carries.
+    /// The entry of a packet.
     pub fn look(&self, pkt: Pkt) -> Option<&Entry> {
         pkt.sack().map(|SackId(id)| &self.entries[id as usize])
     }

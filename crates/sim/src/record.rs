@@ -3,13 +3,12 @@
 
 use hdrhistogram::Histogram;
 use quell_aqm::{Algorithm, Cause, Discipline, Probe};
-use quell_queue::{Admission, Packet, Place};
+use quell_queue::{Admission, Packet};
 use quell_units::{BitRate, Duration, Time};
 
 use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
-use crate::outcome::{
-    ClassStats, Fate, Internal, Left, LinkOutcome, LossEvent, Segment, Series, TimedSegment,
-};
+use crate::observe::{Departure, EarlyEnd, Observer};
+use crate::outcome::{ClassStats, Internal, LinkOutcome, LossEvent, Segment, Series, TimedSegment};
 use crate::packet::Pkt;
 
 /// The longest delay that a run can measure, in nanoseconds: its own length. Not less than what a
@@ -18,7 +17,7 @@ fn longest_delay_ns(measure: &Measure) -> u64 {
     measure.end.nanos().max(2)
 }
 
-/// How often each time occurred: exact below 2^`BITS` ns, half as many buckets for every doubling above.
+/// A histogram of times: exact below 2^`BITS` ns, half as many buckets for every doubling above.
 #[derive(Clone, Default)]
 struct Buckets<const BITS: u32> {
     counts: Vec<u32>,
@@ -46,7 +45,7 @@ impl<const BITS: u32> Buckets<BITS> {
         self.counts[Self::bucket(ns)] += 1;
     }
 
-    /// As [`Buckets::record`], unless it is longer than the longest.
+    /// Records a time as [`Buckets::record`], unless it is longer than the longest.
     #[inline]
     fn record_if_short(&mut self, ns: u64) {
         if let Some(count) = self.counts.get_mut(Self::bucket(ns)) {
@@ -216,7 +215,7 @@ pub(crate) struct RoundTrips {
     ways: Vec<(u16, Vec<LinkId>)>,
     /// Per flow: the first cell of its way.
     flows: Vec<u32>,
-    /// By way and segment: before the warm-up's end, the measured ones, and after the end.
+    /// Round-trip times by way and segment: before the warm-up's end, the measured ones, and after the end.
     cells: Vec<RoundTripTimes>,
     longest_ns: u64,
 }
@@ -269,10 +268,10 @@ impl RoundTrips {
 /// One class at this link.
 struct Class {
     counts: Counts,
-    /// At the last boundary of a segment, and at the last step.
+    /// The counts at the last boundary of a segment, and at the last step.
     at_segment: Counts,
     at_step: Counts,
-    /// Of this segment.
+    /// The delays of this segment.
     delays: Delays,
     drops: Option<(Time, Time)>,
 }
@@ -287,7 +286,7 @@ struct Integrals {
     bytes2: u128,
 }
 
-/// What waits, and its integrals by parts: up to T, the integral of x is x(T) T less the sum of each
+/// The packets that wait, and their integrals by parts: up to T, the integral of x is x(T) T less the sum of each
 /// change of x times when it happened. A change costs fewer instructions than what has been so since the
 /// last one. Sums wrap, and an integral that fits in 128 bits comes out right all the same; the change of
 /// a square fits in 64 bits for a queue of up to 4 GB.
@@ -304,7 +303,7 @@ struct Backlog {
     sums: Integrals,
 }
 
-/// Of packets alone.
+/// The sums of packets alone.
 #[derive(Clone, Copy, Default)]
 struct Even {
     packets: u128,
@@ -413,7 +412,7 @@ impl Backlog {
 /// of the rate holds from the end of the transmission that it falls into.
 struct Capacity {
     bps: f64,
-    /// Since when these have been added up, and how many there are.
+    /// The time since which these have been added up, and how many there are.
     since: Time,
     bits: f64,
     /// The rate that is to hold, and from when.
@@ -427,7 +426,7 @@ impl Capacity {
         Capacity { bps, since: Time::ZERO, bits: 0.0, next: None, to_come: rate.to_come() }
     }
 
-    /// When the rate changes next.
+    /// The time of the next change of the rate.
     fn next_change(&self) -> Time {
         self.to_come.due()
     }
@@ -462,268 +461,7 @@ impl Capacity {
     }
 }
 
-/// A packet that leaves its queue.
-#[derive(Clone, Copy)]
-pub(crate) struct Departure {
-    /// When it came.
-    pub arrived: Time,
-    pub class: u16,
-    pub bytes: u16,
-    /// Of the discipline; 0 where there is one queue.
-    pub lane: u8,
-    /// This queue marked it.
-    pub marked: bool,
-    /// The wire will lose it.
-    pub lost: bool,
-}
-
-/// A packet that waited and is dropped.
-#[derive(Clone, Copy)]
-pub(crate) struct EarlyEnd {
-    pub class: u16,
-    pub pkt: Pkt,
-    pub lane: u8,
-    pub cause: Cause,
-    pub place: Place,
-}
-
-/// What a queue tells whoever watches it; `()` is nobody.
-pub(crate) trait Observer {
-    /// What it knows a packet by.
-    type Ticket: Copy + Default;
-    /// That of the next packet to arrive.
-    fn ticket(&self) -> Self::Ticket;
-    /// See [`Recorder::next_mark`].
-    fn next_mark(&self) -> Time;
-    /// See [`Recorder::mark`].
-    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time);
-    /// See [`Recorder::arrived`].
-    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission);
-    /// See [`Recorder::waits`].
-    fn waits(&mut self, now: Time, bytes: u16);
-    /// See [`Recorder::dropped_from_queue`].
-    fn dropped_from_queue(&mut self, now: Time, ticket: Self::Ticket, packet: EarlyEnd);
-    /// See [`Recorder::departed`].
-    fn departed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
-    /// See [`Recorder::passed`].
-    fn passed(&mut self, now: Time, ticket: Self::Ticket, packet: Departure);
-    /// The recorder, if it is one.
-    fn recorder(self) -> Option<Recorder>;
-}
-
-impl Observer for () {
-    type Ticket = ();
-    fn ticket(&self) {}
-    #[inline]
-    fn next_mark(&self) -> Time {
-        Time::MAX
-    }
-    fn mark(&mut self, _: impl FnOnce(&mut dyn Probe), _: Time) {}
-    fn arrived(&mut self, _: Time, _: u16, _: u8, _: Pkt, _: Admission) {}
-    fn waits(&mut self, _: Time, _: u16) {}
-    fn dropped_from_queue(&mut self, _: Time, (): (), _: EarlyEnd) {}
-    fn departed(&mut self, _: Time, (): (), _: Departure) {}
-    fn passed(&mut self, _: Time, (): (), _: Departure) {}
-    fn recorder(self) -> Option<Recorder> {
-        None
-    }
-}
-
-impl Observer for Recorder {
-    type Ticket = ();
-    fn ticket(&self) {}
-    #[inline]
-    fn next_mark(&self) -> Time {
-        Recorder::next_mark(self)
-    }
-    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
-        Recorder::mark(self, observe, busy_until);
-    }
-    #[inline]
-    fn arrived(&mut self, now: Time, class: u16, _: u8, pkt: Pkt, admission: Admission) {
-        Recorder::arrived(self, now, class, pkt, admission);
-    }
-    #[inline]
-    fn waits(&mut self, now: Time, bytes: u16) {
-        Recorder::waits(self, now, bytes);
-    }
-    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
-        Recorder::dropped_from_queue(self, now, packet);
-    }
-    #[inline(always)]
-    fn departed(&mut self, now: Time, (): (), packet: Departure) {
-        Recorder::departed(self, now, packet);
-    }
-    #[inline]
-    fn passed(&mut self, now: Time, (): (), packet: Departure) {
-        Recorder::passed(self, now, packet);
-    }
-    fn recorder(self) -> Option<Recorder> {
-        Some(self)
-    }
-}
-
-/// A recorder that also counts by lane. It is a type of its own so that a link with one queue need not ask.
-pub(crate) struct InLanes(pub Recorder);
-
-impl Observer for InLanes {
-    type Ticket = ();
-    fn ticket(&self) {}
-    #[inline]
-    fn next_mark(&self) -> Time {
-        self.0.next_mark()
-    }
-    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
-        self.0.mark(observe, busy_until);
-    }
-    #[inline(always)]
-    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
-        self.0.lane_arrived(lane, pkt, admission);
-        self.0.arrived(now, class, pkt, admission);
-    }
-    #[inline]
-    fn waits(&mut self, now: Time, bytes: u16) {
-        self.0.waits(now, bytes);
-    }
-    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
-        self.0.lane_dropped(packet);
-        self.0.dropped_from_queue(now, packet);
-    }
-    #[inline(always)]
-    fn departed(&mut self, now: Time, (): (), packet: Departure) {
-        self.0.lane_departed(now, packet);
-        self.0.departed(now, packet);
-    }
-    #[inline]
-    fn passed(&mut self, now: Time, (): (), packet: Departure) {
-        self.0.lane_departed(now, packet);
-        self.0.passed(now, packet);
-    }
-    fn recorder(self) -> Option<Recorder> {
-        Some(self.0)
-    }
-}
-
-/// A recorder that can also log what becomes of each packet. It is a type of its own so that where nothing is logged
-/// nobody need ask, and queues carry no numbers of packets.
-pub(crate) struct Logger {
-    recorder: Recorder,
-    logs: bool,
-}
-
-impl Logger {
-    /// It logs if it `logs`.
-    pub fn new(recorder: Recorder, logs: bool) -> Self {
-        Logger { recorder, logs }
-    }
-
-    /// How the packet of this number left.
-    fn leaves(&mut self, ticket: u32, left: Left) {
-        if let Some(fate) = self.recorder.log.get_mut(ticket as usize) {
-            fate.left = Some(left);
-        }
-    }
-
-    fn sent(&mut self, start: Time, ticket: u32, packet: Departure) {
-        let on_arrival = |fate: &Fate| fate.admission == Admission::Marked;
-        let marked = packet.marked && !self.recorder.log.get(ticket as usize).is_some_and(on_arrival);
-        self.leaves(ticket, Left::Sent { start, marked });
-    }
-}
-
-impl Observer for Logger {
-    type Ticket = u32;
-    fn ticket(&self) -> u32 {
-        self.recorder.log.len() as u32
-    }
-    fn next_mark(&self) -> Time {
-        self.recorder.next_mark()
-    }
-    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
-        self.recorder.mark(observe, busy_until);
-    }
-    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
-        self.recorder.lane_arrived(lane, pkt, admission);
-        self.recorder.arrived(now, class, pkt, admission);
-        if self.logs {
-            let (source, flow, bytes) = (pkt.flow(), Packet::flow(&pkt), pkt.bytes());
-            self.recorder.log.push(Fate { arrived: now, source, flow, bytes, admission, left: None });
-        }
-    }
-    fn waits(&mut self, now: Time, bytes: u16) {
-        self.recorder.waits(now, bytes);
-    }
-    fn dropped_from_queue(&mut self, now: Time, ticket: u32, packet: EarlyEnd) {
-        self.recorder.lane_dropped(packet);
-        self.recorder.dropped_from_queue(now, packet);
-        let EarlyEnd { cause, place, .. } = packet;
-        self.leaves(ticket, Left::Dropped { time: now, cause, place });
-    }
-    fn departed(&mut self, now: Time, ticket: u32, packet: Departure) {
-        self.recorder.lane_departed(now, packet);
-        self.recorder.departed(now, packet);
-        self.sent(now, ticket, packet);
-    }
-    fn passed(&mut self, now: Time, ticket: u32, packet: Departure) {
-        self.recorder.lane_departed(now, packet);
-        self.recorder.passed(now, packet);
-        self.sent(now, ticket, packet);
-    }
-    fn recorder(self) -> Option<Recorder> {
-        Some(self.recorder)
-    }
-}
-
-impl<O: Observer> Observer for Option<O> {
-    type Ticket = O::Ticket;
-    fn ticket(&self) -> O::Ticket {
-        self.as_ref().map_or(O::Ticket::default(), O::ticket)
-    }
-    #[inline]
-    fn next_mark(&self) -> Time {
-        self.as_ref().map_or(Time::MAX, O::next_mark)
-    }
-    fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
-        if let Some(observer) = self {
-            observer.mark(observe, busy_until);
-        }
-    }
-    #[inline]
-    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
-        if let Some(observer) = self {
-            observer.arrived(now, class, lane, pkt, admission);
-        }
-    }
-    #[inline]
-    fn waits(&mut self, now: Time, bytes: u16) {
-        if let Some(observer) = self {
-            observer.waits(now, bytes);
-        }
-    }
-    fn dropped_from_queue(&mut self, now: Time, ticket: O::Ticket, packet: EarlyEnd) {
-        if let Some(observer) = self {
-            observer.dropped_from_queue(now, ticket, packet);
-        }
-    }
-    #[inline]
-    fn departed(&mut self, now: Time, ticket: O::Ticket, packet: Departure) {
-        if let Some(observer) = self {
-            observer.departed(now, ticket, packet);
-        }
-    }
-    #[inline]
-    fn passed(&mut self, now: Time, ticket: O::Ticket, packet: Departure) {
-        if let Some(observer) = self {
-            observer.passed(now, ticket, packet);
-        }
-    }
-    fn recorder(self) -> Option<Recorder> {
-        self.and_then(O::recorder)
-    }
-}
-
-/// The recorder of one link. Its host calls it in order of time and calls [`Recorder::mark`] before
-/// anything that happens at or after [`Recorder::next_mark`].
+/// The recorder of one link.
 pub(crate) struct Recorder {
     link: LinkId,
     name: String,
@@ -735,14 +473,14 @@ pub(crate) struct Recorder {
     next_mark: Time,
     digest: u64,
     classes: Vec<Class>,
-    /// Of the discipline, those with a name.
+    /// The lanes of the discipline that have a name.
     lane_names: &'static [&'static str],
     lanes: Vec<Class>,
     /// The end of the warm-up, the boundaries, the end.
     bounds: Vec<Time>,
-    /// How many of them have passed.
+    /// The number of them that have passed.
     passed: usize,
-    /// At the last boundary, and at the last step.
+    /// The integrals at the last boundary, and at the last step.
     sums_at_segment: Integrals,
     sums_at_step: Integrals,
     segments: Vec<Segment>,
@@ -755,8 +493,6 @@ pub(crate) struct Recorder {
     step_end: Time,
     series: Series,
     losses: Losses,
-    /// Kept by a [`Logger`].
-    log: Vec<Fate>,
 }
 
 /// The events of loss at a link, see [`LossEvent`].
@@ -764,11 +500,11 @@ pub(crate) struct Losses {
     classes: usize,
     /// The longest round trip without queueing.
     round: Duration,
-    /// By flow: the number of the event in which it lost last, counted from 1; [`Losses::NO`] if it does not count.
+    /// The number of the event in which each flow lost last, counted from 1; [`Losses::NO`] if it does not count.
     last: Vec<u32>,
-    /// When the event under way is over.
+    /// The time at which the event under way is over.
     until: Time,
-    /// By event: when it began, and how many flows of each class lost.
+    /// The beginning of each event, and how many flows of each class lost.
     times: Vec<Time>,
     losers: Vec<u32>,
 }
@@ -879,33 +615,10 @@ impl Recorder {
             step_end,
             series,
             losses,
-            log: Vec::new(),
         }
     }
 
-    /// The next boundary of a segment or step, or the next change of the link's rate.
-    #[inline]
-    pub fn next_mark(&self) -> Time {
-        self.next_mark
-    }
-
-    /// Ends the segment or step that ends at [`Recorder::next_mark`], or takes in the new rate; `observe`
-    /// shows internals, and the transmission under way lasts until `busy_until` (or is over).
-    #[cold]
-    pub fn mark(&mut self, observe: impl FnOnce(&mut dyn Probe), busy_until: Time) {
-        let t = self.next_mark;
-        self.capacity.change(t, busy_until);
-        if t == self.step_end {
-            self.end_step(t, observe);
-        }
-        if self.bounds.get(self.passed) == Some(&t) {
-            self.end_segment(t, busy_until);
-        }
-        let bound = self.bounds.get(self.passed).copied().unwrap_or(Time::MAX);
-        self.next_mark = self.step_end.min(bound).min(self.capacity.next_change());
-    }
-
-    fn end_step(&mut self, t: Time, observe: impl FnOnce(&mut dyn Probe)) {
+    fn end_step(&mut self, t: Time, observe: &dyn Fn(&mut dyn Probe)) {
         let Some(step) = self.step else { return };
         let out = &mut self.series;
         let sums = self.waiting.integrals(t);
@@ -983,10 +696,42 @@ impl Recorder {
         self.passed += 1;
     }
 
-    /// A packet arrived, and this became of it. It is not in the queue that it finds: one that is
-    /// kept [waits](Recorder::waits) or [goes on](Recorder::passed) afterwards.
+    #[cold]
+    fn count_drop(&mut self, now: Time, class: u16, pkt: Pkt, cause: Cause) {
+        let wait_s = self.waiting.bytes as f64 * 8.0 / self.capacity.bps;
+        self.losses.lost(now, class, pkt, wait_s);
+        let class = &mut self.classes[class as usize];
+        class.drops = Some((class.drops.map_or(now, |(first, _)| first), now));
+        class.counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
+    }
+}
+
+impl Observer for Recorder {
+    type Ticket = ();
+
+    fn ticket(&self) {}
+
+    #[inline]
+    fn next_mark(&self) -> Time {
+        self.next_mark
+    }
+
+    #[cold]
+    fn mark(&mut self, observe: &dyn Fn(&mut dyn Probe), busy_until: Time) {
+        let t = self.next_mark;
+        self.capacity.change(t, busy_until);
+        if t == self.step_end {
+            self.end_step(t, observe);
+        }
+        if self.bounds.get(self.passed) == Some(&t) {
+            self.end_segment(t, busy_until);
+        }
+        let bound = self.bounds.get(self.passed).copied().unwrap_or(Time::MAX);
+        self.next_mark = self.step_end.min(bound).min(self.capacity.next_change());
+    }
+
     #[inline(always)]
-    pub fn arrived(&mut self, now: Time, class: u16, pkt: Pkt, admission: Admission) {
+    fn arrived(&mut self, now: Time, class: u16, _: u8, pkt: Pkt, admission: Admission) {
         let outcome = match admission {
             Admission::Queued => 0,
             Admission::Marked => 1,
@@ -1001,64 +746,24 @@ impl Recorder {
         }
     }
 
-    /// The same for the lane that it is for; comes first.
-    #[inline(always)]
-    pub fn lane_arrived(&mut self, lane: u8, pkt: Pkt, admission: Admission) {
-        let Some(lane) = self.lanes.get_mut(usize::from(lane)) else { return };
-        lane.counts.arrive(pkt.bytes(), self.waiting.packets);
-        if let Admission::Dropped(cause) = admission {
-            lane.counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
-        }
-    }
-
-    /// A packet that arrived now waits.
     #[inline]
-    pub fn waits(&mut self, now: Time, bytes: u16) {
+    fn waits(&mut self, now: Time, bytes: u16) {
         self.waiting.join(now, bytes as u64);
     }
 
-    /// A packet that waited was dropped.
-    pub fn dropped_from_queue(&mut self, now: Time, packet: EarlyEnd) {
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, bytes: u16) {
+        self.waiting.leave(now, bytes as u64);
+    }
+
+    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
         let EarlyEnd { class, pkt, cause, .. } = packet;
         self.waiting.leave(now, u64::from(pkt.bytes()));
         self.count_drop(now, class, pkt, cause);
     }
 
-    #[cold]
-    fn count_drop(&mut self, now: Time, class: u16, pkt: Pkt, cause: Cause) {
-        let wait_s = self.waiting.bytes as f64 * 8.0 / self.capacity.bps;
-        self.losses.lost(now, class, pkt, wait_s);
-        let class = &mut self.classes[class as usize];
-        class.drops = Some((class.drops.map_or(now, |(first, _)| first), now));
-        class.counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
-    }
-
-    /// The same for the lane in which it waited.
-    pub fn lane_dropped(&mut self, packet: EarlyEnd) {
-        if let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) {
-            lane.counts.drop(packet.pkt.bytes(), packet.pkt.ecn().is_capable(), packet.cause);
-        }
-    }
-
-    /// A packet leaves the lane in which it waited.
     #[inline(always)]
-    pub fn lane_departed(&mut self, now: Time, packet: Departure) {
-        let Some(lane) = self.lanes.get_mut(usize::from(packet.lane)) else { return };
-        let delay = (now - packet.arrived).nanos();
-        lane.delays.record(delay);
-        lane.counts.depart(&packet, delay);
-    }
-
-    /// The transmission of a packet that waited began at `now`.
-    #[inline(always)]
-    pub fn departed(&mut self, now: Time, packet: Departure) {
-        self.waiting.leave(now, packet.bytes as u64);
-        self.passed(now, packet);
-    }
-
-    /// The transmission of a packet began at `now`.
-    #[inline(always)]
-    pub fn passed(&mut self, now: Time, packet: Departure) {
+    fn passed(&mut self, now: Time, (): (), packet: Departure) {
         self.last_start = now;
         self.last_bytes = packet.bytes;
         let delay = (now - packet.arrived).nanos();
@@ -1067,8 +772,7 @@ impl Recorder {
         class.counts.depart(&packet, delay);
     }
 
-    /// What was measured, and the digest; every mark up to the end has been made.
-    pub fn finish(self) -> (LinkOutcome, u64) {
+    fn finish(self) -> Option<(LinkOutcome, u64)> {
         let outcome = LinkOutcome {
             link: self.link,
             name: self.name,
@@ -1076,9 +780,69 @@ impl Recorder {
             segments: self.segments,
             series: self.series,
             loss_events: self.losses.finish(),
-            log: self.log,
+            log: Vec::new(),
         };
-        (outcome, self.digest)
+        Some((outcome, self.digest))
+    }
+}
+
+/// A recorder that also counts by lane. It is a type of its own so that a link with one queue need not ask.
+pub(crate) struct InLanes(pub Recorder);
+
+impl Observer for InLanes {
+    type Ticket = ();
+
+    fn ticket(&self) {}
+
+    #[inline]
+    fn next_mark(&self) -> Time {
+        self.0.next_mark
+    }
+
+    fn mark(&mut self, observe: &dyn Fn(&mut dyn Probe), busy_until: Time) {
+        self.0.mark(observe, busy_until);
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, now: Time, class: u16, lane: u8, pkt: Pkt, admission: Admission) {
+        if let Some(counts) = self.0.lanes.get_mut(usize::from(lane)).map(|lane| &mut lane.counts) {
+            counts.arrive(pkt.bytes(), self.0.waiting.packets);
+            if let Admission::Dropped(cause) = admission {
+                counts.drop(pkt.bytes(), pkt.ecn().is_capable(), cause);
+            }
+        }
+        self.0.arrived(now, class, lane, pkt, admission);
+    }
+
+    #[inline]
+    fn waits(&mut self, now: Time, bytes: u16) {
+        self.0.waits(now, bytes);
+    }
+
+    #[inline(always)]
+    fn leaves(&mut self, now: Time, bytes: u16) {
+        self.0.leaves(now, bytes);
+    }
+
+    fn dropped_from_queue(&mut self, now: Time, (): (), packet: EarlyEnd) {
+        if let Some(lane) = self.0.lanes.get_mut(usize::from(packet.lane)) {
+            lane.counts.drop(packet.pkt.bytes(), packet.pkt.ecn().is_capable(), packet.cause);
+        }
+        self.0.dropped_from_queue(now, (), packet);
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, now: Time, (): (), packet: Departure) {
+        if let Some(lane) = self.0.lanes.get_mut(usize::from(packet.lane)) {
+            let delay = (now - packet.arrived).nanos();
+            lane.delays.record(delay);
+            lane.counts.depart(&packet, delay);
+        }
+        self.0.passed(now, (), packet);
+    }
+
+    fn finish(self) -> Option<(LinkOutcome, u64)> {
+        self.0.finish()
     }
 }
 
@@ -1097,7 +861,7 @@ struct Internals<'a> {
     samples: usize,
     /// Samples of the series when it is complete.
     all: usize,
-    /// Where the next signal stands if the algorithm reports the same ones as last time.
+    /// The place of the next signal if the algorithm reports the same ones as last time.
     at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Which steps of a packet's way need an event.
+//! The steps of a packet's way that need an event.
 //!
 //! A packet's way is cut at its *stops*: the links where flows merge, and the few places where
 //! packets of one flow may overtake each other. Between stops nothing can interfere, so those links
@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::Error;
 use crate::network::{App, FlowSpec, LinkId, LinkSpec, Network, Traffic};
 
-/// Where a packet must wait for its turn.
+/// A place where a packet must wait for its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// A link that several flows share, or that is measured.
@@ -32,7 +32,7 @@ pub(crate) struct Hop {
     pub event: bool,
 }
 
-/// How a network is run.
+/// The plan by which a network is run.
 pub(crate) struct Plan {
     /// All ways, one after the other.
     pub hops: Vec<Hop>,
@@ -44,7 +44,7 @@ pub(crate) struct Plan {
     pub merges: Vec<bool>,
 }
 
-/// Whether packets on the link's wire may overtake each other.
+/// Says whether packets on the link's wire may overtake each other.
 fn reorders(link: &LinkSpec) -> bool {
     link.delay.ever(|before, delay| delay < before)
 }
@@ -114,7 +114,7 @@ impl Plan {
         &self.hops[self.way_range(flow, direction)]
     }
 
-    /// Where that way is in [`Plan::hops`].
+    /// The place of that way in [`Plan::hops`].
     pub fn way_range(&self, flow: usize, direction: usize) -> Range<usize> {
         let [data, acks, end] = self.ways[flow];
         [data as usize..acks as usize, acks as usize..end as usize][direction].clone()
@@ -126,7 +126,7 @@ impl Plan {
     }
 }
 
-/// Why flow `number` cannot send this, if it cannot; `next` are the flows after it.
+/// The reason why flow `number` cannot send this, if it cannot; `next` are the flows after it.
 fn fault(app: &App, flow: &FlowSpec, next: &[FlowSpec], number: usize) -> Option<&'static str> {
     match app {
         App::Transfers { count: Some(0), .. } => Some("it must make at least one transfer"),

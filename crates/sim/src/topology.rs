@@ -28,7 +28,7 @@ struct Edge {
     delay: Duration,
 }
 
-/// How an endpoint is attached to its router: a link of its own, with an unlimited queue.
+/// The attachment of an endpoint to its router: a link of its own, with an unlimited queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
     /// The link's rate, the same both ways.
@@ -40,9 +40,9 @@ pub struct Access {
 /// The links that a flow takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowPath {
-    /// From source to receiver.
+    /// The way from source to receiver.
     pub forward: Vec<LinkId>,
-    /// From receiver to source; empty if nothing comes back.
+    /// The way from receiver to source; empty if nothing comes back.
     pub reverse: Vec<LinkId>,
 }
 

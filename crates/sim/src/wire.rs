@@ -10,15 +10,15 @@ use crate::network::{LinkSpec, ToCome};
 pub(crate) struct Wire {
     transmitter: Transmitter,
     delay: Duration,
-    /// When the transmission under way ends.
+    /// The time at which the transmission under way ends.
     pub busy_until: Time,
-    /// How long the transmission of the last packet took, and the size of that packet: the next one is
+    /// The time that the transmission of the last packet took, and the size of that packet: the next one is
     /// usually as large. Zero where a look at [`Wire::special`] comes first.
     time: Duration,
     rest: u32,
     carry: Carry,
     bytes: u16,
-    /// What few wires have.
+    /// The state that few wires have.
     special: Option<Box<Special>>,
 }
 
@@ -26,7 +26,7 @@ struct Special {
     /// Changes still to come.
     rates: ToCome<BitRate>,
     delays: ToCome<Duration>,
-    /// When the rate or the delay changes next.
+    /// The time of the next change of the rate or the delay.
     next_change: Time,
     /// The rate is zero, for ever; and whether it ever is another one after the start.
     dead: bool,
@@ -38,12 +38,12 @@ struct Special {
     rng: Rng,
 }
 
-/// What became of a transmission.
+/// The fate of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
-    /// When its transmission begins.
+    /// The time at which its transmission begins.
     pub start: Time,
-    /// When the other end has it.
+    /// The time at which the other end has it.
     pub arrives: Time,
     /// The wire loses it.
     pub lost: bool,
@@ -127,7 +127,7 @@ impl Wire {
         Time::from_nanos(self.busy_until.nanos() + self.delay.nanos())
     }
 
-    /// When a packet that comes at `now` to a FIFO before this wire would start, but for outages.
+    /// The time at which a packet that comes at `now` to a FIFO before this wire would start, but for outages.
     #[inline]
     pub fn start(&self, now: Time) -> Time {
         self.busy_until.max(now)

@@ -2,9 +2,7 @@
 //! lose in proportion to what they send; TCP's do neither (Trinh and Molnár, A Comprehensive
 //! Performance Analysis of Random Early Detection Mechanism, Proposition 1 and Corollary 1).
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_aqm::catalog::{AnyAlgorithm, AqmConfig};
 use quell_aqm::red::RedParams;

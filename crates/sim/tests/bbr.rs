@@ -1,8 +1,6 @@
 //! BBR alone, beside itself and under loss; and what pacing costs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;

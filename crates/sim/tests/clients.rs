@@ -1,10 +1,8 @@
 //! Clients with a will of their own: players of adaptive videos, and pages over several connections.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, VideoSegment};

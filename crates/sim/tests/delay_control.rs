@@ -1,9 +1,7 @@
 //! What controllers of the delay do to flows: Reno and DCTCP in one queue (De Schepper et al. 2016), and what the
 //! readings of RFC 8033 matter, as docs/algorithms/pie.md has it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::{AnyAqm, AqmConfig};
 use quell_aqm::pi2::{Pi2Params, Scalable};
 use quell_aqm::pie::{Decay, DelayFrom, PieParams, Scheme, TurnOff};

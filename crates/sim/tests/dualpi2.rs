@@ -1,8 +1,6 @@
 //! DualPI2 under the senders it is for: what the coupling does to their windows, and what is recorded of its lanes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dualpi2::DualPi2Params;
 use quell_aqm::part::dual_queue::Classifier;

@@ -92,7 +92,7 @@ enum Algorithm {
 fn several(i: usize, rate: u64) -> AqmConfig {
     use quell_aqm::cake::{CakeParams, Diffserv, Framing};
     use quell_aqm::dualpi2::{DelayFrom, DualPi2Params, Overload, SignalAt, Signals, ThLenAt};
-    use quell_aqm::fq_codel::{FqCodelParams, Marked, Rules};
+    use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules, Marked};
     use quell_aqm::part::dual_queue::{Classifier, Scheduler};
     let dual = DualPi2Params {
         update_interval: Some(ms(4)),
@@ -122,7 +122,7 @@ fn several(i: usize, rate: u64) -> AqmConfig {
         5 => AqmConfig::FqCodel(FqCodelParams {
             flows: 4,
             limit: 30,
-            rules: Rules::Linux,
+            rules: FqCodelRules::Linux,
             ce_threshold: Some(ms(2)),
             ce_threshold_for: Marked::Ect1,
             ..Default::default()

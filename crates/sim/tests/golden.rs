@@ -1,13 +1,11 @@
 //! Golden runs: one text file per algorithm, so that a change of behavior shows as a change of
 //! numbers that a reviewer can read. Counts are exact on every machine.
 //!
-//! `INSTA_UPDATE=always cargo test -p quell-sim --test golden` regenerates them.
-
-mod common;
+//! `INSTA_UPDATE=always cargo test -p quell-sim --test all golden::` regenerates them.
 
 use std::fmt::Write;
 
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::CATALOG;
 use quell_sim::outcome::Outcome;
 use quell_tcp::TcpParams;
@@ -91,8 +89,10 @@ fn every_algorithm_on_one_link() {
             }
             let utilization = c.departed_bytes as f64 * 8.0 / o.links[0].segments[0].capacity_bits;
             assert!(utilization > 0.7, "{}: {utilization}", entry.name);
-            let name = format!("{}{}", entry.name, if ecn { "_ecn" } else { "" });
-            insta::assert_snapshot!(name, describe(entry.name, &o));
+            let name = format!("golden__{}{}", entry.name, if ecn { "_ecn" } else { "" });
+            insta::with_settings!({ prepend_module_to_snapshot => false }, {
+                insta::assert_snapshot!(name, describe(entry.name, &o));
+            });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! After the warm-up an engine takes no memory: not for packets, timers, segments, series or the
 //! algorithm's signals. An allocator counts; the first queue's algorithm, which knows the time, says
-//! from when to when.
+//! from when to when. The allocator is the whole process's, so these tests have a binary of their own.
 //!
 //! Three things grow to the largest size they have needed and keep it: the rings of packets on the
 //! way (by doubling), the list of a receiver's blocks, and the list of finished transfers, which is

@@ -1,8 +1,6 @@
 //! Sources with a clock of their own over TCP: what they hand over is sent, if not now then later.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::FlowSegment;

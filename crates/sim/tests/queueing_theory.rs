@@ -1,9 +1,7 @@
 //! The simulator against results that are exact: M/D/1, M/M/1 and M/M/1/K queues fed by Poisson
 //! UDP. The queue of the theory is what waits, without the packet in service; so is Quell's.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;

@@ -1,8 +1,6 @@
 //! What is measured at one link keeps its bounds: at rates that change and at the slowest ones.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Segment};

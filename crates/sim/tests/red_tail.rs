@@ -1,9 +1,7 @@
 //! RED+Tail on the traffic it is for: ten long flows, web clients and a CBR source share 3 Mbit/s
 //! (Jou et al. 2003, section IV).
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::AutoSize;
 use quell_aqm::red_tail::RedTailParams;

@@ -1,8 +1,6 @@
 //! Losses that were none: packets that overtake each other, and a path that takes longer for a while.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_sim::network::*;
 use quell_tcp::{CongestionControl, Growth, Recovery, SlowStart, TcpParams};
 use quell_units::{Duration, Time};

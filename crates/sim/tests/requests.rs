@@ -1,9 +1,7 @@
 //! Transfers that are asked for: the request takes the way back, may be lost there and is sent again,
 //! and the time of the transfer counts from it.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_sim::network::*;
 use quell_sim::outcome::{Outcome, Transfer};

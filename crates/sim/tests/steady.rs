@@ -1,9 +1,7 @@
 //! Do self-tuning algorithms settle? A load that does not change, and the course of what each
 //! algorithm tunes. What came out stands in each algorithm's page, under "Does it settle?".
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog;
 use quell_sim::network::*;
 use quell_sim::outcome::Outcome;

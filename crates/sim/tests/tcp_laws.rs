@@ -1,8 +1,6 @@
 //! TCP against the laws of its throughput at a given loss rate.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::AnyAqm;
 use quell_aqm::{Aqm, Ctx, PacketMeta, Seed, Verdict};
 use quell_sim::network::*;

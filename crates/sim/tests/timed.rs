@@ -1,8 +1,6 @@
 //! Packets that are timed from end to end, the beginning of transfers, and events of loss.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::Seed;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::red::RedParams;

@@ -1,9 +1,7 @@
 //! Recorded arrivals: a `Line` that is given them directly, as a gateway's queue is, and both engines decide the same
 //! about every packet. This is what "the same code in the simulator and in a gateway" means.
 
-mod common;
-
-use common::{at, bottleneck, build, drop_tail, secs, wire};
+use crate::common::{at, bottleneck, build, drop_tail, secs, wire};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Cause, Ecn, FlowId, Rng, Seed, Transport};
 use quell_queue::{Dropped, Host, Limit, Line, Packet, Queue, Sent};

@@ -1,8 +1,6 @@
 //! VRC holds its queue at the target, whatever the memory of its estimate and whichever gain is beta.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::AutoSize;
 use quell_aqm::part::RateUpdate;

@@ -1,8 +1,6 @@
 //! The windows that a run records.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quell_sim::outcome::{Outcome, WindowSample};
 use quell_sim::{Control, Engine, run};
 use quell_units::Time;

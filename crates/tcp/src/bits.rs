@@ -72,7 +72,7 @@ impl Bits {
         }
     }
 
-    /// How many numbers of [from, to) it has.
+    /// The number of those of [from, to) that it has.
     #[inline]
     pub fn count(&self, from: u32, to: u32) -> u32 {
         let from = from.max(self.base * 64);

@@ -1,4 +1,4 @@
-//! What senders are made of, for people: every value of the keys by which they are chosen. Each is described beside
+//! The parts of senders, for people: every value of the keys by which they are chosen. Each is described beside
 //! its code; who lists or describes them does it from here.
 
 use alloc::format;
@@ -7,60 +7,35 @@ use alloc::vec::Vec;
 
 use quell_aqm::params::{ParamDoc, ParamValue};
 
-use crate::congestion::CongestionControl;
+use crate::choices::{CongestionControl, congestion_controls};
+pub use crate::entry::Entry;
 use crate::params::TcpParams;
 use crate::{congestion, feedback, params, recovery, slow_start};
 
-/// What a user may read about one value of a key of the `tcp` table.
-#[derive(Debug, PartialEq)]
-pub struct Entry {
-    /// The key, such as "congestion".
-    pub key: &'static str,
-    /// The value.
-    pub name: &'static str,
-    /// Its full name.
-    pub title: &'static str,
-    /// What it does, in a sentence.
-    pub summary: &'static str,
-    /// Where it is specified.
-    pub source: &'static str,
-    /// The keys that matter with it, of those that do not matter to every sender.
-    pub reads: &'static [&'static str],
-    /// Keys, and the values of which they must have one.
-    pub needs: &'static [(&'static str, &'static [&'static str])],
-    /// Keys, and values that they must not have.
-    pub refuses: &'static [(&'static str, &'static [&'static str])],
-    /// What it needs of the network; empty for nothing.
-    pub network: &'static str,
-    /// What the source leaves open or this program does otherwise, and what was chosen.
-    pub choices: &'static [&'static str],
+macro_rules! senders {
+    ($( #[doc = $doc:literal] $name:ident = $text:literal, $module:ident: $kind:ty; )+) => {
+        /// Every value of every key by which senders are chosen, in the order in which tables list them.
+        pub const SENDERS: &[&Entry] = &[
+            $( &congestion::$module::ENTRY, )+
+            &recovery::TAHOE,
+            &recovery::RENO,
+            &recovery::NEWRENO,
+            &recovery::SACK,
+            &recovery::prr::ENTRY,
+            &recovery::rack::ENTRY,
+            &slow_start::STANDARD,
+            &slow_start::HYSTART_PLUS_PLUS,
+            &slow_start::HYSTART,
+            &params::ACKNOWLEDGMENTS,
+            &params::PACKETS,
+            &params::WHOLE_PACKETS,
+            &feedback::CLASSIC,
+            &feedback::EXACT,
+            &feedback::ACC_ECN,
+        ];
+    };
 }
-
-/// Every value of every key by which senders are chosen, in the order in which tables list them.
-pub const SENDERS: &[&Entry] = &[
-    &congestion::reno::ENTRY,
-    &congestion::cubic::ENTRY,
-    &congestion::bbr1::ENTRY,
-    &congestion::bbr3::ENTRY,
-    &congestion::dctcp::ENTRY,
-    &congestion::prague::ENTRY,
-    &congestion::ledbat::ENTRY,
-    &recovery::TAHOE,
-    &recovery::RENO,
-    &recovery::NEWRENO,
-    &recovery::SACK,
-    &recovery::prr::ENTRY,
-    &recovery::rack::ENTRY,
-    &slow_start::STANDARD,
-    &slow_start::HYSTART_PLUS_PLUS,
-    &slow_start::HYSTART,
-    &params::ACKNOWLEDGMENTS,
-    &params::PACKETS,
-    &params::WHOLE_PACKETS,
-    &feedback::CLASSIC,
-    &feedback::EXACT,
-    &feedback::ACC_ECN,
-];
+congestion_controls!(senders);
 
 /// The keys that every sender and every receiver reads.
 pub const COMMON: &[&str] = &[
@@ -87,8 +62,8 @@ const SWITCHED: &[(&str, &[&str])] = &[
     ("delayed_ack", &["ack_every", "quick_acks"]),
 ];
 
-/// What is called `name`: a value such as "cubic", or with its key, "recovery.reno". Where two keys have a value of
-/// that name, that of the first in [`SENDERS`].
+/// The entry that is called `name`: a value such as "cubic", or with its key, "recovery.reno". Where two keys have a
+/// value of that name, that of the first in [`SENDERS`].
 pub fn find(name: &str) -> Option<&'static Entry> {
     let (key, value) = name.split_once('.').map_or((None, name), |(key, value)| (Some(key), value));
     SENDERS.iter().copied().find(|e| e.name == value && key.is_none_or(|key| key == e.key))
@@ -99,7 +74,8 @@ pub fn of_key(key: &str) -> impl Iterator<Item = &'static Entry> {
     SENDERS.iter().copied().filter(move |e| e.key == key)
 }
 
-/// Who reads a key: "every sender", "every sender with ecn = true", or the values that do, as [`Entry::id`] has them.
+/// The readers of a key: "every sender", "every sender with ecn = true", or the values that do, as [`Entry::id`] has
+/// them.
 pub fn readers(key: &str) -> String {
     let switch = SWITCHED.iter().find(|(_, keys)| keys.contains(&key)).map(|(switch, _)| *switch);
     let values: Vec<String> = SENDERS.iter().filter(|e| e.reads.contains(&key)).map(|e| e.id()).collect();
@@ -112,7 +88,7 @@ pub fn readers(key: &str) -> String {
 }
 
 impl Entry {
-    /// What [`find`] finds it by: its name, with its key where another one comes first.
+    /// The name by which [`find`] finds it: its name, with its key where another one comes first.
     pub fn id(&self) -> String {
         match find(self.name) {
             Some(first) if first.key != self.key => format!("{}.{}", self.key, self.name),
@@ -127,13 +103,13 @@ impl Entry {
         self.reads.iter().filter_map(of).map(Parameter::of).collect()
     }
 
-    /// What it needs, a line each.
+    /// Its needs, a line each.
     pub fn demands(&self) -> Vec<String> {
         let needs = self.needs.iter().map(|(key, values)| setting(key, values));
         needs.chain((!self.network.is_empty()).then(|| self.network.to_string())).collect()
     }
 
-    /// What it refuses, a line each.
+    /// Its refusals, a line each.
     pub fn refusals(&self) -> Vec<String> {
         self.refuses.iter().map(|(key, values)| setting(key, values)).collect()
     }
@@ -161,7 +137,7 @@ fn listed(names: impl Iterator<Item = String>) -> String {
 /// A key of the `tcp` table, and the values that it may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// What a user may read about it.
+    /// The entry in the catalog.
     pub doc: ParamDoc,
     /// "at least 1", "above 0 s, at most 100 ms", "\"reno\" or \"cubic\"".
     pub range: String,
@@ -193,11 +169,11 @@ impl Parameter {
 pub struct Idle {
     /// The key.
     pub key: &'static str,
-    /// What would give it one: `congestion = "ledbat"`.
+    /// The setting that would give it one: `congestion = "ledbat"`.
     pub needs: String,
 }
 
-/// Which of the keys that are `set` have no effect on senders and receivers with these parameters.
+/// The keys of those that are `set` that have no effect on senders and receivers with these parameters.
 pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
     let on = |key: &str| match key {
         "pacing" => tcp.pacing,

@@ -1,25 +1,12 @@
-//! How a receiver tells its sender of marks, where TCP's one bit does not say enough.
+//! The reports of a receiver to its sender, where TCP's one bit does not say enough.
 
-use quell_aqm::choice;
 use quell_units::Duration;
 
-use crate::catalog::Entry;
+use crate::choices::Feedback;
+use crate::entry::Entry;
 use crate::scoreboard::SackBlocks;
 
-choice! {
-    /// How a receiver tells its sender of marks.
-    pub enum Feedback {
-        /// By one bit, from a mark until the sender says that it has reduced its window (RFC 3168 section 6.1.3).
-        Classic = "classic",
-        /// By counting the marked packets in each acknowledgment, as QUIC does (RFC 9000 section 19.3.2).
-        Exact = "exact",
-        /// By counting them modulo eight: the ACE field of accurate ECN, without its option (RFC 9768 section
-        /// 3.2.2).
-        AccEcn = "accecn",
-    }
-}
-
-/// What a user may read about the one bit of RFC 3168.
+/// The entry in the catalog: the one bit of RFC 3168.
 pub(crate) const CLASSIC: Entry = Entry {
     key: "feedback",
     name: "classic",
@@ -27,15 +14,13 @@ pub(crate) const CLASSIC: Entry = Entry {
     summary: "A mark is echoed until the sender says that it has reduced its window.",
     source: "RFC 3168",
     reads: &["ecn_retransmissions"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "CWR goes with the first new packet after any reduction; with ecn_retransmissions also with a retransmission, as in ns-2.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about counted marks.
+/// The entry in the catalog: counted marks.
 pub(crate) const EXACT: Entry = Entry {
     key: "feedback",
     name: "exact",
@@ -43,17 +28,16 @@ pub(crate) const EXACT: Entry = Entry {
     summary: "Each acknowledgment says how many packets have come marked, as in QUIC.",
     source: "RFC 9000 section 19.3.2",
     reads: &["ecn_retransmissions"],
-    needs: &[],
-    refuses: &[],
     network: "ecn = true: without it no packet is marked, and nothing reads this key",
     choices: &[
         "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
         "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
         "DCTCP's own echo (RFC 8257 section 3.2), one bit that says whether the last packet was marked, is this without the losses of acknowledgments.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about accurate ECN.
+/// The entry in the catalog: accurate ECN.
 pub(crate) const ACC_ECN: Entry = Entry {
     key: "feedback",
     name: "accecn",
@@ -61,8 +45,6 @@ pub(crate) const ACC_ECN: Entry = Entry {
     summary: "Each acknowledgment says how many packets have come marked, modulo eight.",
     source: "RFC 9768",
     reads: &["ecn_retransmissions"],
-    needs: &[],
-    refuses: &[],
     network: "ecn = true: without it no packet is marked, and nothing reads this key",
     choices: &[
         "An acknowledgment that says of no packet for the first time that it arrived may have been overtaken, and its count is not looked at (RFC 9768 section 3.2.2.5).",
@@ -71,23 +53,24 @@ pub(crate) const ACC_ECN: Entry = Entry {
         "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
         "An acknowledgment goes at once where marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and where they end, which is DCTCP's rule (RFC 8257 section 3.2).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What an acknowledgment may carry beside its number and RFC 3168's bit.
+/// The part of an acknowledgment beside its number and RFC 3168's bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The blocks of a selective acknowledgment.
     pub blocks: SackBlocks,
     /// A packet that had come before (a D-SACK block, RFC 2883 section 4).
     pub duplicate: Option<u32>,
-    /// How many packets have come marked; the number modulo eight with [`Feedback::AccEcn`].
+    /// The number of packets that have come marked; the number modulo eight with [`Feedback::AccEcn`].
     pub marks: Option<u32>,
-    /// How long the packet that it answers was on its way.
+    /// The time for which the packet that it answers was on its way.
     pub delay: Option<Duration>,
 }
 
 impl Report {
-    /// What it says of marks, if it says nothing else.
+    /// Its count of marks, if it says nothing else.
     pub fn only_marks(&self) -> Option<u32> {
         let Report { blocks, duplicate, marks, delay } = self;
         marks.filter(|_| blocks.as_slice().is_empty() && duplicate.is_none() && delay.is_none())
@@ -107,7 +90,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// How many packets an acknowledgment says for the first time to have arrived, if it carries no blocks:
+    /// The packets that an acknowledgment says for the first time to have arrived, if it carries no blocks:
     /// `newly` cumulatively, or one for a duplicate.
     #[inline]
     pub fn delivered(&mut self, newly: u32, duplicate: bool) -> u32 {
@@ -123,19 +106,19 @@ impl Marks {
         delivered
     }
 
-    /// Whether [`Marks::delivered`] is what is acknowledged, for what is no duplicate.
+    /// Returns whether [`Marks::delivered`] is what is acknowledged, for what is not a duplicate.
     #[inline(always)]
     pub fn is_level(&self) -> bool {
         self.ahead == 0
     }
 
-    /// [`Marks::delivered`] for what is no duplicate.
+    /// [`Marks::delivered`] for what is not a duplicate.
     #[inline]
     pub fn would_deliver(&self, newly: u32) -> u32 {
         newly - self.ahead.min(newly)
     }
 
-    /// How many more packets have come marked than before an acknowledgment that says for the first time that
+    /// The number of packets that have come marked since before an acknowledgment that says for the first time that
     /// `delivered` packets have arrived.
     pub fn count(&mut self, feedback: Feedback, marks: u32, delivered: u32) -> u32 {
         let new = self.news(feedback, marks, delivered);
@@ -155,10 +138,10 @@ impl Marks {
     }
 }
 
-/// How many packets have come marked since `known` had, by the ACE field: the safest that it may mean, since the
-/// counter may have gone round among acknowledgments that were lost (RFC 9768 section 3.2.2.5.2 and appendix A.2.1). One
-/// that says of no packet for the first time that it arrived may have been overtaken, and is not looked at (section
-/// 3.2.2.5); the next one has its marks.
+/// The number of packets that have come marked since `known` had, by the ACE field: the safest that it may mean,
+/// since the counter may have gone round among acknowledgments that were lost (RFC 9768 section 3.2.2.5.2 and
+/// appendix A.2.1). One that says of no packet for the first time that it arrived may have been overtaken, and is not
+/// looked at (section 3.2.2.5); the next one has its marks.
 fn newly_marked(ace: u32, known: u32, delivered: u32) -> u32 {
     if delivered == 0 {
         return 0;
@@ -227,7 +210,7 @@ mod tests {
             .collect()
     }
 
-    /// Whether an acknowledgment that tells of so many marks reduces the window.
+    /// Returns whether an acknowledgment that tells of so many marks reduces the window.
     fn reduces(cfg: &Config, s: &mut Sender, ack: u32, marks: u32) -> bool {
         let report = Report { marks: Some(marks), ..Default::default() };
         s.on_report(cfg, Time::ZERO + ms(100), ack, false, &report).ecn_response

@@ -15,7 +15,9 @@ extern crate std;
 
 mod bits;
 pub mod catalog;
+mod choices;
 mod congestion;
+mod entry;
 mod feedback;
 mod float;
 mod pacing;
@@ -29,11 +31,11 @@ mod scoreboard;
 mod sender;
 mod slow_start;
 
-pub use congestion::{CongestionControl, cubic};
-pub use feedback::{Feedback, Report};
-pub use params::{Config, Growth, MarkReduction, Recovery, RtoFloor, Rules, TcpParams};
+pub use choices::{CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, Rules, SlowStart};
+pub use congestion::cubic;
+pub use feedback::Report;
+pub use params::{Config, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};
 pub use sender::{Outgoing, Reaction, Sender};
-pub use slow_start::SlowStart;

@@ -3,17 +3,18 @@
 
 use quell_units::{Duration, Time};
 
+use crate::congestion::window::Window;
 use crate::float::{duration, larger, seconds};
 use crate::params::Config;
 
-/// What a sender without a rate of its own paces at, in windows a smoothed round-trip time: less than half of the
+/// The pace of a sender without a rate of its own, in windows a smoothed round-trip time: less than half of the
 /// way to `ssthresh`, and beyond (as Linux does).
-pub(crate) const SLOW_START: f64 = 2.0;
-pub(crate) const AVOIDANCE: f64 = 1.2;
+const SLOW_START: f64 = 2.0;
+const AVOIDANCE: f64 = 1.2;
 
-/// What is sent together is at most 64 KiB with room for headers, and two packets at least; of a model below 1.2 Mbit/s
-/// one. The first ten packets of a connection are not paced, and a packet that was late may be followed by the next one
-/// after half of its time (as in Linux).
+/// Packets that are sent together have at most 64 KiB with room for headers, and two packets at least; of a model
+/// below 1.2 Mbit/s one. The first ten packets of a connection are not paced, and a packet that was late may be
+/// followed by the next one after half of its time (as in Linux).
 const MOST_TOGETHER: f64 = 65_215.0;
 const SLOW: f64 = 1.2e6 / 8.0;
 const UNPACED: u32 = 10;
@@ -21,20 +22,20 @@ const UNPACED: u32 = 10;
 /// Packets that leave together: those of one moment.
 #[derive(Clone, Debug)]
 struct Together {
-    /// In seconds at the rate.
+    /// Seconds at the rate.
     time: f64,
-    /// What a packet brings, in bytes.
+    /// The payload of a packet, in bytes.
     packet: f64,
-    /// Below this rate in bytes per second each leaves alone.
+    /// The rate in bytes per second below which each leaves alone.
     slow: f64,
     /// Packets wait for their time.
     waits: bool,
-    /// How many there are, at the rate.
+    /// The number of them, at the rate.
     count: u32,
-    /// How many of those of this moment are left.
+    /// The number of those of this moment that are left.
     left: u32,
     at: Time,
-    /// By how much this moment was late, as far as that is not made good.
+    /// The delay of this moment, as far as it is not made good.
     late: Duration,
     sent: u32,
     /// The round-trip time of the first packet that each acknowledgment acknowledges, smoothed: with the time that
@@ -42,7 +43,7 @@ struct Together {
     srtt: Duration,
 }
 
-/// How soon an acknowledgment is to come that is waited for, and how long ago the last packet left, at most.
+/// The longest time until an acknowledgment for which packets wait, and since the last packet left.
 pub(crate) const SOON: Duration = Duration::from_millis(1);
 
 impl Together {
@@ -64,31 +65,66 @@ impl Together {
     }
 }
 
+/// The release of the packets that the window allows.
+#[derive(Clone, Debug)]
+pub(crate) enum Release {
+    AtOnce,
+    Paced(Pacer),
+}
+
+impl Release {
+    pub fn new(cfg: &Config) -> Self {
+        Pacer::of(cfg).map_or(Release::AtOnce, Release::Paced)
+    }
+
+    #[inline(always)]
+    pub fn pacer(&self) -> Option<&Pacer> {
+        match self {
+            Release::AtOnce => None,
+            Release::Paced(pacer) => Some(pacer),
+        }
+    }
+
+    #[inline(always)]
+    pub fn pacer_mut(&mut self) -> Option<&mut Pacer> {
+        match self {
+            Release::AtOnce => None,
+            Release::Paced(pacer) => Some(pacer),
+        }
+    }
+
+    /// The time at which a packet that waits may leave.
+    #[inline(always)]
+    pub fn due(&self) -> Time {
+        self.pacer().map_or(Time::MAX, |p| p.wake)
+    }
+}
+
 /// A bucket of packets that fills at the rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
-    /// In packets per second; zero while it is not known, and then nothing waits.
+    /// Packets per second; zero while it is not known, and then nothing waits.
     rate: f64,
-    /// Between packets.
+    /// The time between packets.
     gap: Duration,
     /// Sooner than `next` packets may leave by that, after the sender was slower.
     credit: Duration,
     burst: u64,
-    /// When the next packet leaves at the rate.
+    /// The time at which the next packet leaves at the rate.
     next: Time,
-    /// When a packet that waits may leave.
+    /// The time at which a packet that waits may leave.
     pub wake: Time,
     together: Option<Together>,
 }
 
 impl Pacer {
-    /// None for a sender that neither waits nor sends packets together.
-    pub fn of(cfg: &Config) -> Option<Self> {
+    /// `None` for a sender that neither waits nor sends packets together.
+    fn of(cfg: &Config) -> Option<Self> {
         let together = cfg.send_quantum.map(|time| Together {
             time: seconds(time),
             packet: cfg.payload().get() as f64,
-            slow: if cfg.model { SLOW } else { 0.0 },
-            waits: cfg.paced,
+            slow: if cfg.congestion.is_model() { SLOW } else { 0.0 },
+            waits: cfg.pacing,
             count: UNPACED,
             left: 0,
             at: Time::ZERO,
@@ -96,10 +132,10 @@ impl Pacer {
             sent: 0,
             srtt: Duration::ZERO,
         });
-        (cfg.paced || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
+        (cfg.pacing || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
     }
 
-    /// At most `burst` packets leave at once.
+    /// A pacer that lets at most `burst` packets leave at once.
     pub fn new(burst: u32) -> Self {
         Pacer {
             rate: 0.0,
@@ -131,7 +167,18 @@ impl Pacer {
         }
     }
 
-    /// Whether a packet may leave; if not, `wake` says when.
+    /// Follows the rate that a model has set, else as many windows a round-trip time as Linux does.
+    #[inline(always)]
+    pub fn follow(&mut self, rate: Option<f64>, window: &Window, srtt: Option<Duration>) {
+        if let Some(rate) = rate {
+            self.set_rate(rate);
+        } else if let Some(srtt) = self.srtt().or(srtt) {
+            let gain = if window.cwnd < window.ssthresh / 2.0 { SLOW_START } else { AVOIDANCE };
+            self.set_rate(gain * larger(window.cwnd, 1.0) / seconds(srtt));
+        }
+    }
+
+    /// Returns whether a packet may leave; if not, `wake` says when.
     #[inline]
     pub fn releases(&mut self, now: Time) -> bool {
         if let Some(t) = &self.together
@@ -145,7 +192,7 @@ impl Pacer {
         due <= now
     }
 
-    /// At most so many packets leave, and as many as may: how many that are.
+    /// Lets at most so many packets leave, and as many as may; returns how many.
     #[inline(always)]
     pub fn release(&mut self, now: Time, most: u32) -> u32 {
         let (mut n, mut next) = (0, self.next);
@@ -168,7 +215,7 @@ impl Pacer {
         n
     }
 
-    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and none returned.
+    /// [`Pacer::release`] where that is one packet or none; else nothing is released, and `None`.
     #[inline(always)]
     pub fn release_one(&mut self, now: Time, most: u32) -> Option<u32> {
         if most == 0 {
@@ -200,12 +247,12 @@ impl Pacer {
         }
     }
 
-    /// How long the next packet is kept back.
+    /// The time for which the next packet is kept back.
     pub fn ahead(&self, now: Time) -> Duration {
         self.next.since(now + self.credit)
     }
 
-    /// Whether packets of a moment leave together.
+    /// Returns whether packets of a moment leave together.
     #[inline]
     pub fn sends_together(&self) -> bool {
         self.together.is_some()
@@ -225,9 +272,9 @@ impl Pacer {
         self.together.as_ref().map(|t| t.srtt).filter(|srtt| !srtt.is_zero())
     }
 
-    /// How many packets from `next` on leave together, if it would be the first of them and others have left just
-    /// before. What ends a piece of the send buffer, which are as large as what leaves together at most, does not wait
-    /// for what is in the next one (as in Linux).
+    /// The number of packets from `next` on that leave together, if it would be the first of them and others have
+    /// left just before. What ends a piece of the send buffer, which are as large as what leaves together at most,
+    /// does not wait for what is in the next one (as in Linux).
     pub fn begins(&self, now: Time, next: u32) -> Option<u32> {
         let t = self.together.as_ref()?;
         let begins = t.left == 0 || t.at != now;
@@ -241,7 +288,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// When packets leave of which there are always some, from `from` ms on.
+    /// The time at which packets leave of which there are always some, from `from` ms on.
     fn leave(p: &mut Pacer, from: u64, count: usize) -> Vec<u64> {
         let mut now = Time::ZERO + Duration::from_millis(from);
         let mut out = Vec::new();

@@ -5,125 +5,52 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use quell_aqm::Ecn;
+use quell_aqm::params;
 use quell_aqm::params::{ParamError, ParamValue, require};
-use quell_aqm::{choice, params};
 use quell_units::{Bytes, Duration};
 
-use crate::catalog::Entry;
-use crate::congestion::CongestionControl;
-use crate::congestion::cubic::RenoFriendly;
-use crate::feedback::Feedback;
-use crate::slow_start::SlowStart;
+use crate::choices::{
+    CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor, Rules, SlowStart,
+};
+use crate::entry::Entry;
 
-choice! {
-    /// How a sender recovers from loss.
-    pub enum Recovery {
-        /// Every loss restarts from a window of one (Jacobson 1988).
-        Tahoe = "tahoe",
-        /// Fast recovery that ends with the first new acknowledgment (RFC 2581).
-        Reno = "reno",
-        /// Fast recovery that lasts until all outstanding data is acknowledged (RFC 6582).
-        NewReno = "newreno",
-        /// Recovery from selective acknowledgments (RFC 6675).
-        Sack = "sack",
-        /// The same, with the window reduced in proportion to what arrives (RFC 9937).
-        Prr = "prr",
-        /// The same, with losses found by time and tails probed (RFC 8985).
-        Rack = "rack",
-    }
-}
-
-choice! {
-    /// What makes a window grow.
-    pub enum Growth {
-        /// Each acknowledgment that acknowledges something, as if it were of one packet.
-        Acknowledgments = "acknowledgments",
-        /// Each packet that is acknowledged.
-        Packets = "packets",
-        /// The same, and only by whole packets: those acknowledged are counted until they make one more.
-        WholePackets = "whole-packets",
-    }
-}
-
-choice! {
-    /// What `min_rto` is the least of.
-    pub enum RtoFloor {
-        /// The timeout (RFC 6298 rule 2.4).
-        Timeout = "timeout",
-        /// Four variations, to which the smoothed round-trip time is added (Linux).
-        Variation = "variation",
-    }
-}
-
-choice! {
-    /// Whose rules hold where ns-3's senders and the RFCs differ.
-    pub enum Rules {
-        /// Those of the RFCs.
-        Rfc = "rfc",
-        /// Those of ns-3 3.44: a recovery may begin as soon as the last one has ended; proportional rate reduction counts
-        /// duplicates twice and restarts the timer once, Reno's threshold is half of the pipe, and CUBIC keeps what it
-        /// counted when it reduces the window.
-        Ns3 = "ns-3",
-    }
-}
-
-choice! {
-    /// How a mark reduces the window.
-    pub enum MarkReduction {
-        /// At once (RFC 3168 section 6.1.2).
-        AtOnce = "at-once",
-        /// As a loss does: in proportion to what arrives, over a round trip in which it does not grow; the receiver
-        /// acknowledges the first packet after it at once (Linux).
-        Proportional = "proportional",
-    }
-}
-
-/// What a user may read about growth by acknowledgments.
+/// The entry in the catalog: growth by acknowledgments.
 pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
     key: "growth",
     name: "acknowledgments",
     title: "Growth by acknowledgments",
     summary: "Each acknowledgment makes the window grow as if it were of one packet.",
     source: "RFC 2581",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &["With delayed acknowledgments the window grows half as fast."],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about growth by packets.
+/// The entry in the catalog: growth by packets.
 pub(crate) const PACKETS: Entry = Entry {
     key: "growth",
     name: "packets",
     title: "Growth by packets",
     summary: "Each packet that is acknowledged makes the window grow.",
     source: "RFC 5681 section 3.1 and RFC 3465",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "An acknowledgment may add any number of packets: the limit of RFC 3465 is left out. After a timeout it adds one (RFC 3465 section 2.3).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about growth by whole packets.
+/// The entry in the catalog: growth by whole packets.
 pub(crate) const WHOLE_PACKETS: Entry = Entry {
     key: "growth",
     name: "whole-packets",
     title: "Growth by whole packets",
     summary: "Packets that are acknowledged are counted until they make the window a whole packet larger.",
     source: "Linux 7.2, as it runs",
-    reads: &[],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
         "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once.",
         "A window that is reduced is whole, and the count begins anew. DCTCP's estimate is a whole number of 1024ths, and what it takes from the window whole packets, none where that would be less than one. LEDBAT and Prague count as with \"packets\".",
     ],
+    ..Entry::PLAIN
 };
 
 params! {
@@ -265,41 +192,33 @@ pub(crate) fn range(key: &str) -> Option<&'static Range> {
     RANGES.iter().find(|(name, _)| *name == key).map(|(_, range)| range)
 }
 
+/// The acknowledgments that carry a [`Report`](crate::Report).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reports {
+    Never,
+    /// Those that tell of what is missing, or of what came twice.
+    OfGaps,
+    Always,
+}
+
 /// [`TcpParams`], checked and in the form the state machines read.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) recovery: Recovery,
-    pub(crate) sack: bool,
-    /// Losses are found by time.
-    pub(crate) rack: bool,
-    /// Packets are paced.
-    pub(crate) paced: bool,
-    /// A mark reduces the window in proportion to what arrives.
-    pub(crate) gradual: bool,
-    /// The congestion control is Reno or CUBIC with the standard slow start, and nothing tells of marks: only these
-    /// make the window grow.
-    pub(crate) plain: bool,
-    /// One of these, for which ordinary senders need not ask one by one.
-    pub(crate) timed: bool,
-    pub(crate) pacing_burst: u32,
-    /// There is a pacer: packets wait, or some leave together.
-    pub(crate) has_pace: bool,
-    pub(crate) send_quantum: Option<Duration>,
-    pub(crate) sack_delay: Option<Duration>,
-    /// The congestion control follows a model of the path.
-    pub(crate) model: bool,
     pub(crate) congestion: CongestionControl,
     pub(crate) reno_friendly: RenoFriendly,
-    /// ns-3's rules hold.
-    pub(crate) ns3: bool,
+    pub(crate) rules: Rules,
     pub(crate) slow_start: SlowStart,
+    pub(crate) growth: Growth,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
-    /// Growth counts whole packets.
-    pub(crate) whole: bool,
+    pub(crate) pacing: bool,
+    pub(crate) pacing_burst: u32,
+    pub(crate) send_quantum: Option<Duration>,
+    pub(crate) sack_delay: Option<Duration>,
     pub(crate) ack_every: u32,
     pub(crate) quick_acks: u32,
-    /// What a data packet brings its receiver.
+    /// The payload of a data packet.
     payload: Bytes,
     wire: Bytes,
     pub(crate) initial_window: f64,
@@ -318,12 +237,11 @@ pub struct Config {
     pub(crate) granularity: Duration,
     pub(crate) ecn: bool,
     pub(crate) ecn_retransmissions: bool,
+    /// [`MarkReduction::AtOnce`] where the other one has no effect.
+    pub(crate) mark_reduction: MarkReduction,
+    /// [`Feedback::Classic`] without ECN.
     pub(crate) feedback: Feedback,
-    /// Whether reductions are announced (RFC 3168 section 6.1.2).
-    pub(crate) cwr: bool,
-    /// Whether acknowledgments may carry a report, and whether all do.
-    pub(crate) reports: bool,
-    pub(crate) always_reports: bool,
+    pub(crate) reports: Reports,
     pub(crate) ledbat_target: Duration,
     pub(crate) ledbat_gain: f64,
 }
@@ -344,10 +262,10 @@ impl TcpParams {
 }
 
 impl Config {
-    /// Whether losses are repaired as hosts do today, and not by the rules of a simulator.
+    /// Returns whether losses are repaired as hosts do today, and not by the rules of a simulator.
     #[inline]
     pub(crate) fn repairs_as_hosts(&self) -> bool {
-        matches!(self.recovery, Recovery::Prr | Recovery::Rack) && !self.ns3
+        self.recovery.is_proportional() && self.rules != Rules::Ns3
     }
 
     /// Checks the parameters.
@@ -427,7 +345,6 @@ impl Config {
             most,
             "no acknowledgment may wait longer (RFC 5681 section 4.2)",
         )?;
-        let model = p.congestion.is_model();
         demands(p)?;
         require(
             p.rules == Rules::Rfc || p.recovery == Recovery::Prr,
@@ -444,34 +361,26 @@ impl Config {
         )?;
         // Nobody tells of marks where there are none.
         let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
-        let always_reports = feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat;
-        let sack = matches!(p.recovery, Recovery::Sack | Recovery::Prr | Recovery::Rack);
-        let send_quantum = p.send_quantum.filter(|_| p.recovery == Recovery::Rack);
-        let gradual = p.ecn
-            && p.mark_reduction == MarkReduction::Proportional
-            && matches!(p.recovery, Recovery::Prr | Recovery::Rack)
-            && p.congestion != CongestionControl::Prague;
+        let reports = match p.recovery.is_selective() {
+            _ if feedback != Feedback::Classic || p.congestion == CongestionControl::Ledbat => {
+                Reports::Always
+            }
+            true => Reports::OfGaps,
+            false => Reports::Never,
+        };
+        let gradual = p.ecn && p.recovery.is_proportional() && p.congestion != CongestionControl::Prague;
         Ok(Config {
             recovery: p.recovery,
-            sack,
-            rack: p.recovery == Recovery::Rack,
-            paced: p.pacing,
-            gradual,
-            plain: matches!(p.congestion, CongestionControl::Reno | CongestionControl::Cubic)
-                && p.slow_start == SlowStart::Standard
-                && !always_reports,
-            timed: p.pacing || p.recovery == Recovery::Rack || gradual,
-            pacing_burst: p.pacing_burst,
-            has_pace: p.pacing || send_quantum.is_some(),
-            send_quantum,
-            sack_delay: p.sack_delay.filter(|_| sack),
-            model,
             congestion: p.congestion,
             reno_friendly: p.reno_friendly,
-            ns3: p.rules == Rules::Ns3,
+            rules: p.rules,
             slow_start: p.slow_start,
+            growth: p.growth,
             growth_limit: if p.growth == Growth::Acknowledgments { 1 } else { u32::MAX },
-            whole: p.growth == Growth::WholePackets,
+            pacing: p.pacing,
+            pacing_burst: p.pacing_burst,
+            send_quantum: p.send_quantum.filter(|_| p.recovery == Recovery::Rack),
+            sack_delay: p.sack_delay.filter(|_| p.recovery.is_selective()),
             ack_every: p.ack_every,
             quick_acks: p.quick_acks,
             payload: p.packet,
@@ -491,16 +400,39 @@ impl Config {
             granularity: p.granularity,
             ecn: p.ecn,
             ecn_retransmissions: p.ecn_retransmissions,
+            mark_reduction: if gradual { p.mark_reduction } else { MarkReduction::AtOnce },
             feedback,
-            cwr: p.ecn && feedback == Feedback::Classic,
-            reports: sack || always_reports,
-            always_reports,
+            reports,
             ledbat_target: p.ledbat_target,
             ledbat_gain: p.ledbat_gain,
         })
     }
 
-    /// What a data packet brings its receiver.
+    /// Returns whether ns-3's rules hold.
+    #[inline]
+    pub(crate) fn ns3(&self) -> bool {
+        self.rules == Rules::Ns3
+    }
+
+    /// Returns whether there is a pacer: packets wait, or some leave together.
+    #[inline]
+    pub(crate) fn paces(&self) -> bool {
+        self.pacing || self.send_quantum.is_some()
+    }
+
+    /// Returns whether a mark reduces the window in proportion to what arrives.
+    #[inline]
+    pub(crate) fn gradual(&self) -> bool {
+        self.mark_reduction == MarkReduction::Proportional
+    }
+
+    /// Returns whether reductions are announced (RFC 3168 section 6.1.2).
+    #[inline]
+    pub(crate) fn announces(&self) -> bool {
+        self.ecn && self.feedback == Feedback::Classic
+    }
+
+    /// The payload of a data packet.
     #[inline]
     pub fn payload(&self) -> Bytes {
         self.payload
@@ -520,24 +452,24 @@ impl Config {
         }
     }
 
-    /// Whether each acknowledgment of data carries a [`Report`](crate::Report).
+    /// Returns whether each acknowledgment of data carries a [`Report`](crate::Report).
     #[inline]
     pub fn always_reports(&self) -> bool {
-        self.always_reports
+        self.reports == Reports::Always
     }
 
-    /// Whether data is acknowledged by a number, and where marks are counted their count, alone, where nothing is
-    /// marked and nothing told of what is missing.
-    pub fn acknowledges_calmly(&self) -> bool {
+    /// Returns whether a number, and where marks are counted their count, acknowledges data that comes in order
+    /// without a mark.
+    pub fn acknowledges_by_number(&self) -> bool {
         !self.measures_delay()
     }
 
-    /// Whether each acknowledgment says how many packets have come marked.
+    /// Returns whether each acknowledgment says how many packets have come marked.
     pub fn counts_marks(&self) -> bool {
         self.feedback != Feedback::Classic
     }
 
-    /// Whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
+    /// Returns whether data carries the time it was sent, so that the receiver can tell how long it was on its way.
     #[inline]
     pub fn measures_delay(&self) -> bool {
         self.congestion == CongestionControl::Ledbat
@@ -560,7 +492,7 @@ fn within_span(
     require(time.is_none_or(|t| !t.is_zero() && t <= most), field, time.unwrap_or_default(), rule())
 }
 
-/// What a congestion control asks of the other parameters: all that is missing, at the key that asks.
+/// The demands of a congestion control on the other parameters: all that is missing, at the key that asks.
 fn demands(p: &TcpParams) -> Result<(), ParamError> {
     let (model, scalable) = (p.congestion.is_model(), p.congestion.is_scalable());
     let prague = p.congestion == CongestionControl::Prague;

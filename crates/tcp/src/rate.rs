@@ -5,10 +5,11 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
+use crate::congestion::contract::AckFacts;
 use crate::float::{count, larger, seconds};
 use crate::ring::Ring;
 
-/// What was known when a packet was sent.
+/// The state of the connection when a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Snapshot {
     pub sent: Time,
@@ -24,41 +25,22 @@ pub(crate) struct Snapshot {
     pub app_limited: bool,
 }
 
-/// What an acknowledgment says (RS).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sample {
-    pub now: Time,
-    /// RS.delivery_rate in packets per second; none if it cannot be told.
+/// The sample of an acknowledgment (RS).
+#[derive(Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    pub ack: &'a AckFacts<'a>,
+    /// RS.delivery_rate in packets per second; `None` if it cannot be told.
     pub rate: Option<f64>,
     /// RS.delivered: packets delivered since the newest of those acknowledged was sent.
     pub delivered: u64,
-    /// What was known when that one was sent.
+    /// The state when that one was sent.
     pub newest: Option<Snapshot>,
     /// RS.newly_acked and RS.newly_lost.
     pub acked: u32,
     pub lost: u32,
-    pub rtt: Option<Duration>,
     /// C.delivered and C.lost.
     pub total: u64,
     pub total_lost: u64,
-    /// Packets in flight before the acknowledgment and after it.
-    pub prior_flight: u32,
-    pub flight: u32,
-    /// C.is_cwnd_limited: the window kept packets back.
-    pub window_limited: bool,
-    pub phase: Repair,
-    /// How long pacing keeps the next packet back.
-    pub ahead: Duration,
-}
-
-/// What a sender repairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Repair {
-    Nothing,
-    /// What acknowledgments found.
-    Losses,
-    /// What the timer found.
-    Timeout,
 }
 
 /// The state of a connection and of its packets in flight.
@@ -72,7 +54,7 @@ pub(crate) struct Rate {
     pub lost: u64,
     /// C.app_limited: samples are the application's until so many are delivered; 0 for none.
     app_limited: u64,
-    /// Of the packets that this acknowledgment delivers, the one sent last; 0 for none.
+    /// The packet that was sent last of those that this acknowledgment delivers; 0 for none.
     newest: u32,
     acked: u32,
     /// Lost since the last acknowledgment.
@@ -105,7 +87,7 @@ impl Rate {
         }
     }
 
-    /// What is known when a packet is sent while `flight` others are in flight.
+    /// The state when a packet is sent while `flight` others are in flight.
     #[inline(always)]
     fn snapshot_now(&mut self, now: Time, flight: u32) -> Snapshot {
         if flight == 0 {
@@ -123,14 +105,7 @@ impl Rate {
         }
     }
 
-    /// [`Rate::sent`] for new packets, from `from` to before `to`.
-    #[inline(always)]
-    pub fn sent_new(&mut self, from: u32, to: u32, now: Time, flight: u32) {
-        let all = self.snapshot_now(now, flight);
-        self.packets.extend(from, to, |seq| Snapshot { flight: all.flight + (seq - from), ..all });
-    }
-
-    /// Whether [`Rate::sent_next`] has room.
+    /// Returns whether [`Rate::sent_next`] has room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.packets.has_room()
@@ -156,7 +131,7 @@ impl Rate {
         Some((count(delivered) / seconds(interval), interval, delivered, newest))
     }
 
-    /// What was known when this packet was sent.
+    /// The state when this packet was sent.
     pub fn snapshot(&self, seq: u32) -> Snapshot {
         self.packets[seq]
     }
@@ -188,9 +163,9 @@ impl Rate {
     /// [`Rate::deliver_in_order`] without an answer; the last of the packets was sent at `sent`.
     #[inline(always)]
     pub fn pass(&mut self, n: u32, ack: u32, now: Time, sent: Time) {
+        self.first_sent = sent;
         self.delivered += u64::from(n);
         self.delivered_time = now;
-        self.first_sent = sent;
         self.packets.forget_first(ack);
     }
 
@@ -199,7 +174,7 @@ impl Rate {
         self.newly_lost += 1;
     }
 
-    /// What has been lost since the last acknowledgment is in no sample.
+    /// Leaves out of samples what has been lost since the last acknowledgment.
     pub fn forget_lost(&mut self) {
         self.newly_lost = 0;
     }
@@ -209,12 +184,12 @@ impl Rate {
         self.app_limited = (self.delivered + flight as u64).max(1);
     }
 
-    /// Whether that is so.
+    /// Returns whether that is so.
     pub fn is_limited(&self) -> bool {
         self.app_limited > 0
     }
 
-    /// Of the packets that the acknowledgment of all below `una` has delivered, which is complete now, what was known
+    /// Takes what is known of the packets that the acknowledgment of all below `una` has delivered: the state
     /// when the last one was sent, and how many they are.
     pub fn take_newest(&mut self, una: u32) -> (Option<Snapshot>, u32) {
         let newest = core::mem::take(&mut self.newest);
@@ -223,18 +198,15 @@ impl Rate {
         (newest, core::mem::take(&mut self.acked))
     }
 
-    /// The sample of an acknowledgment that has delivered `acked` packets.
+    /// The sample of an acknowledgment that has delivered so many packets, of which the newest was sent so.
     #[inline(always)]
-    pub fn sample(
+    pub fn sample<'a>(
         &mut self,
-        now: Time,
+        ack: &'a AckFacts<'a>,
         (newest, acked): (Option<Snapshot>, u32),
-        (min_rtt, rtt): (Duration, Option<Duration>),
-        (prior_flight, flight): (u32, u32),
-        window_limited: bool,
-        (phase, ahead): (Repair, Duration),
-    ) -> Sample {
-        // No limit is 0, and stays it.
+        min_rtt: Duration,
+    ) -> Sample<'a> {
+        // Zero stands for no limit.
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -245,20 +217,14 @@ impl Rate {
             (interval >= min_rtt && !interval.is_zero()).then(|| count(delivered) / seconds(interval))
         });
         Sample {
-            now,
+            ack,
             rate,
             delivered,
             newest,
             acked,
             lost: core::mem::take(&mut self.newly_lost),
-            rtt,
             total: self.delivered,
             total_lost: self.lost,
-            prior_flight,
-            flight,
-            window_limited,
-            phase,
-            ahead,
         }
     }
 }
@@ -266,7 +232,7 @@ impl Rate {
 /// The largest value of the last so many steps of a count, exactly: values that a later one exceeds are gone.
 #[derive(Clone, Debug)]
 pub(crate) struct MaxFilter {
-    /// Of steps before that of `peak`: what no later value exceeds.
+    /// The values of steps before that of `peak` that no later one exceeds.
     older: VecDeque<(u64, f64)>,
     /// The largest of the latest step, and the latest value, which alone stays when all are old.
     peak: (u64, f64),
@@ -317,7 +283,7 @@ impl MaxFilter {
         }
     }
 
-    /// Below which value further ones of step `at` leave the largest as it is.
+    /// The value below which further ones of step `at` leave the largest as it is.
     pub fn steady(&self, at: u64, length: u64) -> f64 {
         match self.older.back() {
             _ if at != self.peak.0 || length != self.length => f64::NEG_INFINITY,
@@ -352,6 +318,7 @@ pub(crate) fn chance(now: Time) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::contract::Repairing;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
@@ -359,9 +326,20 @@ mod tests {
         Time::ZERO + Duration::from_millis(x)
     }
 
-    fn sample(r: &mut Rate, now: Time, min_rtt: Duration) -> Sample {
+    const FACTS: AckFacts<'_> = AckFacts {
+        now: Time::ZERO,
+        una: 1,
+        prior_flight: 0,
+        flight: 0,
+        rtt: None,
+        window_limited: false,
+        repairing: Repairing::Nothing,
+        pacer: None,
+    };
+
+    fn sample(r: &mut Rate, min_rtt: Duration) -> Sample<'static> {
         let newest = r.take_newest(1);
-        r.sample(now, newest, (min_rtt, None), (0, 0), false, (Repair::Nothing, Duration::ZERO))
+        r.sample(&FACTS, newest, min_rtt)
     }
 
     #[test]
@@ -371,7 +349,7 @@ mod tests {
         (1..=11).for_each(|seq| r.sent(seq, ms(0), seq - 1));
         for seq in 1..=11u32 {
             r.deliver(seq, ms(90 + 10 * seq as u64));
-            let s = sample(&mut r, ms(90 + 10 * seq as u64), Duration::from_millis(100));
+            let s = sample(&mut r, Duration::from_millis(100));
             assert_eq!(s.delivered, seq as u64);
             assert!((s.rate.unwrap() - seq as f64 / (0.09 + 0.01 * seq as f64)).abs() < 1e-9);
         }
@@ -379,12 +357,12 @@ mod tests {
         let mut r = Rate::new();
         (1..=11).for_each(|seq| r.sent(seq, ms(10 * seq as u64), seq - 1));
         r.deliver(1, ms(110));
-        sample(&mut r, ms(110), Duration::ZERO);
+        sample(&mut r, Duration::ZERO);
         r.sent(12, ms(120), 10);
         (2..=12).for_each(|seq| r.deliver(seq, ms(220)));
-        let s = sample(&mut r, ms(220), Duration::ZERO);
+        let s = sample(&mut r, Duration::ZERO);
         assert_eq!((s.delivered, s.acked), (11, 11));
-        assert!((s.rate.unwrap() - 100.0).abs() < 1e-9, "{s:?}");
+        assert!((s.rate.unwrap() - 100.0).abs() < 1e-9, "{:?}", s.rate);
     }
 
     #[test]
@@ -392,7 +370,7 @@ mod tests {
         let mut r = Rate::new();
         r.sent(1, ms(0), 0);
         r.deliver(1, ms(5));
-        assert_eq!(sample(&mut r, ms(5), Duration::from_millis(10)).rate, None);
+        assert_eq!(sample(&mut r, Duration::from_millis(10)).rate, None);
     }
 
     #[test]
@@ -402,9 +380,9 @@ mod tests {
         r.limit(1);
         r.sent(2, ms(1), 1);
         r.deliver(1, ms(100));
-        assert!(!sample(&mut r, ms(100), Duration::ZERO).newest.unwrap().app_limited);
+        assert!(!sample(&mut r, Duration::ZERO).newest.unwrap().app_limited);
         r.deliver(2, ms(101));
-        assert!(sample(&mut r, ms(101), Duration::ZERO).newest.unwrap().app_limited);
+        assert!(sample(&mut r, Duration::ZERO).newest.unwrap().app_limited);
         r.sent(3, ms(102), 0);
         assert!(!r.snapshot(3).app_limited, "both are delivered");
     }

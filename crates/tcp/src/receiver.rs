@@ -4,14 +4,15 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Duration, Time};
 
-use crate::Config;
-use crate::feedback::{ACE, Feedback, Report};
+use crate::choices::{Feedback, Recovery};
+use crate::feedback::{ACE, Report};
+use crate::params::{Config, Reports};
 use crate::scoreboard::{Block, SackBlocks};
 
 /// A SYN or data packet that arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// Which connection of the flow it belongs to.
+    /// The connection of the flow to which it belongs.
     pub epoch: u8,
     /// It opens the connection.
     pub syn: bool,
@@ -26,7 +27,7 @@ pub struct Arrival {
 /// An acknowledgment to send, without [`Receiver::report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgment {
-    /// Which connection of the flow it belongs to.
+    /// The connection of the flow to which it belongs.
     pub epoch: u8,
     /// The next packet expected.
     pub next: u32,
@@ -34,7 +35,7 @@ pub struct Acknowledgment {
     pub ece: bool,
 }
 
-/// What a packet made the receiver do.
+/// The reaction of the receiver to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// It was data not seen before.
@@ -54,41 +55,42 @@ pub struct Receiver {
     echo: bool,
     /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
     owed: u32,
-    /// When an owed acknowledgment must go.
+    /// The time at which an owed acknowledgment must go.
     deadline: Time,
     /// Runs received out of order, rising, apart from each other, all above `next`: many where a slow
     /// start has overrun a long queue. They come at the back and go at the front.
     blocks: VecDeque<Block>,
-    /// Numbers of the latest packets that came out of order, the latest first: they order the
-    /// blocks of a selective acknowledgment (RFC 2018 section 4).
-    recent: [u32; 3],
-    /// Where marks are counted: how many packets came marked, and of how many the sender was told.
+    /// The blocks of the latest packets that came out of order, the latest first: they order those of a selective
+    /// acknowledgment (RFC 2018 section 4). What lies below `next` is not a block any more.
+    recent: [Block; 3],
+    /// Counts of the packets that came marked, and of those of which the sender was told, where marks are counted.
     marks: u32,
     told: u32,
-    /// How long the last packet was on its way, if that is asked for and was not told yet.
+    /// The time for which the last packet was on its way, if that is asked for and was not told yet.
     delay: Option<Duration>,
     /// A packet that came again, if the sender is told of it and was not yet.
     duplicate: Option<u32>,
-    /// When the SYN came, until data does; with `sack_delay`.
+    /// The time at which the SYN came, until data does; with `sack_delay`.
     opened: Time,
     held: Held,
 }
 
-/// Where selective acknowledgments are held back (as in Linux).
+/// The state of selective acknowledgments that are held back (as in Linux).
 #[derive(Clone, Copy, Debug)]
 struct Held {
     /// A third of the round-trip time of the handshake, if that is known.
     most: Duration,
-    /// What the last acknowledgment said.
+    /// The number that the last acknowledgment had.
     told: u32,
-    /// Before which packet there is a gap, and how many acknowledgments of what came beyond it went at once.
+    /// The packet before which there is a gap, and the number of acknowledgments of what came beyond it that went at
+    /// once.
     gap: u32,
     at_once: u32,
-    /// How many have been held back since the last one.
+    /// The number of those held back since the last one.
     count: u32,
 }
 
-/// So many acknowledgments of what comes beyond a gap go at once, as many as signal a loss; and one for every so many
+/// Acknowledgments of what comes beyond a gap that go at once, as many as signal a loss; and one for every so many
 /// that were held back.
 const HELD_AFTER: u32 = 3;
 const HELD_AT_MOST: u32 = 44;
@@ -109,7 +111,7 @@ impl Receiver {
             owed: 0,
             deadline: Time::MAX,
             blocks: VecDeque::new(),
-            recent: [0; 3],
+            recent: [(0, 0); 3],
             marks: 0,
             told: 0,
             delay: None,
@@ -119,7 +121,7 @@ impl Receiver {
         }
     }
 
-    /// When [`Receiver::on_timer`] must be called; [`Time::MAX`] for never.
+    /// The time at which [`Receiver::on_timer`] must be called; [`Time::MAX`] for never.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
@@ -135,20 +137,21 @@ impl Receiver {
         *self = Receiver { epoch, blocks: core::mem::take(&mut self.blocks), ..Receiver::new() };
     }
 
-    /// Whether [`Receiver::on_calm_packet`] takes in at `now` data that is not marked, with a configuration that
-    /// [acknowledges calmly](Config::acknowledges_calmly).
+    /// Returns whether [`Receiver::on_packet_in_order`] takes in at `now` data that is not marked, with a
+    /// configuration that [acknowledges by number](Config::acknowledges_by_number).
     #[inline]
-    pub fn takes_calmly(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
+    pub fn takes_in_order(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
         epoch == self.epoch
             && !self.echo
             && self.deadline > now
-            && (!cfg.reports || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
+            && (cfg.reports == Reports::Never
+                || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
     }
 
-    /// As [`Receiver::on_packet`] and [`Receiver::acknowledgment`] in the usual case: whether the packet is new, and
+    /// Does [`Receiver::on_packet`] and [`Receiver::acknowledgment`] in the usual case: whether the packet is new, and
     /// the one that the acknowledgment says is next, if it goes now.
     #[inline(always)]
-    pub fn on_calm_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
+    pub fn on_packet_in_order(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
         if seq == self.next && self.blocks.is_empty() && cfg.delayed_ack.is_none() {
             self.next += 1;
             return (true, Some(self.next));
@@ -156,7 +159,7 @@ impl Receiver {
         self.on_late_packet(cfg, now, seq)
     }
 
-    /// What an acknowledgment that goes now says of marks, where they are counted.
+    /// The count of marks of an acknowledgment that goes now, where they are counted.
     #[inline]
     pub fn marks(&self, cfg: &Config) -> Option<u32> {
         match cfg.feedback {
@@ -213,22 +216,22 @@ impl Receiver {
             self.held.told = self.next.saturating_sub(self.owed);
         }
         let new = self.take_out_of_order(pkt.seq);
-        if cfg.rack && !new {
+        if cfg.recovery == Recovery::Rack && !new {
             self.duplicate = Some(pkt.seq);
         }
         // Out of order, or filling a gap: acknowledge at once (RFC 5681 section 4.2).
         let held = match cfg.sack_delay {
             Some(delay) if new && !self.blocks.is_empty() && self.owed < cfg.ack_every => {
-                self.holds_back(now, delay, pkt.seq)
+                self.holds_back(now, delay)
             }
             _ => false,
         };
         Some(Received { new, acknowledge: !held })
     }
 
-    /// Whether the acknowledgment of a packet that leaves a gap waits for others; if so, a timer runs.
-    fn holds_back(&mut self, now: Time, delay: Duration, seq: u32) -> bool {
-        if self.next - self.held.told > 1 || self.held.count >= HELD_AT_MOST || self.is_apart(seq) {
+    /// Returns whether the acknowledgment of a packet that leaves a gap waits for others; if so, a timer runs.
+    fn holds_back(&mut self, now: Time, delay: Duration) -> bool {
+        if self.next - self.held.told > 1 || self.held.count >= HELD_AT_MOST || self.is_apart() {
             return false;
         }
         if self.held.gap != self.next {
@@ -245,20 +248,16 @@ impl Receiver {
         true
     }
 
-    /// Whether a packet that has come is in a third block, of which an acknowledgment might not tell later.
-    fn is_apart(&self, seq: u32) -> bool {
-        let block = self.block_of(seq);
-        let [_, last, before] = self.recent;
-        self.blocks.len() > 2
-            && block.is_some()
-            && block != self.block_of(last)
-            && block != self.block_of(before)
+    /// Returns whether the packet that has come is in a third block, of which an acknowledgment might not tell later.
+    fn is_apart(&self) -> bool {
+        let [block, last, before] = self.recent;
+        self.blocks.len() > 2 && block.1 > self.next && block != last && block != before
     }
 
     #[inline(never)]
     fn on_ecn(&mut self, cfg: &Config, pkt: Arrival) {
         // The window may be one packet now (as in Linux).
-        if pkt.cwr && cfg.gradual {
+        if pkt.cwr && cfg.gradual() {
             self.owed = cfg.ack_every;
         }
         if cfg.feedback == Feedback::Classic {
@@ -279,7 +278,7 @@ impl Receiver {
         self.delay = Some(delay);
     }
 
-    /// Whether data in order is acknowledged now; if not, a timer runs.
+    /// Returns whether data in order is acknowledged now; if not, a timer runs.
     #[inline]
     fn owes(&mut self, cfg: &Config, now: Time) -> bool {
         match cfg.delayed_ack {
@@ -304,7 +303,7 @@ impl Receiver {
         if seq < self.next {
             return false;
         }
-        let new = if seq == self.next {
+        let (new, block) = if seq == self.next {
             // It fills a gap, and perhaps reaches the first block.
             self.next += 1;
             if let Some(&(from, to)) = self.blocks.front()
@@ -313,42 +312,38 @@ impl Receiver {
                 self.next = to;
                 self.blocks.pop_front();
             }
-            true
-        } else if let Some((_, to)) = self.blocks.back_mut()
-            && *to == seq
+            (true, (seq, seq))
+        } else if let Some(last) = self.blocks.back_mut()
+            && last.1 == seq
         {
-            *to += 1;
-            true
+            last.1 += 1;
+            (true, *last)
         } else {
             self.take_apart(seq)
         };
-        self.recent = [seq, self.recent[0], self.recent[1]];
+        let now = |held: Block| if block.0 <= held.0 && held.1 <= block.1 { block } else { held };
+        self.recent = [block, now(self.recent[0]), now(self.recent[1])];
         new
     }
 
-    /// Takes in a packet beyond the next one that does not go on where the last block ends.
-    fn take_apart(&mut self, seq: u32) -> bool {
+    /// Takes in a packet beyond the next one that does not go on where the last block ends: whether it is new, and its
+    /// block.
+    fn take_apart(&mut self, seq: u32) -> (bool, Block) {
         // The first block that ends at or after seq.
         let at = self.blocks.partition_point(|&(_, to)| to < seq);
         match self.blocks.get_mut(at) {
-            Some(&mut (from, to)) if from <= seq && seq < to => false,
+            Some(block) if block.0 <= seq && seq < block.1 => return (false, *block),
             Some(block) if block.1 == seq => {
                 block.1 += 1;
                 if at + 1 < self.blocks.len() && self.blocks[at + 1].0 == seq + 1 {
                     self.blocks[at].1 = self.blocks[at + 1].1;
                     self.blocks.remove(at + 1);
                 }
-                true
             }
-            Some(block) if block.0 == seq + 1 => {
-                block.0 = seq;
-                true
-            }
-            _ => {
-                self.blocks.insert(at, (seq, seq + 1));
-                true
-            }
+            Some(block) if block.0 == seq + 1 => block.0 = seq,
+            _ => self.blocks.insert(at, (seq, seq + 1)),
         }
+        (true, self.blocks[at])
     }
 
     /// The acknowledgment to send; of a SYN, or of all that has come.
@@ -360,54 +355,38 @@ impl Receiver {
         Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }
 
-    /// Whether an acknowledgment has more to say than its number and its bit.
+    /// Returns whether an acknowledgment has more to say than its number and its bit.
     #[inline]
     pub fn reports(&self, cfg: &Config) -> bool {
-        cfg.reports && (cfg.always_reports || !self.blocks.is_empty() || self.duplicate.is_some())
+        match cfg.reports {
+            Reports::Never => false,
+            Reports::OfGaps => !self.blocks.is_empty() || self.duplicate.is_some(),
+            Reports::Always => true,
+        }
     }
 
-    /// What the acknowledgment that goes now carries.
+    /// The report that the acknowledgment that goes now carries.
     pub fn report(&mut self, cfg: &Config) -> Report {
         let duplicate = self.duplicate.take();
         // It takes the room of a block (RFC 2883 section 4).
         let room = 3 - duplicate.is_some() as usize;
-        let blocks = if cfg.sack { self.sack_blocks(room) } else { SackBlocks::default() };
+        let blocks = if cfg.recovery.is_selective() { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
         Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
     }
 
-    /// The block that holds this packet.
-    fn block_of(&self, seq: u32) -> Option<&Block> {
-        // Most often it is the last one.
-        let last = self.blocks.back()?;
-        if seq >= last.0 {
-            return (seq < last.1).then_some(last);
-        }
-        let at = self.blocks.partition_point(|&(_, to)| to <= seq);
-        self.blocks.get(at).filter(|&&(from, _)| from <= seq)
-    }
-
-    /// So many blocks: those that hold the latest packets, then the highest others (RFC 2018 section 4).
+    /// Blocks for so much room: those that hold the latest packets, then the highest others (RFC 2018 section 4).
     fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
-        if let Some(last) = self.blocks.back()
-            && self.recent.iter().all(|seq| *seq >= last.0)
-        {
-            // The latest packets are all in the last block, which is most often so.
-            let blocks = self.blocks.len();
-            for at in (blocks.saturating_sub(room)..blocks).rev() {
-                out.push(self.blocks[at]);
+        for block in self.recent {
+            if block.1 > self.next && out.len() < room {
+                out.push_once(block);
             }
-            return out;
         }
-        let holding = |&seq: &u32| self.block_of(seq);
-        for block in self.recent.iter().filter_map(holding).chain(self.blocks.iter().rev()) {
-            if out.as_slice().len() == room {
-                break;
-            }
-            if !out.as_slice().contains(block) {
-                out.push(*block);
-            }
+        let mut at = self.blocks.len();
+        while out.len() < room && at > 0 {
+            at -= 1;
+            out.push_once(self.blocks[at]);
         }
         out
     }
@@ -416,7 +395,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recovery, TcpParams};
+    use crate::TcpParams;
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -489,7 +468,7 @@ mod tests {
         assert_eq!(sack.as_slice(), &[(3, 6), (9, 10), (7, 8)]);
     }
 
-    /// When acknowledgments leave, if a packet comes each 100 us after a SYN, and data 20 ms after it.
+    /// The time at which acknowledgments leave, if a packet comes each 100 us after a SYN, and data 20 ms after it.
     #[test]
     fn selective_acknowledgments_are_held_back_after_the_first_three() {
         let delay = Some(Duration::from_millis(1));
@@ -506,7 +485,7 @@ mod tests {
                     r.on_timer();
                     r.acknowledgment(false);
                 }
-                assert!(!r.takes_calmly(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
+                assert!(!r.takes_in_order(&cfg, us(now), 0, seq) || i > 0 && r.blocks.is_empty());
                 if r.on_packet(&cfg, us(now), data(seq)).unwrap().acknowledge {
                     out.push((now - rtt, r.acknowledgment(false).next));
                 }

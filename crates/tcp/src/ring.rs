@@ -65,7 +65,7 @@ impl<T: Copy> Ring<T> {
         self.end = seq + 1;
     }
 
-    /// Whether there is a place for another record.
+    /// Returns whether there is a place for another record.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         (self.len() as usize) < self.places.len()

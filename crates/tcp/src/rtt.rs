@@ -2,8 +2,9 @@
 
 use quell_units::{Duration, Time};
 
-use crate::Config;
-use crate::params::RtoFloor;
+use crate::choices::RtoFloor;
+use crate::params::Config;
+use crate::ring::Ring;
 
 /// Doublings after which the round-trip time is measured from the beginning again.
 const FORGETTING: u32 = 4;
@@ -40,7 +41,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    /// As [`RttEstimator::sample`], but leaves the timeout doubled as often as it is.
+    /// Does [`RttEstimator::sample`], but leaves the timeout doubled as often as it is.
     pub fn sample_backed_off(&mut self, cfg: &Config, sent: Time, now: Time) {
         self.measure(cfg, sent, now);
         self.rto = self.backed_off_rto(cfg);
@@ -95,9 +96,119 @@ impl RttEstimator {
         (self.base * (1 << self.backoff.min(cfg.max_doublings))).min(cfg.max_rto)
     }
 
-    /// Whether the timeout stands doubled.
+    /// Returns whether the timeout stands doubled.
     pub fn backed_off(&self) -> bool {
         self.backoff > 0
+    }
+}
+
+/// The times at which the packets in flight were sent.
+#[derive(Clone, Debug)]
+pub(crate) struct SendTimes {
+    /// [`Time::MAX`] for a packet that was sent again: what its acknowledgment is of is not known (Karn's rule).
+    times: Ring<Time>,
+}
+
+impl SendTimes {
+    pub fn new() -> Self {
+        SendTimes { times: Ring::new() }
+    }
+
+    #[inline]
+    pub fn sent(&mut self, seq: u32, now: Time) {
+        if seq < self.times.end() && !self.times.is_empty() {
+            self.times[seq] = Time::MAX;
+        } else {
+            self.times.push(seq, now);
+        }
+    }
+
+    /// Returns whether [`SendTimes::sent_next`] has room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.times.has_room()
+    }
+
+    /// [`SendTimes::sent`] for the next new packet, where there is room.
+    #[inline(always)]
+    pub fn sent_next(&mut self, now: Time) {
+        self.times.push_within(now);
+    }
+
+    /// The time at which a packet was sent, [`Time::MAX`] for more than once.
+    #[inline(always)]
+    pub fn sent_at(&self, seq: u32) -> Time {
+        self.times[seq]
+    }
+
+    /// All below `ack` are acknowledged, which have been sent.
+    #[inline(always)]
+    pub fn pass(&mut self, ack: u32) {
+        self.times.forget_first(ack);
+    }
+
+    /// [`SendTimes::sent`] for new packets, from `from` to before `to`.
+    #[inline(always)]
+    pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
+        self.times.extend(from, to, |_| now);
+    }
+
+    /// The round-trip time that an acknowledgment of all below `ack` measures: that of the last of them.
+    #[inline]
+    pub fn acknowledged(&mut self, ack: u32, now: Time) -> Option<Duration> {
+        let end = ack.min(self.times.end());
+        if end <= self.times.first() {
+            return None;
+        }
+        let sent = self.times[end - 1];
+        self.times.forget_below(end);
+        (sent != Time::MAX).then(|| now - sent)
+    }
+
+    pub fn clear(&mut self) {
+        self.times.clear();
+    }
+}
+
+/// The round-trip times that acknowledgments measure, where each does.
+#[derive(Clone, Debug)]
+pub(crate) struct RoundTrips {
+    /// The times of packets, unless RACK knows them or nobody asks.
+    pub sent: Option<SendTimes>,
+    /// The one that the acknowledgment under way measured.
+    pub measured: Option<Duration>,
+    /// All of them, smoothed by an eighth and not in ticks.
+    pub srtt: Option<Duration>,
+}
+
+impl RoundTrips {
+    pub fn new(sent: Option<SendTimes>) -> Self {
+        RoundTrips { sent, measured: None, srtt: None }
+    }
+
+    /// An acknowledgment of all below `ack` comes.
+    #[inline]
+    pub fn acknowledged(&mut self, ack: u32, now: Time) {
+        if let Some(sent) = &mut self.sent {
+            let measured = sent.acknowledged(ack, now);
+            self.measure(measured);
+        }
+    }
+
+    /// Takes in what an acknowledgment measured, if it did.
+    #[inline]
+    pub fn measure(&mut self, rtt: Option<Duration>) {
+        self.measured = rtt;
+        if let Some(rtt) = rtt {
+            self.srtt = Some(self.smoothed(rtt));
+        }
+    }
+
+    /// The smoothed round-trip time with a further one.
+    #[inline(always)]
+    pub fn smoothed(&self, rtt: Duration) -> Duration {
+        let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
+        self.srtt.map_or(rtt, smooth)
     }
 }
 
@@ -213,5 +324,19 @@ mod tests {
         let mut e = RttEstimator::new(&cfg);
         (0..100).for_each(|_| measure(&mut e, &cfg, 1));
         assert_eq!(e.rto(), Duration::from_millis(200));
+    }
+
+    #[test]
+    fn what_was_sent_twice_measures_nothing() {
+        let at = |x| Time::ZERO + Duration::from_millis(x);
+        let mut s = SendTimes::new();
+        (5..9).for_each(|seq| s.sent(seq, at(seq as u64)));
+        s.sent(6, at(20));
+        assert_eq!(s.acknowledged(6, at(105)), Some(Duration::from_millis(100)));
+        assert_eq!(s.acknowledged(7, at(106)), None);
+        assert_eq!(s.acknowledged(9, at(110)), Some(Duration::from_millis(102)));
+        assert_eq!(s.acknowledged(9, at(111)), None);
+        s.sent(9, at(200));
+        assert_eq!(s.acknowledged(10, at(300)), Some(Duration::from_millis(100)));
     }
 }

@@ -1,4 +1,4 @@
-//! What a sender knows of selectively acknowledged packets (RFC 6675).
+//! The scoreboard of selectively acknowledged packets (RFC 6675).
 //!
 //! RFC 6675 asks for the pipe at every packet. Here it is kept: each count changes by what an acknowledgment
 //! brings, so that an acknowledgment costs the same in a window of ten packets and of a hundred thousand.
@@ -24,20 +24,44 @@ impl SackBlocks {
         }
     }
 
+    /// Adds a block that it has not.
+    #[inline(always)]
+    pub(crate) fn push_once(&mut self, block: Block) {
+        let [a, b, _] = self.blocks;
+        if !((self.len > 0) & (a == block) | (self.len > 1) & (b == block)) {
+            self.push(block);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
     /// The blocks.
     pub fn as_slice(&self) -> &[Block] {
         &self.blocks[..self.len as usize]
     }
 }
 
+/// The news of an acknowledgment's blocks, beside those of the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Nothing,
+    /// This packet.
+    One(u32),
+    /// Any number of packets.
+    Several,
+}
+
 /// The scoreboard of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// What the receiver has of the packets from `una` on.
+    /// The packets from `una` on that the receiver has.
     sacked: Bits,
     /// The first packet not acknowledged.
     una: u32,
-    /// How many are sacked, and one past the highest of them.
+    /// The number of sacked packets, and one past the highest of them.
     count: u32,
     end: u32,
     /// The sacked packet above which `dup_threshold - 1` are sacked; 0 while there is none. Packets below
@@ -46,11 +70,11 @@ pub(crate) struct Scoreboard {
     lost_below: u32,
     /// HighRxt: one past the highest packet retransmitted in this recovery.
     high_rxt: u32,
-    /// How many from `una` to below `high_rxt` are sacked.
+    /// The number of sacked packets from `una` to below `high_rxt`.
     sacked_below_rxt: u32,
     /// All from `high_rxt` to here are sacked.
     hole: u32,
-    /// Whether the last update found packets lost that were not known to be.
+    /// True if the last update found packets lost that were not known to be.
     found_lost: bool,
     /// The blocks reported last.
     seen: [Block; 3],
@@ -59,18 +83,18 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Whether no packet above the cumulative acknowledgment is known to have arrived.
+    /// Returns whether no packet above the cumulative acknowledgment is known to have arrived.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many packets above the cumulative acknowledgment are known to have arrived.
+    /// The number of packets above the cumulative acknowledgment that are known to have arrived.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Whether the last acknowledgment showed packets lost that were not known to be.
+    /// Returns whether the last acknowledgment showed packets lost that were not known to be.
     pub fn found_lost(&self) -> bool {
         self.found_lost
     }
@@ -82,49 +106,61 @@ impl Scoreboard {
         *self = Scoreboard { sacked, ..Default::default() };
     }
 
-    /// The packet that the blocks of an acknowledgment of `una` report beyond those of the last one, if the first has
-    /// grown by it and the others have not changed.
+    /// The news of the blocks of an acknowledgment of `una`. Most often one of them has grown
+    /// by a packet, or none has.
     #[inline]
-    pub fn only_news(&self, una: u32, blocks: &[Block]) -> Option<u32> {
-        let (first, others) = blocks.split_first()?;
-        let grown = (self.seen[0].0, self.seen[0].1 + 1);
-        let seq = self.seen[0].1;
-        let only = *first == grown
-            && first.0 < seq
-            && seq >= una
-            && others.iter().zip(&self.seen[1..]).all(|(block, seen)| block == seen)
-            && !self.sacked.contains(seq);
-        only.then_some(seq)
-    }
-
-    /// [`Scoreboard::update`] where the blocks report that packet alone.
-    fn update_one(&mut self, seq: u32, dup_threshold: u32) -> bool {
-        self.count += 1;
-        self.sacked_below_rxt += u32::from(seq < self.high_rxt);
-        self.end = self.end.max(seq + 1);
-        self.sacked.insert_one(seq);
-        self.seen[0].1 = seq + 1;
-        self.move_lost(u32::from(seq > self.lost_below), dup_threshold);
-        true
-    }
-
-    /// Update(): takes the blocks of an acknowledgment of `una` in, of which [`Scoreboard::only_news`] says `only`. True if
-    /// any reported news.
-    pub fn update(&mut self, una: u32, blocks: &[Block], only: Option<u32>, dup_threshold: u32) -> bool {
-        self.acknowledge(una);
-        if let Some(seq) = only {
-            return self.update_one(seq, dup_threshold);
-        }
-        let (before, mut above) = (self.count, 0);
+    pub fn look(&self, una: u32, blocks: &[Block]) -> News {
+        let key = |(from, to): Block| u64::from(from) << 32 | u64::from(to);
+        let [a, b, c] = self.seen.map(key);
+        let seen = |k| (k == a) | (k == b) | (k == c);
+        let mut news = News::Nothing;
         for &(from, to) in blocks {
-            if self.seen.contains(&(from, to)) {
+            let block = key((from, to));
+            if seen(block) {
                 continue;
             }
-            // A block may be long and grow by a packet: without what was reported before.
-            let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
-            let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
-            above += self.insert(from, to.min(seen_from));
-            above += self.insert(from.max(seen_to), to);
+            if news != News::Nothing || from < una || to <= from {
+                return News::Several;
+            }
+            let last = to - 1;
+            news = match seen(block - 1) && !self.sacked.contains(last) {
+                true => News::One(last),
+                // A gap of one has been filled, or it is the first of its block.
+                false if to - from == self.sacked.count(from, to) + 1 => {
+                    News::One(self.sacked.next_absent(from))
+                }
+                false => return News::Several,
+            };
+        }
+        news
+    }
+
+    /// Update(): takes the blocks of an acknowledgment of `una` in, of which [`Scoreboard::look`] says `news`. True if
+    /// any reported news.
+    pub fn update(&mut self, una: u32, blocks: &[Block], news: News, dup_threshold: u32) -> bool {
+        self.acknowledge(una);
+        let (before, mut above) = (self.count, 0);
+        match news {
+            News::Nothing => {}
+            News::One(seq) => {
+                self.count += 1;
+                self.sacked_below_rxt += u32::from(seq < self.high_rxt);
+                self.end = self.end.max(seq + 1);
+                self.sacked.insert_one(seq);
+                above = u32::from(seq > self.lost_below);
+            }
+            News::Several => {
+                for &(from, to) in blocks {
+                    if self.seen.contains(&(from, to)) {
+                        continue;
+                    }
+                    // A block may be long and grow by a packet: without what was reported before.
+                    let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
+                    let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
+                    above += self.insert(from, to.min(seen_from));
+                    above += self.insert(from.max(seen_to), to);
+                }
+            }
         }
         for (seen, block) in self.seen.iter_mut().zip(blocks) {
             *seen = *block;
@@ -136,9 +172,6 @@ impl Scoreboard {
     /// Calls `each` for every packet from `una` on that `blocks` report and that was not known to have arrived,
     /// in rising order: what [`Scoreboard::update`] will add.
     pub fn news(&self, una: u32, blocks: &[Block], mut each: impl FnMut(u32)) {
-        if blocks.is_empty() {
-            return;
-        }
         let mut sorted = [(0, 0); 3];
         for (to, block) in sorted.iter_mut().zip(blocks) {
             *to = *block;
@@ -163,7 +196,7 @@ impl Scoreboard {
         }
     }
 
-    /// What lies below the cumulative acknowledgment is known otherwise.
+    /// Forgets what lies below the cumulative acknowledgment, which is known otherwise.
     fn acknowledge(&mut self, una: u32) {
         if una <= self.una {
             return;
@@ -271,8 +304,8 @@ mod tests {
     fn board(blocks: &[Block]) -> Scoreboard {
         let mut s = Scoreboard::default();
         for b in blocks {
-            let only = s.only_news(1, &[*b]);
-            s.update(1, &[*b], only, 3);
+            let news = s.look(1, &[*b]);
+            s.update(1, &[*b], news, 3);
         }
         s
     }
@@ -354,8 +387,8 @@ mod tests {
                 for (l, b) in last.iter_mut().zip(&blocks) {
                     *l = *b;
                 }
-                let only = s.only_news(una, &blocks);
-                prop_assert_eq!(s.update(una, &blocks, only, 3), twin.update(una, &blocks));
+                let news = s.look(una, &blocks);
+                prop_assert_eq!(s.update(una, &blocks, news, 3), twin.update(una, &blocks));
                 let max = twin.sacked.last().map_or(una, |&s| s + 1) + 5;
                 prop_assert_eq!(s.is_empty(), twin.sacked.is_empty());
                 prop_assert_eq!(s.pipe(max, 3), twin.pipe(max));
@@ -375,7 +408,7 @@ mod tests {
                 }
                 if act == 3 && advance == 3 {
                     s.clear();
-                    s.update(una, &[], None, 3);
+                    s.update(una, &[], News::Nothing, 3);
                     (twin.sacked, twin.high_rxt, last) = (BTreeSet::new(), 0, [(0, 0); 3]);
                 }
             }

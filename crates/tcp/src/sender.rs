@@ -9,27 +9,27 @@
 //!   by then and leaves 2. With PRR and RACK-TLP it does not.
 
 use alloc::boxed::Box;
-use core::ops::Range;
 
 use quell_units::{Duration, Time};
 
-use crate::congestion::model::Model;
-use crate::congestion::{Cause, CongestionControl, Control, Delivery, Window, reno};
+use crate::choices::{CongestionControl, Growth, Recovery, SlowStart};
+use crate::congestion::contract::{Acked, Answer, Cause, Congestion, Delivery, Window};
+use crate::congestion::{Control, reno};
 use crate::feedback::{Marks, Report};
 use crate::float::larger;
-use crate::pacing::Pacer;
-use crate::params::{Config, Recovery};
-use crate::rate::Rate;
+use crate::pacing::Release;
+use crate::params::{Config, Reports};
 use crate::recovery::prr::{Progress, Prr};
-use crate::recovery::rack::Rack;
-use crate::rtt::RttEstimator;
-use crate::scoreboard::{Block, Scoreboard};
-use crate::slow_start::{Search, SendTimes, SlowStart};
+use crate::recovery::repair::{Proportional, Repair};
+use crate::rtt::{RoundTrips, RttEstimator, SendTimes};
+use crate::scoreboard::{Block, News};
+use crate::slow_start::Search;
 
+mod by_time;
+mod in_order;
 mod pace;
 #[cfg(test)]
 pub(crate) mod path;
-mod rack;
 #[cfg(test)]
 mod reductions;
 #[cfg(test)]
@@ -51,7 +51,7 @@ pub enum Outgoing {
     },
 }
 
-/// What an acknowledgment or a timer did that is worth counting.
+/// The events of an acknowledgment or a timer that are worth counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
     /// A fast retransmission began.
@@ -75,9 +75,9 @@ enum Phase {
 /// No packet's round-trip time is being measured: no acknowledgment is above this number.
 const UNTIMED: u32 = u32::MAX;
 
-/// How much of the window has been used.
+/// The part of the window that has been used.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct Usage {
     /// The window was full in this window of data, which ends with packet `end`.
     full: bool,
     /// The most packets that were outstanding in it.
@@ -85,52 +85,50 @@ struct Used {
     end: u32,
 }
 
-impl Used {
+impl Usage {
     /// A packet has been sent, after which those from `una` to before `max` are outstanding.
     #[inline]
     fn sent(&mut self, una: u32, max: u32, cwnd: f64) {
         let out = max - una;
         let full = f64::from(out) + 1.0 > cwnd;
         if full || una >= self.end || (!self.full && out > self.most) {
-            *self = Used { full, most: out, end: max };
+            *self = Usage { full, most: out, end: max };
         }
     }
 }
 
-/// What a sender keeps beyond Reno's two windows.
+/// The further state of a sender that is not Reno as it was, without pacing and counted marks.
 #[derive(Clone, Debug)]
-struct Kept {
+struct Modern {
     control: Control,
-    start: Option<Search>,
-    /// Growth counts whole packets.
-    whole: bool,
-    /// Where every acknowledgment measures a round-trip time.
-    sent: Option<SendTimes>,
-    /// The one that the acknowledgment under way measured.
-    measured: Option<Duration>,
-    /// All of them, smoothed by an eighth and not in ticks.
-    srtt: Option<Duration>,
-    prr: Prr,
-    used: Used,
-    rack: Option<Rack>,
-    undo: Option<rack::Undo>,
-    /// The first packet outstanding when the retransmission timer ran out last.
-    timed_out_at: u32,
-    /// The window falls over a round trip because of a mark, until an acknowledgment beyond `recover`.
-    falling: bool,
-    /// Losses were being repaired after the last acknowledgment.
-    repaired: bool,
-    /// How many packets the last look for losses found.
-    lost: u32,
-    pacer: Option<Pacer>,
-    /// Of a congestion control that follows a model, with the samples that it takes; `control` is idle then.
-    model: Option<Model>,
-    rate: Option<Rate>,
+    gauges: Gauges,
+    release: Release,
+}
+
+/// The measurements that a sender makes for its congestion control.
+#[derive(Clone, Debug)]
+struct Gauges {
+    search: Option<Search>,
+    rtts: RoundTrips,
+    usage: Usage,
     /// The window has kept packets back since the last acknowledgment.
     limited: bool,
     marks: Marks,
-    /// How many packets the acknowledgment under way says to have come marked.
+    /// The number of packets that the acknowledgment under way says to have come marked.
     marked: u32,
+}
+
+/// Packets that an acknowledgment acknowledges, as far as they make the window grow.
+#[derive(Clone, Copy, Debug)]
+struct Growing {
+    packets: u32,
+    /// The number of them that came marked.
+    marked: u32,
+    /// The number of packets outstanding before.
+    flight: u32,
+    /// The cumulative acknowledgment, and one past the highest packet sent.
+    ack: u32,
+    next: u32,
 }
 
 /// The sender. Time comes in with each call; packets go out through [`Sender::poll`].
@@ -147,15 +145,15 @@ pub struct Sender {
     /// One past the highest packet sent when the window was last reduced (RFC 6582): a second
     /// reduction needs an acknowledgment beyond it.
     recover: u32,
-    /// What asked for the last reduction.
+    /// The cause of the last reduction.
     reduced_by: Cause,
     /// An answered echo has met a window of one, and every acknowledgment since has brought an echo.
     echo_at_one: bool,
     dup_acks: u32,
     phase: Phase,
     /// Nothing but the window, pacing and the timers has a say in what an acknowledgment of new packets does, see
-    /// [`Sender::is_calm`]; sometimes false where that is so.
-    calm: bool,
+    /// [`Sender::is_in_order`]; sometimes false where that is so.
+    in_order: bool,
     /// Send the first unacknowledged packet now, whatever the window says.
     retransmit: bool,
     /// The next packet carries CWR; a retransmission only if it is ECN-capable.
@@ -164,12 +162,12 @@ pub struct Sender {
     /// The first partial acknowledgment of this recovery has restarted the timer (RFC 6582 section 3.2).
     timer_restarted: bool,
     window: Window,
-    /// What fast recovery adds to the window: packets that duplicates say have left the network
+    /// The packets that fast recovery adds to the window: those that duplicates say have left the network
     /// (RFC 5681 section 3.2 steps 3 and 4).
     inflation: i32,
-    /// When the retransmission timer runs out.
+    /// The time at which the retransmission timer runs out.
     deadline: Time,
-    /// When the first of the other timers does.
+    /// The time at which the first of the other timers does.
     sooner: Time,
     /// The packet whose round-trip time is being measured, [`UNTIMED`] if none is, and when it was sent.
     timed: u32,
@@ -177,21 +175,19 @@ pub struct Sender {
     /// The round-trip time measured last, until it is taken; zero is none.
     measured: Duration,
     rtt: RttEstimator,
-    /// Of a sender that uses SACK, in a box because most do not.
-    sacked: Option<Box<Scoreboard>>,
-    /// Of a sender that is not Reno with the slow start and recovery of its time, in a box likewise.
-    kept: Option<Box<Kept>>,
+    repair: Repair,
+    /// A box because most have none.
+    modern: Option<Box<Modern>>,
 }
 
 impl Sender {
     /// A connection that has nothing to send yet.
     pub fn new(cfg: &Config) -> Self {
-        let kept = Kept::new(cfg).map(Box::new);
-        Sender { sacked: cfg.sack.then(Box::default), kept, ..Sender::idle(cfg) }
+        Sender::with(cfg, Repair::new(cfg.recovery), Modern::new(cfg).map(Box::new))
     }
 
-    /// A new connection without its boxes.
-    fn idle(cfg: &Config) -> Self {
+    /// A new connection with these parts.
+    fn with(cfg: &Config, repair: Repair, modern: Option<Box<Modern>>) -> Self {
         Sender {
             una: 1,
             next: 1,
@@ -202,7 +198,7 @@ impl Sender {
             echo_at_one: false,
             dup_acks: 0,
             phase: if cfg.syn { Phase::Handshake } else { Phase::Open },
-            calm: false,
+            in_order: false,
             retransmit: false,
             cwr: false,
             syn_pending: cfg.syn,
@@ -215,30 +211,26 @@ impl Sender {
             timed_at: Time::ZERO,
             measured: Duration::ZERO,
             rtt: RttEstimator::new(cfg),
-            sacked: None,
-            kept: None,
+            repair,
+            modern,
         }
     }
 
     /// Starts a fresh connection that remembers nothing of the last one.
     pub fn reopen(&mut self, cfg: &Config) {
-        let mut sacked = core::mem::take(&mut self.sacked);
-        if let Some(board) = &mut sacked {
-            board.clear();
+        let mut modern = self.modern.take();
+        if let Some(modern) = &mut modern {
+            modern.restart(cfg);
         }
-        let mut kept = core::mem::take(&mut self.kept);
-        if let Some(kept) = &mut kept {
-            kept.restart(cfg);
-        }
-        *self = Sender { sacked, kept, ..Sender::idle(cfg) };
+        *self = Sender::with(cfg, self.repair.take(), modern);
     }
 
-    /// The application gives `packets` more packets; `u32::MAX` is data without end.
+    /// Takes `packets` more packets from the application; `u32::MAX` is data without end.
     pub fn provide(&mut self, packets: u32) {
         self.limit = self.limit.saturating_add(packets);
     }
 
-    /// The application gives no more than what has been sent.
+    /// Ends the application's data with what has been sent.
     pub fn stop(&mut self) {
         self.limit = self.limit.min(self.max);
     }
@@ -248,20 +240,17 @@ impl Sender {
         self.limit
     }
 
-    /// Whether everything the application gave has been acknowledged.
+    /// Returns whether everything the application gave has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.una >= self.limit
     }
 
-    /// Slow start after an idle time longer than the timeout (RFC 5681 section 4.1).
+    /// Begins again after an idle time longer than the timeout (RFC 5681 section 4.1).
     pub fn restart_after_idle(&mut self, cfg: &Config) {
-        if cfg.model {
-            return; // It paces what comes then.
-        }
-        self.window.cwnd = self.window.cwnd.min(cfg.initial_window);
-        if let Some(kept) = &mut self.kept {
-            kept.control.on_idle();
+        match &mut self.modern {
+            None => self.window.cwnd = self.window.cwnd.min(cfg.initial_window),
+            Some(modern) => modern.control.on_idle(&mut self.window, cfg.initial_window),
         }
     }
 
@@ -288,11 +277,12 @@ impl Sender {
     }
 
     /// The retransmission timeout now.
+    #[inline]
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
-    /// When [`Sender::on_timer`] must be called; [`Time::MAX`] for never.
+    /// The time at which [`Sender::on_timer`] must be called; [`Time::MAX`] for never.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline.min(self.sooner)
@@ -301,9 +291,8 @@ impl Sender {
     /// Finds out which of the other timers is the first.
     #[inline]
     fn look_ahead(&mut self) {
-        let Some(kept) = &self.kept else { return };
-        let rack = kept.rack.as_ref().map_or(Time::MAX, |r| r.due.min(r.tlp.due));
-        self.sooner = rack.min(kept.pacer.as_ref().map_or(Time::MAX, |p| p.wake));
+        let Some(modern) = &self.modern else { return };
+        self.sooner = self.repair.due().min(modern.release.due());
     }
 
     #[inline]
@@ -311,371 +300,41 @@ impl Sender {
         self.deadline = now + self.rtt.rto();
     }
 
-    /// Whether nothing is being repaired, nothing is sent again and no mark is answered, and only the window and pacing
-    /// have a say in what is sent.
-    fn is_calm(&self) -> bool {
-        let reduced = match self.reduced_by {
-            _ if self.kept.is_some() => self.una < self.recover,
-            Cause::Timeout => self.una <= self.recover,
-            Cause::Loss | Cause::Echo => false,
-        };
-        self.phase == Phase::Open
-            && !reduced
-            && !self.retransmit
-            && self.kept.as_ref().is_none_or(|kept| kept.is_calm())
-            && self.sacked.as_ref().is_none_or(|b| b.is_empty())
-            && self.next == self.max
-            && self.dup_acks == 0
-            && !self.cwr
-            && !self.echo_at_one
-    }
-
-    /// Whether [`Sender::on_calm_ack`] does at `now` what [`Sender::on_ack`] and [`Sender::poll`] do for an
-    /// acknowledgment without echo, and with a report only where that is of marks and [says
-    /// nothing](Sender::hears_nothing).
-    #[inline]
-    pub fn takes_calmly(&self, now: Time, ack: u32) -> bool {
-        self.calm && ack > self.una && self.deadline() > now
-    }
-
-    /// Whether the marks that an acknowledgment tells of were known, where [`Sender::takes_calmly`].
-    #[inline]
-    pub fn hears_nothing(&self, cfg: &Config, ack: u32, marks: u32) -> bool {
-        let newly = ack - self.una;
-        self.kept.as_ref().is_some_and(|kept| {
-            let delivered = if cfg.sack { newly } else { kept.marks.would_deliver(newly) };
-            kept.marks.news(cfg.feedback, marks, delivered) == 0
-        })
-    }
-
-    /// As [`Sender::on_ack`], in the usual case; all packets that are to be sent now are new ones, and those.
-    #[inline(always)]
-    pub fn on_calm_ack(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        debug_assert!(self.takes_calmly(now, ack) && self.is_calm());
-        if self.kept.is_some() {
-            return self.on_calm_ack_kept(cfg, now, ack);
-        }
-        let newly = ack - self.una;
-        self.acknowledge_calmly(cfg, now, ack);
-        let left = self.window.slow_start(newly.min(cfg.growth_limit) as f64);
-        if left > 0.0 {
-            reno::avoid(&mut self.window, left);
-        }
-        self.send_calmly(now, self.end_of_calm_window(cfg))
-    }
-
-    /// [`Sender::on_calm_ack`] for who keeps more: compiled for each kind, which would else be asked for at every step.
-    #[inline(always)]
-    fn on_calm_ack_kept(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        match (cfg.plain, cfg.rack, cfg.has_pace, cfg.model) {
-            (true, false, false, _) => self.on_calm_ack_cubic(cfg, now, ack),
-            (true, false, true, _) => self.on_calm_ack_paced::<true>(cfg, now, ack),
-            (true, true, false, _) => self.on_calm_ack_of::<true, true, false, false>(cfg, now, ack),
-            (true, true, true, _) => self.on_calm_ack_of::<true, true, true, false>(cfg, now, ack),
-            (false, false, false, _) => self.on_calm_ack_of::<false, false, false, false>(cfg, now, ack),
-            (false, false, true, _) => self.on_calm_ack_paced::<false>(cfg, now, ack),
-            (false, true, false, _) => self.on_calm_ack_of::<false, true, false, false>(cfg, now, ack),
-            (false, true, true, false) => self.on_calm_ack_of::<false, true, true, false>(cfg, now, ack),
-            (false, true, true, true) => self.on_calm_ack_model(cfg, now, ack),
-        }
-    }
-
-    /// [`Sender::on_calm_ack_kept`] for CUBIC in the middle of an epoch whose window is used: nothing is called, so that
-    /// no registers are saved.
-    #[inline(never)]
-    fn on_calm_ack_cubic(&mut self, cfg: &Config, now: Time, ack: u32) -> Range<u32> {
-        if ack <= self.timed
-            && let Some(kept) = self.kept.as_deref_mut()
-            && kept.used.full
-            && let Control::Cubic(cubic) = &mut kept.control
-            && cubic.is_under_way()
-        {
-            debug_assert!(self.window.cwnd >= self.window.ssthresh);
-            let newly = ack - self.una;
-            self.una = ack;
-            let acked = f64::from(newly.min(cfg.growth_limit));
-            let mut window = self.window;
-            cubic.go_on(&mut window, acked, now, || self.rtt.smoothed(cfg));
-            self.window = window;
-            let end = ack.saturating_add(window.packets(cfg)).min(self.limit);
-            if end > self.max {
-                kept.used.sent(ack, end, window.cwnd);
-            }
-            return self.send_calmly(now, end);
-        }
-        self.on_calm_ack_of::<true, false, false, false>(cfg, now, ack)
-    }
-
-    #[inline(never)]
-    fn on_calm_ack_of<const PLAIN: bool, const RACK: bool, const PACED: bool, const MODEL: bool>(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-        ack: u32,
-    ) -> Range<u32> {
-        let (newly, flight) = (ack - self.una, self.max - self.una);
-        self.acknowledge_calmly(cfg, now, ack);
-        // A copy, which no write to what is kept could change.
-        let mut window = self.window;
-        let Some(kept) = self.kept.as_deref_mut() else { return self.max..self.max };
-        if RACK {
-            if let Some(rack) = &mut kept.rack {
-                if PACED && let (Some(pacer), Some(sent)) = (&mut kept.pacer, rack.first_sent()) {
-                    pacer.acknowledged(now - sent);
-                }
-                let rtt = rack.deliver_first(newly, now);
-                rack.tlp.measured = true;
-                kept.measure(Some(rtt));
-            }
-        } else if (PACED || !PLAIN)
-            && let Some(sent) = &mut kept.sent
-        {
-            let measured = sent.acknowledged_calmly(ack, now);
-            kept.measure(measured);
-        }
-        if !PLAIN && cfg.always_reports {
-            let delivered = if cfg.sack { newly } else { kept.marks.delivered(newly, false) };
-            let delivery = Delivery { now, ack, next: self.max, delivered, marked: 0, may_reduce: true };
-            kept.marked = 0;
-            kept.control.on_delivery(&mut window, delivery);
-        }
-        if MODEL {
-            window.rarely(|w| kept.feed_model_in_order(w, (now, ack), (newly, flight)));
-        } else {
-            let acked = newly.min(cfg.growth_limit);
-            let ends = (ack, self.max);
-            kept.grow::<PLAIN>(&mut window, now, (acked, 0, flight), ends, || self.rtt.smoothed(cfg));
-        }
-        if PACED && !MODEL {
-            kept.set_pace::<false>(window);
-        }
-        self.window = window;
-        let new = self.send_calmly_of::<PLAIN, RACK, PACED, MODEL>(cfg, now);
-        self.arm_calmly(now);
-        self.look_ahead_calmly::<RACK, PACED>(now);
-        new
-    }
-
-    /// Whether [`Sender::on_calm_timer`] does what [`Sender::on_timer`] and [`Sender::poll`] do at `now`, when a timer
-    /// runs out.
-    #[inline]
-    pub fn takes_timer_calmly(&self, now: Time) -> bool {
-        self.calm
-            && self.deadline > now
-            && self.kept.as_ref().is_some_and(|k| k.rack.as_ref().is_none_or(|r| r.tlp.due > now))
-    }
-
-    /// As [`Sender::on_timer`], where pacing has kept packets back; all that are to be sent now are new ones, and those.
-    #[inline]
-    pub fn on_calm_timer(&mut self, cfg: &Config, now: Time) -> Range<u32> {
-        debug_assert!(self.takes_timer_calmly(now) && self.is_calm());
-        match (cfg.rack, cfg.model) {
-            (false, _) => self.on_calm_timer_paced(cfg, now),
-            (true, false) => self.on_calm_timer_of::<true, false>(cfg, now),
-            (true, true) => self.on_calm_timer_model(cfg, now),
-        }
-    }
-
-    #[inline(never)]
-    fn on_calm_timer_of<const RACK: bool, const MODEL: bool>(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-    ) -> Range<u32> {
-        if let Some(pacer) = self.kept.as_mut().and_then(|kept| kept.pacer.as_mut()) {
-            pacer.wake = Time::MAX;
-        }
-        self.set_pace();
-        let new = self.send_calmly_of::<false, RACK, true, MODEL>(cfg, now);
-        if new.is_empty() {
-            self.look_ahead();
-            return new;
-        }
-        if self.deadline == Time::MAX {
-            self.arm(now);
-        }
-        self.look_ahead_calmly::<RACK, true>(now);
-        new
-    }
-
-    /// New packets leave, as many as the window and pacing allow.
-    #[inline(always)]
-    fn send_calmly_of<const PLAIN: bool, const RACK: bool, const PACED: bool, const MODEL: bool>(
-        &mut self,
-        cfg: &Config,
-        now: Time,
-    ) -> Range<u32> {
-        let (una, first, limit) = (self.una, self.max, self.limit);
-        let mut window = self.window;
-        let mut end = self.end_of_calm_window(cfg).max(first);
-        let Some(kept) = self.kept.as_deref_mut() else { return first..first };
-        if MODEL
-            && first == una
-            && first < end
-            && let (Some(model), Some(rate), Some(pacer)) = (&mut kept.model, &kept.rate, &mut kept.pacer)
-            && rate.is_limited()
-            && pacer.releases(now)
-        {
-            model.on_restart(&mut window, now, rate.delivered);
-            self.window = window;
-            end = una.saturating_add(window.packets(cfg)).min(limit).max(first);
-        }
-        let mut next = end;
-        let mut waits = false;
-        if PACED && let Some(pacer) = &mut kept.pacer {
-            if pacer.sends_together() {
-                let open = una.saturating_add(window.packets(cfg)).max(end);
-                (next, waits) = kept.release_together(now, (first, end, open), window.cwnd);
-            } else {
-                next = first + pacer.release(now, end - first);
-            }
-        }
-        if next > first {
-            if MODEL && let Some(rate) = &mut kept.rate {
-                rate.sent_new(first, next, now, first - una);
-            }
-            if RACK {
-                if let Some(rack) = &mut kept.rack {
-                    rack.sent_new(first, next, now);
-                }
-            } else if (PACED || !PLAIN)
-                && let Some(sent) = &mut kept.sent
-            {
-                sent.sent_new(first, next, now);
-            }
-            if !MODEL {
-                // What the last one says of the window, the others do not. A model does not ask.
-                kept.used.sent(una, next, window.cwnd);
-            }
-        }
-        if waits {
-            kept.note_wait(una, next);
-        }
-        if MODEL && next >= end {
-            if next < limit && f64::from(next - una) < cfg.max_window {
-                kept.limited = true;
-            } else if f64::from(next - una) + 1.0 <= window.cwnd
-                && let Some(rate) = &mut kept.rate
-            {
-                rate.limit(next - una);
-            }
-        }
-        if next > first {
-            self.sent_calmly(now, first, next);
-        }
-        first..next
-    }
-
-    /// Finds out which of the timers other than the retransmission timer is the first, and starts that of the probe.
-    #[inline(always)]
-    fn look_ahead_calmly<const RACK: bool, const PACED: bool>(&mut self, now: Time) {
-        if !RACK && !PACED {
-            return; // There are no others.
-        }
-        let Some(kept) = self.kept.as_deref_mut() else { return };
-        let mut sooner = Time::MAX;
-        if RACK && let Some(rack) = &mut kept.rack {
-            if self.max == self.una {
-                rack.tlp.due = Time::MAX;
-            } else {
-                rack.tlp.schedule_calmly(now, self.max - self.una, kept.srtt, self.deadline);
-            }
-            sooner = rack.tlp.due;
-        }
-        if PACED && let Some(pacer) = &kept.pacer {
-            sooner = sooner.min(pacer.wake);
-        }
-        self.sooner = sooner;
-    }
-
-    /// [`Sender::end_of_window`] without duplicates.
-    #[inline(always)]
-    fn end_of_calm_window(&self, cfg: &Config) -> u32 {
-        self.una.saturating_add(self.window.packets(cfg)).min(self.limit)
-    }
-
-    #[inline(always)]
-    fn acknowledge_calmly(&mut self, cfg: &Config, now: Time, ack: u32) {
-        self.una = ack;
-        if ack > self.timed {
-            self.timed = UNTIMED;
-            self.measured = now - self.timed_at;
-            self.rtt.sample(cfg, self.timed_at, now);
-        }
-    }
-
-    /// The new packets before `end`.
-    #[inline(always)]
-    fn send_calmly(&mut self, now: Time, end: u32) -> Range<u32> {
-        let first = self.max;
-        let end = end.max(first);
-        if end > first {
-            self.sent_calmly(now, first, end);
-        }
-        self.arm_calmly(now);
-        first..end
-    }
-
-    /// New packets from `first` to before `end` have been sent.
-    #[inline(always)]
-    fn sent_calmly(&mut self, now: Time, first: u32, end: u32) {
-        (self.next, self.max) = (end, end);
-        if self.timed == UNTIMED {
-            (self.timed, self.timed_at) = (first, now);
-        }
-    }
-
-    /// The retransmission timer starts again with an acknowledgment, if anything is outstanding.
-    #[inline(always)]
-    fn arm_calmly(&mut self, now: Time) {
-        if self.una < self.max || self.window.cwnd < 1.0 {
-            self.arm(now);
-        } else {
-            self.deadline = Time::MAX;
-        }
-    }
-
-    /// Whether [`Sender::on_plain_duplicate`] does at `now` what [`Sender::on_ack`] does for an acknowledgment without echo and
-    /// report.
-    #[inline]
-    pub fn takes_plain_duplicate(&self, now: Time, ack: u32) -> bool {
-        ack == self.una
-            && ack < self.max.min(self.limit)
-            && self.kept.is_none()
-            && self.sacked.is_none()
-            && self.phase != Phase::Handshake
-            && self.deadline() > now
-    }
-
-    /// As [`Sender::on_ack`], for a duplicate that says nothing else; whether a fast retransmit begins.
-    #[inline]
-    pub fn on_plain_duplicate(&mut self, cfg: &Config, now: Time) -> bool {
-        self.calm = false;
-        self.on_dup_ack(cfg, now)
-    }
-
-    /// An acknowledgment of all packets below `ack` arrives.
+    /// Takes in an acknowledgment of all packets below `ack`.
     #[inline(always)]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
-        if self.phase == Phase::Open
-            && ack > self.una
-            && !ece
-            && !cfg.timed
-            && blocks.is_empty()
-            && self.sacked.as_ref().is_none_or(|b| b.is_empty())
-        {
+        if self.only_window() && ack > self.una && !ece && blocks.is_empty() && self.repair.sacked() == 0 {
             self.on_new_ack(cfg, now, ack, ack - self.una, false);
             return Reaction::default();
         }
         self.on_special_ack(cfg, now, ack, ece, blocks, None)
     }
 
-    /// As [`Sender::on_ack`], for an acknowledgment that carries a report.
+    /// Returns whether [`Sender::on_plain_duplicate`] does at `now` what [`Sender::on_ack`] does for an
+    /// acknowledgment without echo and report.
+    #[inline]
+    pub fn takes_plain_duplicate(&self, now: Time, ack: u32) -> bool {
+        ack == self.una
+            && ack < self.max.min(self.limit)
+            && self.modern.is_none()
+            && matches!(self.repair, Repair::Duplicates)
+            && self.phase != Phase::Handshake
+            && self.deadline() > now
+    }
+
+    /// Does [`Sender::on_ack`] for a duplicate that says nothing else; returns whether a fast retransmit begins.
+    #[inline]
+    pub fn on_plain_duplicate(&mut self, cfg: &Config, now: Time) -> bool {
+        self.in_order = false;
+        self.on_dup_ack(cfg, now)
+    }
+
+    /// Takes in an acknowledgment that carries a report.
     pub fn on_report(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, report: &Report) -> Reaction {
         self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
-    /// As [`Sender::on_ack`], without what is assumed there.
+    /// Takes in any acknowledgment.
     #[inline(never)]
     fn on_special_ack(
         &mut self,
@@ -686,7 +345,7 @@ impl Sender {
         blocks: &[Block],
         report: Option<&Report>,
     ) -> Reaction {
-        self.calm = false;
+        self.in_order = false;
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
             self.set_pace();
@@ -694,19 +353,20 @@ impl Sender {
         }
         let mut did = Reaction::default();
         let from = ack.max(self.una);
-        if cfg.gradual && ack > self.recover {
+        if cfg.gradual() && ack > self.recover {
             self.end_fall();
         }
-        let (una, sacked) = (self.una, self.sacked.as_ref().map_or(0, |b| b.count()));
-        let only = self.sacked.as_ref().and_then(|b| b.only_news(from, blocks));
-        let flight = if cfg.rack { self.deliver(now, from, (blocks, only)) } else { 0 };
-        let sack_news = self.sacked.as_mut().is_some_and(|b| b.update(from, blocks, only, cfg.dup_threshold));
+        let rack = cfg.recovery == Recovery::Rack;
+        let (una, sacked) = (self.una, self.repair.sacked());
+        let news = self.repair.board().map_or(News::Nothing, |b| b.look(from, blocks));
+        let flight = if rack { self.deliver(cfg, now, from, blocks, news) } else { 0 };
+        let board = self.repair.board_mut();
+        let sack_news = board.is_some_and(|b| b.update(from, blocks, news, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
-        let reported = self.sacked.as_ref().map_or(0, |b| b.count());
-        let delivered = (from - una + reported).saturating_sub(sacked);
-        let mut congested = ece && cfg.cwr;
+        let delivered = (from - una + self.repair.sacked()).saturating_sub(sacked);
+        let mut congested = ece && cfg.announces();
         if let Some(report) = report
-            && cfg.always_reports
+            && cfg.reports == Reports::Always
         {
             congested |= self.hear(cfg, now, ack, delivered, report, &mut did);
         }
@@ -716,66 +376,55 @@ impl Sender {
         }
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, delivered, congested);
-        } else if ack == self.una && self.una < self.max && !cfg.rack {
+        } else if ack == self.una && self.una < self.max && !rack {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
-            if !cfg.sack || sack_news || blocks.is_empty() {
+            if !cfg.recovery.is_selective() || sack_news || blocks.is_empty() {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
-        if cfg.rack {
+        if rack {
             let twice = report.and_then(|r| r.duplicate);
             let plain = ack == una && blocks.is_empty() && twice.is_none();
-            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, (ack > una, plain), twice);
+            did.fast_retransmit = self.after_rack_ack(cfg, now, ack, ack > una, plain, twice);
         }
-        let falls = cfg.gradual && self.falls();
-        let recovers = self.phase == Phase::Recovery
-            && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack)
-            && !cfg.model;
+        let falls = cfg.gradual() && self.repair.falls();
+        let recovers =
+            self.phase == Phase::Recovery && cfg.recovery.is_proportional() && !cfg.congestion.is_model();
         if falls || recovers {
             // A recovery that begins while a mark reduces the window goes on with that reduction.
             let begins = (did.fast_retransmit && !falls).then(|| self.max - una - sacked);
-            self.reduce_in_proportion(cfg, (from - una, delivered), sack_news, begins);
+            self.reduce_in_proportion(cfg, from - una, delivered, sack_news, begins);
         }
         if falls
             && recovers
-            && let Some(kept) = &mut self.kept
+            && let Some(fall) = self.repair.fall_mut()
         {
-            kept.falling = false;
+            fall.falling = false;
         }
-        if cfg.model {
-            let phase = self.repair();
-            if let Some(kept) = &mut self.kept {
-                kept.feed_model(&mut self.window, (now, self.una), flight, phase);
-            }
+        if cfg.congestion.is_model() {
+            self.feed_model(now, flight);
         }
-        if cfg.has_pace {
-            self.set_pace();
-        }
+        self.set_pace();
         did
-    }
-
-    /// Whether the window falls because of a mark.
-    fn falls(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.falling)
     }
 
     /// A mark has reduced the window, which was `before`: it falls there in proportion to what arrives. As Linux does;
     /// RFC 9937 has it for losses.
     fn begin_fall(&mut self, before: f64) {
-        let Some(kept) = &mut self.kept else { return };
+        let Some(fall) = self.repair.fall_mut() else { return };
         if self.phase == Phase::Open {
             (self.recover, self.reduced_by) = (self.max, Cause::Echo);
             self.window.cwnd = before;
             self.cwr = true;
-            kept.falling = true;
-            kept.prr = Prr::new(before as u32);
+            fall.falling = true;
+            fall.prr = Prr::new(before as u32);
         }
     }
 
-    /// What was outstanding when a mark reduced the window has been acknowledged.
+    /// Ends the fall of the window: what was outstanding when a mark reduced it has been acknowledged.
     fn end_fall(&mut self) {
-        if let Some(kept) = &mut self.kept
-            && core::mem::take(&mut kept.falling)
+        if let Some(fall) = self.repair.fall_mut()
+            && core::mem::take(&mut fall.falling)
         {
             self.window.cwnd = self.window.ssthresh;
         }
@@ -787,26 +436,31 @@ impl Sender {
     fn reduce_in_proportion(
         &mut self,
         cfg: &Config,
-        (newly, mut delivered): (u32, u32),
+        newly: u32,
+        mut delivered: u32,
         news: bool,
         begins: Option<u32>,
     ) {
-        let (Some(kept), Some(board)) = (&mut self.kept, &self.sacked) else { return };
-        let (pipe, mut lost) = match &kept.rack {
-            Some(rack) => (rack.flying(), kept.lost > 0),
-            None => (board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32, board.found_lost()),
+        let (pipe, mut lost) = match &self.repair {
+            Repair::Rack(by_time) => (by_time.rack.flying(), by_time.lost > 0),
+            Repair::Prr(fall) => {
+                let pipe = fall.board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32;
+                (pipe, fall.board.found_lost())
+            }
+            _ => return,
         };
+        let Some(Proportional { prr, .. }) = self.repair.fall_mut() else { return };
         if let Some(outstanding) = begins {
-            kept.prr = Prr::new(if cfg.ns3 { pipe } else { outstanding });
+            *prr = Prr::new(if cfg.ns3() { pipe } else { outstanding });
         }
-        if cfg.ns3 {
+        if cfg.ns3() {
             lost = false;
             if news {
-                delivered = kept.prr.overcount(delivered, newly > 0);
+                delivered = prr.overcount(delivered, newly > 0);
             }
         }
         let progress = Progress { delivered, pipe, safe: newly > 0 && !lost };
-        if let Some(cwnd) = kept.prr.on_ack(progress, self.window.ssthresh) {
+        if let Some(cwnd) = prr.on_ack(progress, self.window.ssthresh) {
             self.window.cwnd = cwnd;
         }
     }
@@ -822,41 +476,40 @@ impl Sender {
         report: &Report,
         did: &mut Reaction,
     ) -> bool {
-        let Some(kept) = &mut self.kept else { return false };
+        let Some(Modern { control, gauges, .. }) = self.modern.as_deref_mut() else { return false };
         // What others have overtaken is old (RFC 9768 section 3.2.2.5).
         if ack < self.una {
             return false;
         }
         if let Some(delay) = report.delay {
-            kept.control.on_delay(now, delay);
+            control.on_delay(now, delay);
         }
         let Some(marks) = report.marks else { return false };
         let newly = ack - self.una;
-        let delivered = match self.sacked {
-            Some(_) => delivered,
-            None => kept.marks.delivered(newly, newly == 0 && self.una < self.max),
+        let delivered = match cfg.recovery.is_selective() {
+            true => delivered,
+            false => gauges.marks.delivered(newly, newly == 0 && self.una < self.max),
         };
-        let marked = kept.marks.count(cfg.feedback, marks, delivered);
-        kept.marked = marked;
-        let may_reduce = self.phase == Phase::Open && !kept.falling;
+        let marked = gauges.marks.count(cfg.feedback, marks, delivered);
+        gauges.marked = marked;
+        let may_reduce = self.phase == Phase::Open && !self.repair.falls();
         let before = self.window.cwnd;
         let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
-        match kept.control.on_delivery(&mut self.window, delivery) {
-            None => marked > 0,
-            Some(reduced) => {
-                did.ecn_response = reduced;
-                if reduced {
-                    kept.undo = None;
+        match control.on_marks(&mut self.window, &delivery) {
+            Answer::AsEcho => return marked > 0,
+            Answer::Counted => {}
+            Answer::Reduced => {
+                did.ecn_response = true;
+                self.repair.forget_undo();
+                if let Some(search) = &mut gauges.search {
+                    search.on_reduction(Cause::Echo);
                 }
-                if reduced && let Some(start) = &mut kept.start {
-                    start.on_reduction(Cause::Echo);
-                }
-                if reduced && cfg.gradual {
+                if cfg.gradual() {
                     self.begin_fall(before);
                 }
-                false
             }
         }
+        false
     }
 
     fn on_syn_ack(&mut self, cfg: &Config, now: Time) {
@@ -864,14 +517,12 @@ impl Sender {
             self.timed = UNTIMED;
             self.measured = now - self.timed_at;
             self.rtt.sample(cfg, self.timed_at, now);
-            if let Some(kept) = &mut self.kept {
-                kept.srtt = Some(self.measured);
-                if let Some(pacer) = &mut kept.pacer {
+            if let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() {
+                gauges.rtts.srtt = Some(self.measured);
+                if let Some(pacer) = release.pacer_mut() {
                     pacer.acknowledged(self.measured);
                 }
-                if let Some(model) = &mut kept.model {
-                    model.on_first_rtt(self.measured, now);
-                }
+                control.on_first_rtt(now, self.measured);
             }
         } else {
             // The SYN or its acknowledgment was lost (RFC 5681 section 3.1).
@@ -881,7 +532,7 @@ impl Sender {
         self.deadline = Time::MAX;
     }
 
-    /// Whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
+    /// Returns whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
     /// timer ended the last window if it asked for the last reduction, and CWR went with the first
     /// packet after it: where that is an ECN-capable retransmission, an echo now is of its mark. So
     /// does ns-2; without that, 200 flows on 10 Mbit/s lose 1.7 % under RED instead of 2.8 % (ns-2:
@@ -909,7 +560,7 @@ impl Sender {
         self.echo_at_one = at_one;
         let before = self.window.cwnd;
         self.reduce(cfg, Cause::Echo);
-        if cfg.gradual && !at_one {
+        if cfg.gradual() && !at_one {
             self.begin_fall(before);
         }
     }
@@ -920,7 +571,7 @@ impl Sender {
     fn leave_recovery(&mut self, cfg: &Config) {
         self.phase = Phase::Open;
         self.inflation = 0; // RFC 5681 section 3.2 step 6
-        if !cfg.model && matches!(cfg.recovery, Recovery::Prr | Recovery::Rack) {
+        if !cfg.congestion.is_model() && cfg.recovery.is_proportional() {
             self.window.cwnd = self.window.ssthresh;
         }
     }
@@ -928,55 +579,44 @@ impl Sender {
     /// Reduces the window, and notes that the receiver is to be told, whatever the cause (RFC 3168 section
     /// 6.1.2).
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
-        if cfg.rack {
-            self.remember(cause);
-        }
-        match &mut self.kept {
-            Some(kept) if cfg.model => match (&mut kept.model, cause) {
-                (Some(model), Cause::Timeout) => model.on_timeout(&self.window),
-                (Some(model), Cause::Loss) => model.on_recovery(&self.window),
-                _ => {}
-            },
+        self.remember(cause);
+        match &mut self.modern {
             None => reno::reduce(&mut self.window, cause),
-            Some(kept) => {
-                kept.reduce(&mut self.window, cause);
-                if cfg.ns3
-                    && cfg.congestion == CongestionControl::Reno
-                    && let Some(board) = &self.sacked
-                {
-                    let pipe = board.pipe(self.max, cfg.dup_threshold);
-                    self.window.ssthresh = (f64::from(pipe) / 2.0).max(2.0);
-                }
-            }
+            Some(modern) => modern.reduce(&mut self.window, cause),
+        }
+        if cfg.ns3()
+            && cfg.congestion == CongestionControl::Reno
+            && let Some(board) = self.repair.board()
+        {
+            let pipe = board.pipe(self.max, cfg.dup_threshold);
+            self.window.ssthresh = (f64::from(pipe) / 2.0).max(2.0);
         }
         self.recover = self.max;
         self.reduced_by = cause;
-        self.cwr = cfg.cwr;
+        self.cwr = cfg.announces();
     }
 
-    /// Whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux, since what
-    /// that has left of the window by then is no window; or by a timeout since which nothing was acknowledged (RFC
-    /// 5681 section 3.1).
+    /// Returns whether the window was reduced for the data for which the timer ran out: by a recovery, as in Linux,
+    /// since what that has left of the window by then is not a window; or by a timeout since which nothing was
+    /// acknowledged (RFC 5681 section 3.1).
     fn is_reduced_already(&self) -> bool {
-        let went_on = |kept: &Kept| self.reduced_by == Cause::Timeout && self.una > kept.timed_out_at;
-        self.una < self.recover && !self.kept.as_deref().is_some_and(went_on)
+        let went_on = |fall: &Proportional| self.reduced_by == Cause::Timeout && self.una > fall.timed_out_at;
+        self.una < self.recover && !self.repair.fall().is_some_and(went_on)
     }
 
     /// The timer ran out where the window [is reduced already](Sender::is_reduced_already): the threshold stays.
     fn time_out_again(&mut self, cfg: &Config) {
-        if let Some(kept) = &mut self.kept {
-            kept.control.on_timeout_again();
-            if let Some(start) = &mut kept.start {
-                start.on_reduction(Cause::Timeout);
-            }
-            if let Some(undo) = &mut kept.undo {
-                undo.include_below(self.max);
-            }
-            if let Some(model) = &mut kept.model {
-                model.on_timeout(&self.window);
+        if let Some(Modern { control, gauges, .. }) = self.modern.as_deref_mut() {
+            control.on_timeout_again(&self.window);
+            if let Some(search) = &mut gauges.search {
+                search.on_reduction(Cause::Timeout);
             }
         }
-        (self.recover, self.reduced_by, self.cwr) = (self.max, Cause::Timeout, cfg.cwr);
+        if let Some(undo) = self.repair.by_time().and_then(|by_time| by_time.undo.as_mut()) {
+            // What was sent before is of the same event.
+            undo.end = self.max;
+        }
+        (self.recover, self.reduced_by, self.cwr) = (self.max, Cause::Timeout, cfg.announces());
     }
 
     #[inline]
@@ -984,11 +624,8 @@ impl Sender {
         let newly = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
-        if let Some(kept) = &mut self.kept
-            && let Some(sent) = &mut kept.sent
-        {
-            let measured = sent.acknowledged(ack, now);
-            kept.measure(measured);
+        if let Some(modern) = &mut self.modern {
+            modern.gauges.rtts.acknowledged(ack, now);
         }
         if ack > self.timed {
             self.timed = UNTIMED;
@@ -1011,21 +648,20 @@ impl Sender {
                     restart_timer = !core::mem::replace(&mut self.timer_restarted, true);
                 }
                 Recovery::Sack | Recovery::Prr | Recovery::Rack if ack < self.recover => {
-                    restart_timer = !(cfg.ns3 && core::mem::replace(&mut self.timer_restarted, true));
+                    restart_timer = !(cfg.ns3() && core::mem::replace(&mut self.timer_restarted, true));
                 }
                 _ => {
                     self.leave_recovery(cfg);
                     // ns-2's Reno and NewReno take the acknowledgment for one more.
-                    let older = matches!(cfg.recovery, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno);
-                    if cfg.ns3 {
-                        self.grow(cfg, now, (newly, newly), congested);
-                    } else if older && cfg.growth_limit == 1 {
-                        self.grow(cfg, now, (newly, delivered), congested);
+                    if cfg.ns3() {
+                        self.grow(cfg, now, newly, newly, congested);
+                    } else if !cfg.recovery.is_selective() && cfg.growth_limit == 1 {
+                        self.grow(cfg, now, newly, delivered, congested);
                     }
                 }
             }
         } else {
-            self.grow(cfg, now, (newly, delivered), congested);
+            self.grow(cfg, now, newly, delivered, congested);
         }
         if self.una >= self.max && self.window.cwnd >= 1.0 {
             self.deadline = Time::MAX;
@@ -1037,20 +673,26 @@ impl Sender {
     /// Slow start below `ssthresh`, congestion avoidance above; an echoed mark stops growth (RFC 3168 section
     /// 6.1.2). `newly` packets are acknowledged, and `delivered` of them or in blocks for the first time.
     #[inline]
-    fn grow(&mut self, cfg: &Config, now: Time, (newly, delivered): (u32, u32), congested: bool) {
-        if congested || cfg.model || (cfg.gradual && self.falls()) {
+    fn grow(&mut self, cfg: &Config, now: Time, newly: u32, delivered: u32, congested: bool) {
+        if congested || cfg.congestion.is_model() || (cfg.gradual() && self.repair.falls()) {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC
         // 3465 section 2.3).
         let again = newly > 1 && self.reduced_by == Cause::Timeout && self.una <= self.recover;
-        let acked = delivered.min(if again { 1 } else { cfg.growth_limit });
-        if let Some(kept) = &mut self.kept {
-            let counts = (acked, core::mem::take(&mut kept.marked), self.max - self.una + newly);
-            let smoothed = || self.rtt.smoothed(cfg);
-            return kept.grow::<false>(&mut self.window, now, counts, (self.una, self.max), smoothed);
+        let packets = delivered.min(if again { 1 } else { cfg.growth_limit });
+        if let Some(Modern { control, gauges, .. }) = self.modern.as_deref_mut() {
+            let growing = Growing {
+                packets,
+                marked: core::mem::take(&mut gauges.marked),
+                flight: self.max - self.una + newly,
+                ack: self.una,
+                next: self.max,
+            };
+            let timer = (&self.rtt, cfg);
+            return gauges.grow(&mut **control, &mut self.window, now, growing, timer);
         }
-        let left = self.window.slow_start(acked as f64);
+        let left = self.window.slow_start(packets as f64);
         if left > 0.0 {
             reno::avoid(&mut self.window, left);
         }
@@ -1064,12 +706,12 @@ impl Sender {
             return false;
         }
         let lost =
-            self.dup_acks == cfg.dup_threshold || self.sacked.as_ref().is_some_and(|b| b.is_lost(self.una));
+            self.dup_acks == cfg.dup_threshold || self.repair.board().is_some_and(|b| b.is_lost(self.una));
         // No second reduction for the same window of data (RFC 6582 section 3.2 step 2). One that ECN
         // asked for has repaired nothing, though: what is lost of its window is sent again, and the
         // window stays as it is (RFC 3168 section 6.1.2).
         // RFC 6675 section 5 asks that all sent before the last reduction be acknowledged, RFC 6582 for one more.
-        let reduced = if cfg.ns3 { self.una < self.recover } else { self.una <= self.recover };
+        let reduced = if cfg.ns3() { self.una < self.recover } else { self.una <= self.recover };
         if !lost || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
@@ -1081,8 +723,8 @@ impl Sender {
         }
         match cfg.recovery {
             Recovery::Tahoe => {
-                if let Some(kept) = &mut self.kept {
-                    kept.control.on_slow_start();
+                if let Some(modern) = &mut self.modern {
+                    modern.control.on_slow_start();
                 }
                 self.window.cwnd = 1.0;
                 self.next = self.una;
@@ -1097,13 +739,13 @@ impl Sender {
                 self.phase = Phase::Recovery;
                 self.retransmit = true;
                 self.timer_restarted = false;
-                if let Some(board) = &mut self.sacked {
+                if let Some(board) = self.repair.board_mut() {
                     board.set_high_rxt(self.una + 1);
                     board.rescued = false;
                 }
             }
         }
-        if !cfg.ns3 {
+        if !cfg.ns3() {
             self.arm(now);
         }
         true
@@ -1111,28 +753,28 @@ impl Sender {
 
     /// A timer has run out.
     pub fn on_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
-        if core::mem::take(&mut self.calm)
-            && let Some(Kept { rack: Some(rack), srtt, .. }) = self.kept.as_deref_mut()
+        if core::mem::take(&mut self.in_order)
+            && let Some(modern) = &self.modern
         {
-            rack.set_calm_window(*srtt);
+            self.repair.set_window_in_order(modern.gauges.rtts.srtt);
         }
-        let did = if self.sooner <= now {
-            if let Some(pacer) = self.kept.as_mut().and_then(|k| k.pacer.as_mut())
+        let mut did = Reaction::default();
+        if self.sooner > now {
+            did.timeout = self.on_timeout(cfg, now);
+        } else {
+            if let Some(pacer) = self.modern.as_mut().and_then(|m| m.release.pacer_mut())
                 && pacer.wake <= now
             {
                 pacer.wake = Time::MAX;
             }
-            self.on_rack_timer(cfg, now)
-        } else {
-            Reaction { timeout: self.on_timeout(cfg, now), ..Default::default() }
-        };
-        self.look_ahead();
-        if cfg.has_pace {
-            self.set_pace();
+            if self.repair.due() <= now {
+                did = self.on_rack_timer(cfg, now);
+            }
         }
-        if let Some(Kept { model: Some(Model::Bbr1(_)), rate: Some(rate), .. }) = self.kept.as_deref_mut() {
-            // Losses that a timer finds are no sample's (as in Linux).
-            rate.forget_lost();
+        self.look_ahead();
+        self.set_pace();
+        if let Some(modern) = &mut self.modern {
+            modern.control.on_timer();
         }
         did
     }
@@ -1169,13 +811,13 @@ impl Sender {
             self.dup_acks = 0;
             self.next = self.una;
             self.retransmit = false;
-            if let Some(kept) = &mut self.kept {
-                kept.falling = false;
-                kept.timed_out_at = self.una;
+            if let Some(fall) = self.repair.fall_mut() {
+                fall.falling = false;
+                fall.timed_out_at = self.una;
             }
-            if cfg.rack {
+            if cfg.recovery == Recovery::Rack {
                 self.on_rack_timeout(now);
-            } else if let Some(board) = &mut self.sacked {
+            } else if let Some(board) = self.repair.board_mut() {
                 board.clear();
             }
         }
@@ -1186,17 +828,17 @@ impl Sender {
 
     /// The next packet to send at `now`, if the window and the application allow one.
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.only_window(cfg) {
+        if self.only_window() {
             self.poll_below(cfg, now, self.end_of_window(cfg))
         } else {
             self.poll_special(cfg, now)
         }
     }
 
-    /// Whether the window alone decides what is sent, until the next acknowledgment or timeout.
+    /// Returns whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
-    pub fn only_window(&self, cfg: &Config) -> bool {
-        self.phase == Phase::Open && !self.retransmit && !cfg.timed
+    pub fn only_window(&self) -> bool {
+        self.phase == Phase::Open && !self.retransmit && self.modern.is_none()
     }
 
     /// Up to (and not with) which packet the window allows to send, if only it decides.
@@ -1214,29 +856,29 @@ impl Sender {
     pub fn poll_below(&mut self, cfg: &Config, now: Time, end: u32) -> Option<Outgoing> {
         let seq = self.next;
         if seq >= end {
-            self.calm = self.is_calm();
+            self.in_order = self.is_in_order();
             return None;
         }
         self.next = seq + 1;
         Some(self.send(cfg, now, seq))
     }
 
-    /// What goes before the window's next packet: the handshake and what is to be repaired.
+    /// Sends what goes before the window's next packet: the handshake and what is to be repaired.
     #[inline(never)]
     fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {
             return self.poll_syn(now);
         }
-        if cfg.rack {
+        if cfg.recovery == Recovery::Rack {
             let packet = self.poll_rack(cfg, now);
-            self.calm = packet.is_none() && self.is_calm();
+            self.in_order = packet.is_none() && self.is_in_order();
             return packet;
         }
         if self.retransmit {
             self.retransmit = false;
             return Some(self.send(cfg, now, self.una));
         }
-        if cfg.sack && self.phase == Phase::Recovery {
+        if cfg.recovery.is_selective() && self.phase == Phase::Recovery {
             return self.poll_sack_recovery(cfg, now);
         }
         if self.phase == Phase::Open {
@@ -1260,14 +902,14 @@ impl Sender {
 
     /// RFC 6675 section 5 step (C): while the window exceeds the pipe, NextSeg().
     fn poll_sack_recovery(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        let board = self.sacked.as_mut()?;
+        let board = self.repair.board_mut()?;
         if (board.pipe(self.max, cfg.dup_threshold) as f64) + 1.0 > self.window.cwnd.min(cfg.max_window) {
             return None;
         }
         if !self.released(now) {
             return None;
         }
-        let board = self.sacked.as_mut()?;
+        let board = self.repair.board_mut()?;
         let hole = board.next_hole(true).or_else(|| {
             // Rule 2: new data before holes that are not yet known to be lost.
             (self.max >= self.limit).then(|| board.next_hole(false)).flatten()
@@ -1300,14 +942,16 @@ impl Sender {
                 (self.timed, self.timed_at) = (seq, now);
             }
         }
-        if let Some(kept) = &mut self.kept {
-            kept.used.sent(self.una, self.max, self.window.cwnd);
-            kept.prr.out += (self.phase == Phase::Recovery || kept.falling) as u32;
-            if let Some(sent) = &mut kept.sent {
+        if let Some(Modern { gauges, release, .. }) = self.modern.as_deref_mut() {
+            gauges.usage.sent(self.una, self.max, self.window.cwnd);
+            if let Some(sent) = &mut gauges.rtts.sent {
                 sent.sent(seq, now);
             }
-            if let Some(pacer) = &mut kept.pacer {
+            if let Some(pacer) = release.pacer_mut() {
                 pacer.sent(now);
+            }
+            if let Some(fall) = self.repair.fall_mut() {
+                fall.prr.out += u32::from(self.phase == Phase::Recovery || fall.falling);
             }
         }
         // On the first new packet (RFC 3168 section 6.1.2); in ns-2 on the first of all.
@@ -1318,133 +962,99 @@ impl Sender {
         if self.deadline == Time::MAX {
             self.arm(now);
         }
-        if cfg.rack {
+        if cfg.recovery == Recovery::Rack {
             self.note_rack_sent(cfg, now, seq, retransmission);
         }
         Outgoing::Data { seq, retransmission, cwr }
     }
 }
 
-impl Kept {
-    /// Whether nothing of it has a say in what is sent, see [`Sender::is_calm`].
-    fn is_calm(&self) -> bool {
-        // LEDBAT's packets say when they were sent.
-        let plain = !matches!(self.control, Control::Ledbat(_));
-        plain && !self.falling && !self.repaired && self.rack.as_ref().is_none_or(Rack::is_calm)
-    }
-
-    /// None for a sender that needs nothing of it.
+impl Modern {
+    /// `None` for a sender that needs nothing of it.
     fn new(cfg: &Config) -> Option<Self> {
         let hystart = cfg.slow_start != SlowStart::Standard;
-        let recovers = matches!(cfg.recovery, Recovery::Prr | Recovery::Rack);
-        let plain = cfg.congestion == CongestionControl::Reno && !hystart && !recovers && !cfg.whole;
-        let needed = !plain || cfg.has_pace || cfg.always_reports;
-        let measures = hystart || cfg.paced || cfg.congestion == CongestionControl::Prague;
-        needed.then(|| Kept {
+        let plain = cfg.congestion == CongestionControl::Reno
+            && !hystart
+            && !cfg.recovery.is_proportional()
+            && cfg.growth != Growth::WholePackets;
+        let needed = !plain || cfg.paces() || cfg.reports == Reports::Always;
+        let measures = hystart || cfg.pacing || cfg.congestion == CongestionControl::Prague;
+        let sent = (measures && cfg.recovery != Recovery::Rack).then(SendTimes::new);
+        needed.then(|| Modern {
             control: Control::new(cfg),
-            start: Search::new(cfg.slow_start, cfg.paced),
-            whole: cfg.whole,
-            sent: (measures && !cfg.rack).then(SendTimes::new),
-            measured: None,
-            srtt: None,
-            prr: Prr::default(),
-            falling: false,
-            used: Used::default(),
-            rack: cfg.rack.then(Rack::new),
-            undo: None,
-            timed_out_at: 0,
-            repaired: false,
-            lost: 0,
-            pacer: Pacer::of(cfg),
-            model: Model::new(cfg),
-            rate: cfg.model.then(Rate::new),
-            limited: false,
-            marks: Marks::default(),
-            marked: 0,
+            gauges: Gauges::new(cfg, RoundTrips::new(sent)),
+            release: Release::new(cfg),
         })
     }
 
     /// A new connection, which remembers nothing.
     fn restart(&mut self, cfg: &Config) {
-        let mut sent = core::mem::take(&mut self.sent);
+        let mut sent = self.gauges.rtts.sent.take();
         if let Some(sent) = &mut sent {
             sent.clear();
         }
-        let mut rack = core::mem::take(&mut self.rack);
-        if let Some(rack) = &mut rack {
-            rack.clear();
+        let (control, release) = (Control::new(cfg), Release::new(cfg));
+        *self = Modern { control, gauges: Gauges::new(cfg, RoundTrips::new(sent)), release };
+    }
+
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        self.control.reduce(window, cause);
+        if let Some(search) = &mut self.gauges.search {
+            search.on_reduction(cause);
         }
-        if let Some(new) = Kept::new(cfg) {
-            *self = Kept { sent, rack, ..new };
+    }
+}
+
+impl Gauges {
+    fn new(cfg: &Config, rtts: RoundTrips) -> Self {
+        Gauges {
+            search: Search::new(cfg.slow_start, cfg.pacing),
+            rtts,
+            usage: Usage::default(),
+            limited: false,
+            marks: Marks::default(),
+            marked: 0,
         }
     }
 
-    /// What an acknowledgment measured.
-    #[inline]
-    fn measure(&mut self, rtt: Option<Duration>) {
-        match rtt {
-            None => self.measured = None,
-            Some(rtt) => drop(Kept::note(&mut self.measured, &mut self.srtt, rtt)),
-        }
-    }
-
-    /// An acknowledgment measured a round-trip time; the smoothed one.
+    /// Lets the window grow; what came marked makes nothing grow.
     #[inline(always)]
-    fn note(measured: &mut Option<Duration>, srtt: &mut Option<Duration>, rtt: Duration) -> Duration {
-        *measured = Some(rtt);
-        let smooth = |srtt: Duration| Duration::from_nanos((srtt.nanos() * 7 + rtt.nanos()) / 8);
-        let smoothed = srtt.map_or(rtt, smooth);
-        *srtt = Some(smoothed);
-        smoothed
-    }
-
-    /// As [`Sender::grow`]: `acked` packets of those below `ack` are acknowledged, and `flight` were outstanding before;
-    /// `next` is one past the highest packet sent. What came marked makes nothing grow. `PLAIN` is [`Config::plain`].
-    #[inline(always)]
-    fn grow<const PLAIN: bool>(
+    fn grow<C: Congestion + ?Sized>(
         &mut self,
+        control: &mut C,
         window: &mut Window,
         now: Time,
-        (acked, marked, flight): (u32, u32, u32),
-        (ack, next): (u32, u32),
-        smoothed: impl Fn() -> Duration,
+        growing: Growing,
+        (timer, cfg): (&RttEstimator, &Config),
     ) {
+        let Growing { packets, marked, flight, ack, next } = growing;
         // A window that was not used says nothing about the path (RFC 9438 section 5.8).
         let slow_start = window.cwnd < window.ssthresh;
-        let used = self.used.full || (slow_start && 2.0 * f64::from(self.used.most) > window.cwnd);
+        let used = self.usage.full || (slow_start && 2.0 * f64::from(self.usage.most) > window.cwnd);
+        let flight = f64::from(flight);
         if !used {
-            return window.rarely(|w| self.control.pause(w, f64::from(flight), now));
+            return window.rarely(|w| control.on_unused(w, flight, now));
         }
-        let mut left = f64::from(acked);
-        if PLAIN {
-            left = window.slow_start(left);
-        } else {
-            left = larger(left - f64::from(marked), 0.0);
-            left = match &mut self.start {
-                _ if !self.control.slow_starts() => left,
-                Some(start) => {
-                    window.rarely(|w| start.on_ack(w, left, (ack, next), now, self.measured.take()))
+        let mut left = larger(f64::from(packets) - f64::from(marked), 0.0);
+        if (slow_start || self.search.is_some()) && control.slow_starts() {
+            left = match &mut self.search {
+                Some(search) => {
+                    let rtt = self.rtts.measured.take();
+                    window.rarely(|w| search.on_ack(w, left, (ack, next), now, rtt))
                 }
                 None => window.slow_start(left),
             };
         }
         if left > 0.0 {
-            match &mut self.control {
-                Control::Cubic(c) if PLAIN => c.avoid(window, left, now, smoothed),
-                _ if PLAIN && !self.whole => reno::avoid(window, left),
-                control => {
-                    let rtt = (smoothed, self.srtt);
-                    control.avoid(window, (left, self.whole), f64::from(flight), now, rtt)
-                }
-            }
+            let srtt = self.rtts.srtt.unwrap_or_default();
+            control.grow(window, &Acked { now, packets: left, flight, timer, cfg, srtt });
         }
     }
 
-    fn reduce(&mut self, window: &mut Window, cause: Cause) {
-        self.control.reduce(window, cause);
-        if let Some(start) = &mut self.start {
-            start.on_reduction(cause);
-        }
+    /// Packets wait although the window allows some.
+    fn note_wait(&mut self, una: u32, max: u32) {
+        self.usage = Usage { full: true, most: max - una, end: max };
+        self.limited = true;
     }
 }
 

@@ -1,26 +1,12 @@
-//! How slow start ends without a loss.
+//! The end of slow start without a loss.
 
-use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
-use crate::catalog::Entry;
-use crate::congestion::{Cause, Window};
-use crate::ring::Ring;
+use crate::choices::SlowStart;
+use crate::congestion::contract::{Cause, Window};
+use crate::entry::Entry;
 
-choice! {
-    /// How slow start ends.
-    pub enum SlowStart {
-        /// With a loss or a mark, or at `initial_ssthresh` (RFC 5681).
-        Standard = "standard",
-        /// Also when the round-trip time rises (RFC 9406).
-        HyStartPlusPlus = "hystart++",
-        /// Also when the round-trip time rises, or with a train of acknowledgments half a round trip long (Ha and
-        /// Rhee 2011).
-        HyStart = "hystart",
-    }
-}
-
-/// What a user may read about standard slow start.
+/// The entry in the catalog: standard slow start.
 pub(crate) const STANDARD: Entry = Entry {
     key: "slow_start",
     name: "standard",
@@ -28,15 +14,13 @@ pub(crate) const STANDARD: Entry = Entry {
     summary: "It ends with a loss or a mark, or at initial_ssthresh.",
     source: "RFC 5681",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "After a timeout an acknowledgment adds one packet at most, however much it acknowledges (RFC 3465 section 2.3).",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about HyStart++.
+/// The entry in the catalog: HyStart++.
 pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
     key: "slow_start",
     name: "hystart++",
@@ -44,18 +28,16 @@ pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
     summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most.",
     source: "RFC 9406",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "An acknowledgment adds eight packets at most, or any number if packets are paced.",
         "The round-trip time of each acknowledgment is measured.",
         "A window that is not used does not grow.",
         "HyStart, from which it comes and which Linux has, is another value: \"hystart\".",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about HyStart.
+/// The entry in the catalog: HyStart.
 pub(crate) const HYSTART: Entry = Entry {
     key: "slow_start",
     name: "hystart",
@@ -63,9 +45,6 @@ pub(crate) const HYSTART: Entry = Entry {
     summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most, and when acknowledgments have followed each other closely for half of the smallest one.",
     source: "Ha and Rhee 2011",
     reads: &["initial_ssthresh"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Acknowledgments follow each other closely if 2 ms at most lie between them. The train begins with the round and ends with the first longer gap; below a window of 16 packets nothing is looked for.",
         "Where packets are paced, a train takes as long as the pace has it: it must last for a whole round-trip time (as in Linux).",
@@ -73,6 +52,7 @@ pub(crate) const HYSTART: Entry = Entry {
         "After a timeout it begins anew. After a loss slow start is over.",
         "A window that is not used does not grow.",
     ],
+    ..Entry::PLAIN
 };
 
 /// RFC 9406 section 4.3.
@@ -88,12 +68,12 @@ const CSS_ROUNDS: u32 = 5;
 /// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
-/// By how much a round-trip time must exceed another to tell of a queue.
+/// The rise of a round-trip time that tells of a queue.
 fn rise(rtt: Duration) -> Duration {
     (rtt / MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
 }
 
-/// What looks for the end of slow start.
+/// The search for the end of slow start.
 #[derive(Clone, Debug)]
 pub(crate) enum Search {
     PlusPlus(HyStartPlusPlus),
@@ -101,7 +81,7 @@ pub(crate) enum Search {
 }
 
 impl Search {
-    /// None for standard slow start.
+    /// `None` for standard slow start.
     pub fn new(slow_start: SlowStart, paced: bool) -> Option<Self> {
         match slow_start {
             SlowStart::Standard => None,
@@ -283,83 +263,6 @@ impl HyStartPlusPlus {
     }
 }
 
-/// When the packets in flight were sent.
-#[derive(Clone, Debug)]
-pub(crate) struct SendTimes {
-    /// [`Time::MAX`] for a packet that was sent again: what its acknowledgment is of is not known (Karn's rule).
-    times: Ring<Time>,
-}
-
-impl SendTimes {
-    pub fn new() -> Self {
-        SendTimes { times: Ring::new() }
-    }
-
-    #[inline]
-    pub fn sent(&mut self, seq: u32, now: Time) {
-        if seq < self.times.end() && !self.times.is_empty() {
-            self.times[seq] = Time::MAX;
-        } else {
-            self.times.push(seq, now);
-        }
-    }
-
-    /// Whether [`SendTimes::sent_next`] has room.
-    #[inline(always)]
-    pub fn has_room(&self) -> bool {
-        self.times.has_room()
-    }
-
-    /// [`SendTimes::sent`] for the next new packet, where there is room.
-    #[inline(always)]
-    pub fn sent_next(&mut self, now: Time) {
-        self.times.push_within(now);
-    }
-
-    /// When a packet was sent, [`Time::MAX`] for more than once.
-    #[inline(always)]
-    pub fn sent_at(&self, seq: u32) -> Time {
-        self.times[seq]
-    }
-
-    /// All below `ack` are acknowledged, which have been sent.
-    #[inline(always)]
-    pub fn pass(&mut self, ack: u32) {
-        self.times.forget_first(ack);
-    }
-
-    /// [`SendTimes::sent`] for new packets, from `from` to before `to`.
-    #[inline(always)]
-    pub fn sent_new(&mut self, from: u32, to: u32, now: Time) {
-        self.times.extend(from, to, |_| now);
-    }
-
-    /// The round-trip time that an acknowledgment of all below `ack` measures: that of the last of them.
-    #[inline]
-    pub fn acknowledged(&mut self, ack: u32, now: Time) -> Option<Duration> {
-        let end = ack.min(self.times.end());
-        if end <= self.times.first() {
-            return None;
-        }
-        let sent = self.times[end - 1];
-        self.times.forget_below(end);
-        (sent != Time::MAX).then(|| now - sent)
-    }
-
-    /// [`SendTimes::acknowledged`], where all below `ack` have been sent and some have not been acknowledged before.
-    #[inline(always)]
-    pub fn acknowledged_calmly(&mut self, ack: u32, now: Time) -> Option<Duration> {
-        debug_assert!((self.times.first() + 1..=self.times.end()).contains(&ack));
-        let sent = self.sent_at(ack - 1);
-        self.pass(ack);
-        (sent != Time::MAX).then(|| now - sent)
-    }
-
-    pub fn clear(&mut self) {
-        self.times.clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -470,19 +373,5 @@ mod tests {
         assert!(over(&s));
         s.on_reduction(Cause::Timeout);
         assert!(!over(&s));
-    }
-
-    #[test]
-    fn what_was_sent_twice_measures_nothing() {
-        let at = |x| Time::ZERO + ms(x);
-        let mut s = SendTimes::new();
-        (5..9).for_each(|seq| s.sent(seq, at(seq as u64)));
-        s.sent(6, at(20));
-        assert_eq!(s.acknowledged(6, at(105)), Some(ms(100)));
-        assert_eq!(s.acknowledged(7, at(106)), None);
-        assert_eq!(s.acknowledged(9, at(110)), Some(ms(102)));
-        assert_eq!(s.acknowledged(9, at(111)), None);
-        s.sent(9, at(200));
-        assert_eq!(s.acknowledged(10, at(300)), Some(ms(100)));
     }
 }

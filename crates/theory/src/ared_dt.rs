@@ -35,7 +35,7 @@
 use crate::TheoryError;
 use crate::error::{positive, require};
 
-/// How far a mean may lie from its limit, relatively, when it is iterated.
+/// Relative distance to the limit at which the iteration of a mean ends.
 const SOLVED: f64 = 1e-15;
 
 /// The queue from one time slot to the next (Jou et al. 2003, eq. 6).
@@ -47,7 +47,7 @@ pub struct QueueMap {
     interval: f64,
 }
 
-/// What the propositions say of a map; see the methods of [`QueueMap`] for each number.
+/// Results of the propositions for a map; the methods of [`QueueMap`] explain each number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stability {
     /// The queue at the map's fixed point, `q_e`, in bits.
@@ -56,7 +56,7 @@ pub struct Stability {
     pub slope: f64,
     /// The slot `S`, in seconds.
     pub interval: f64,
-    /// Below this slot proposition 6.1 (and with it the convergence of 6.3) holds (eq. 10).
+    /// The slot below which proposition 6.1 (and with it the convergence of 6.3) holds (eq. 10).
     pub contracting_interval: f64,
     /// Up to this slot proposition 6.2 holds: `f'(q_e) >= 0`.
     pub rising_interval: f64,
@@ -151,7 +151,7 @@ impl QueueMap {
             });
         }
         // Arrivals fall with the queue and are convex, so Newton's steps rise to q_e from below. With
-        // the largest delay for all, the queue is no larger.
+        // the largest delay for all, the queue is not larger.
         let longest = self.delays.iter().copied().fold(0.0, f64::max);
         let mut q = homogeneous_equilibrium(self.flows(), self.window, longest, self.capacity).max(0.0);
         loop {
@@ -164,7 +164,7 @@ impl QueueMap {
         }
     }
 
-    /// Below this slot the map contracts (Jou et al. 2003, eq. 10): `2 C / (W sum d_k^-2)`, in seconds.
+    /// The slot below which the map contracts (Jou et al. 2003, eq. 10): `2 C / (W sum d_k^-2)`, in seconds.
     pub fn contracting_interval(&self) -> f64 {
         2.0 / (self.window * self.capacity * self.sum(0.0, 2))
     }
@@ -198,7 +198,7 @@ impl QueueMap {
         Ok(1.0 / (self.capacity / self.window - self.window * self.capacity * pairs))
     }
 
-    /// What the propositions say of this map.
+    /// Applies the propositions to this map.
     ///
     /// # Errors
     /// As [`QueueMap::equilibrium`].
@@ -407,7 +407,7 @@ fn normal_between(a: f64, b: f64) -> f64 {
     if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) }
 }
 
-/// The stationary distribution of a Markov chain; none if some state leads to none before it.
+/// The stationary distribution of a Markov chain; `None`: some state does not lead to any before it.
 fn eliminate(mut t: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     for n in (1..t.len()).rev() {
         let (before, rest) = t.split_at_mut(n);

@@ -1,4 +1,4 @@
-//! How windows move: the law of each congestion control, its equilibrium, and what it is near there.
+//! The motion of windows: the law of each congestion control, its equilibrium, and what it is near there.
 //!
 //! With R the round-trip time now, a subscript d for what was a round trip ago, p the probability of a signal and
 //! `lambda_d = W_d p_d/R_d` the rate of signals that arrive at a flow:
@@ -31,7 +31,16 @@
 //! `V = max(R, 25 ms)` and the virtual window `W V/R` in place of R and W.
 
 use crate::error::{TheoryError, positive, require};
-use crate::network::Signal;
+
+/// Form in which a signal reaches the senders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signal {
+    /// The packet is marked and goes on (ECN).
+    #[default]
+    Mark,
+    /// The packet is dropped, and does not enter the queue.
+    Drop,
+}
 
 /// Reno's window: `W' = increase/R - W W_R p_R/(decrease R_R)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,7 +150,7 @@ fn reached(p: f64, window: f64) -> f64 {
     -(window * (-p).ln_1p()).exp_m1()
 }
 
-/// Where a function that rises from below 0 to above is 0, between two positive numbers.
+/// The zero of a function that rises from below 0 to above, between two positive numbers.
 pub(crate) fn rising_root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..80 {
         let middle = (low * high).sqrt();
@@ -184,7 +193,7 @@ pub(crate) struct Sender {
     pub(crate) rtt: f64,
 }
 
-/// What a round trip ago was, as the sender hears of it.
+/// The state of a round trip ago, as the sender hears of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heard {
     pub(crate) window: f64,
@@ -199,15 +208,15 @@ pub(crate) struct Heard {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Local {
-    /// Per second.
+    /// Tau, per second.
     pub(crate) tau: f64,
     pub(crate) own: (f64, f64),
     pub(crate) rtt: (f64, f64),
-    /// In packets per second.
+    /// Answer to a signal, in packets per second.
     pub(crate) signal: f64,
-    /// Through the estimate of the share of marks, in packets per second.
+    /// Answer through the estimate of the share of marks, in packets per second.
     pub(crate) share: f64,
-    /// Of that estimate, per second; 0 without.
+    /// Rate of that estimate, per second; 0 without one.
     pub(crate) filter: f64,
 }
 
@@ -215,7 +224,8 @@ impl Congestion {
     /// The laws by their names in scenarios.
     pub const NAMES: [&'static str; 4] = ["reno", "cubic", "dctcp", "prague"];
 
-    /// Whether its packets say that they are of a scalable sender: ECT(1) (RFC 9331 section 4.1). DCTCP's are ECT(0).
+    /// Tells whether its packets say that they are of a scalable sender: ECT(1) (RFC 9331 section 4.1).
+    /// DCTCP's are ECT(0).
     pub fn is_l4s(&self) -> bool {
         matches!(self, Congestion::Scalable(s) if s.reference > 0.0)
     }
@@ -301,12 +311,12 @@ impl Congestion {
         }
     }
 
-    /// Whether a sender keeps an estimate of the share of marks.
+    /// Tells whether a sender keeps an estimate of the share of marks.
     pub(crate) fn estimates(&self) -> bool {
         matches!(self, Congestion::Scalable(_))
     }
 
-    /// W in packets at rest, for a probability of a signal and a round-trip time in seconds.
+    /// W in packets at equilibrium, for a probability of a signal and a round-trip time in seconds.
     pub fn window(&self, p: f64, rtt: f64) -> f64 {
         match self {
             Congestion::Reno(tcp) => (tcp.product() / p).sqrt(),
@@ -347,13 +357,13 @@ impl Congestion {
         }
     }
 
-    /// How fast a window grows that hears of no signal, in packets per second.
+    /// Growth of a window without signals, in packets per second.
     pub(crate) fn growth(&self, window: f64, rtt: f64) -> f64 {
         let none = Heard { window, rtt, probability: 0.0 };
         self.rates(&Sender { window, share: 0.0, rtt }, &none).0
     }
 
-    /// How fast a window moves, in packets per second, and the estimate, per second.
+    /// Rates of change of a window, in packets per second, and of the estimate, per second.
     pub(crate) fn rates(&self, now: &Sender, then: &Heard) -> (f64, f64) {
         let signals = then.window * then.probability / then.rtt;
         match self {
@@ -371,7 +381,7 @@ impl Congestion {
         }
     }
 
-    /// What the law is near an equilibrium.
+    /// The law near an equilibrium.
     pub(crate) fn near(&self, window: f64, rtt: f64, p: f64) -> Local {
         match self {
             Congestion::Reno(tcp) => Local {

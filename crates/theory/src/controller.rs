@@ -1,8 +1,8 @@
-//! What an algorithm is near its equilibrium, for the loop.
+//! An algorithm near its equilibrium, as the loop sees it.
 
 use crate::num::Rational;
 
-/// What an algorithm turns into a change of the signal probability.
+/// The quantity that an algorithm turns into a change of the signal probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Changes of the queue, in packets.
@@ -16,6 +16,6 @@ pub enum Input {
 pub struct Controller {
     /// C(s).
     pub transfer: Rational,
-    /// What it is applied to.
+    /// The input to which it is applied.
     pub input: Input,
 }

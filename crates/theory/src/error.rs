@@ -1,4 +1,4 @@
-//! What theory refuses, and why.
+//! Reasons for which theory refuses an answer.
 
 use quell_aqm::ParamError;
 
@@ -12,33 +12,33 @@ pub enum TheoryError {
         quantity: String,
         /// Its value, with its unit.
         value: String,
-        /// What it must be, with the source of the rule.
+        /// The rule that it breaks, with the source of the rule.
         rule: String,
     },
     /// The model has no equilibrium.
     NoEquilibrium {
         /// The quantity that cannot be found.
         quantity: String,
-        /// Why, and what would help.
+        /// The reason, and what would help.
         reason: String,
     },
     /// A margin was asked of a loop whose open loop is itself unstable.
     UnstableOpenLoop {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A solver that did not reach its tolerance.
     Tolerance {
         /// The time of the model at which it gave up, in seconds.
         at: f64,
-        /// What it tried.
+        /// Its attempts.
         reason: String,
     },
     /// The algorithm has no continuous form.
     NoModel {
         /// The algorithm.
         algorithm: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A parameter of the algorithm breaks a rule of its own.

@@ -1,4 +1,4 @@
-//! What an exponentially weighted average knows (Trinh and Molnár, section 4.3).
+//! The knowledge in an exponentially weighted average (Trinh and Molnár, section 4.3).
 //!
 //! RED's average of the queue, `avg_t = w q_t + (1 - w) avg_(t-1)` (Trinh and Molnár, eq. 2), is an estimator
 //! of the mean queue. Its variance is given here in units of the variance of the samples, at the `t`-th
@@ -127,8 +127,8 @@ impl Ewma {
         Ok(self.variance_independent_limit() * (1.0 + (1.0 - self.weight) * r) / below)
     }
 
-    /// What `rho(k)` is multiplied with in the second sum of Trinh and Molnár, eq. 4 as `t` grows (remark 5):
-    /// `w / (2 - w) * (1 - w)^k`. The sum itself is doubled.
+    /// The factor of `rho(k)` in the second sum of Trinh and Molnár, eq. 4 as `t` grows (remark 5): `w / (2 -
+    /// w) * (1 - w)^k`. The sum itself is doubled.
     pub fn lag_coefficient(&self, k: u64) -> f64 {
         self.variance_independent_limit() * self.autocorrelation_independent(k)
     }

@@ -36,9 +36,9 @@ pub mod num;
 pub mod rules;
 mod text;
 
-pub use congestion::{Congestion, Cubic, Scalable, Tcp};
+pub use congestion::{Congestion, Cubic, Scalable, Signal, Tcp};
 pub use controller::{Controller, Input};
 pub use error::TheoryError;
 pub use linear::{Loop, Margins, Mode, Plant, Stability};
-pub use network::{Class, Coupling, FluidNetwork, OperatingPoint, Scalables, Share, Signal};
+pub use network::{Class, Coupling, FluidNetwork, OperatingPoint, Scalables, Share};
 pub use num::{Poly, Rational, Real, Wide};

@@ -21,9 +21,9 @@ pub struct Axis {
     pub from: f64,
     /// The last value.
     pub to: f64,
-    /// How many.
+    /// Number of values.
     pub count: usize,
-    /// Whether equal steps are equal factors.
+    /// Spaces the values by equal factors, not by equal steps.
     pub logarithmic: bool,
 }
 
@@ -101,17 +101,17 @@ pub enum Shown {
     GainMargin,
     /// Real part of the slowest mode's root, per second: negative is stable.
     Growth,
-    /// In radians.
+    /// The phase margin in radians.
     PhaseMargin,
-    /// In seconds.
+    /// The delay margin in seconds.
     DelayMargin,
     /// The highest crossover, in radians per second.
     Crossover,
-    /// Of the slowest mode.
+    /// The damping of the slowest mode.
     Damping,
-    /// Of the slowest mode, in seconds.
+    /// The period of the slowest mode, in seconds.
     Period,
-    /// Of the slowest mode, in seconds.
+    /// The settling time of the slowest mode, in seconds.
     Settling,
 }
 
@@ -149,7 +149,7 @@ pub fn loop_map(
     map(x, y, |x, y| shown.of(&build(x, y)?))
 }
 
-/// For each `x`, the largest y in `[low, high]` up to which `stable(x, y)` holds without a gap that 100
+/// Finds for each `x` the largest y in `[low, high]` up to which `stable(x, y)` holds without a gap that 100
 /// steps would see: the curves of Park et al. 2004, Fig. 4, 7 and 8. `None` where it does not hold at `low`.
 ///
 /// # Errors
@@ -181,7 +181,7 @@ pub fn boundary(
     Ok(x.values()?.into_par_iter().map(|x| (x, edge(x))).collect())
 }
 
-/// What a closed form is computed from, in the order of [`Closed::base`].
+/// The inputs of a closed form, in the order of [`Closed::base`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// N.
@@ -198,7 +198,7 @@ pub enum Input {
     Third,
 }
 
-/// Which closed form.
+/// The closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Red,

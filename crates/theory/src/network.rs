@@ -1,18 +1,8 @@
-//! What the models say a network is: flows, a link, and how the flows answer a signal.
+//! The network of the models: flows, a link, and the answer of the flows to a signal.
 
-use crate::congestion::{Congestion, Tcp, rising_root};
+use crate::congestion::{Congestion, Signal, Tcp, rising_root};
 use crate::error::{TheoryError, positive, require};
 use crate::text::figure;
-
-/// How a signal reaches the senders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signal {
-    /// The packet is marked and goes on (ECN).
-    #[default]
-    Mark,
-    /// The packet is dropped, and does not enter the queue.
-    Drop,
-}
 
 /// Flows that share a propagation delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +13,12 @@ pub struct Class {
     pub propagation: f64,
 }
 
-/// How an algorithm treats scalable senders beside Classic ones: the static part of the coupling of RFC 9332.
+/// Treatment of scalable senders beside Classic ones: the static part of the coupling of RFC 9332.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coupling {
     /// k of `p_CL = k sqrt(p_C)` (RFC 9332 section 2.1, eq. 1); without it one probability is everybody's.
     pub factor: Option<f64>,
-    /// Whether scalable packets have a queue of their own, which is served first and taken to be empty.
+    /// Gives scalable packets a queue of their own, which is served first and taken to be empty.
     pub apart: bool,
 }
 
@@ -38,7 +28,7 @@ impl Coupling {
         self.factor.map_or(p, |k| (k * p.sqrt()).min(1.0))
     }
 
-    /// How that follows p: 0 where it is held at 1.
+    /// Slope of that over p: 0 where it is held at 1.
     pub fn slope(&self, p: f64) -> f64 {
         match self.factor {
             None => 1.0,
@@ -53,9 +43,10 @@ impl Coupling {
 pub struct Scalables {
     /// The classes of the network from this one on are theirs.
     pub from: usize,
-    /// How their windows move.
+    /// The congestion control of their windows.
     pub congestion: Congestion,
-    /// How the algorithm treats them, which [`AnyModel::network`](crate::models::AnyModel::network) fills in.
+    /// Their treatment by the algorithm, which [`AnyModel::network`](crate::models::AnyModel::network) fills
+    /// in.
     pub coupling: Coupling,
 }
 
@@ -64,15 +55,15 @@ pub struct Scalables {
 pub struct FluidNetwork {
     /// The flows.
     pub classes: Vec<Class>,
-    /// Which of them are of a second kind.
+    /// Classes of a second kind among them.
     pub scalables: Option<Scalables>,
     /// C in packets of mean size per second.
     pub capacity: f64,
     /// B in packets.
     pub buffer: f64,
-    /// How windows move.
+    /// The congestion control of the windows.
     pub congestion: Congestion,
-    /// How a signal reaches the senders.
+    /// Form in which a signal reaches the senders.
     pub signal: Signal,
 }
 
@@ -124,22 +115,22 @@ impl FluidNetwork {
         self.scalable(i).map_or(self.congestion, |s| s.congestion)
     }
 
-    /// Whether some senders keep an estimate of the share of marks.
+    /// Tells whether some senders keep an estimate of the share of marks.
     pub(crate) fn estimates(&self) -> bool {
         self.congestion.estimates() || self.scalables.is_some_and(|s| s.congestion.estimates())
     }
 
-    /// Whether the packets of class `i` wait in the queue that is modeled.
+    /// Tells whether the packets of class `i` wait in the queue that is modeled.
     pub(crate) fn waits(&self, i: usize) -> bool {
         !self.scalable(i).is_some_and(|s| s.coupling.apart)
     }
 
-    /// What is signaled to class `i` where p is the algorithm's probability, and how it follows p.
+    /// Probability of a signal to class `i` where p is the algorithm's, and its slope over p.
     pub(crate) fn signaled(&self, i: usize, p: f64) -> (f64, f64) {
         self.scalable(i).map_or((p, 1.0), |s| (s.coupling.probability(p), s.coupling.slope(p)))
     }
 
-    /// What of the packets of class `i` goes on where they are signaled with a probability.
+    /// Share of the packets of class `i` that goes on where they are signaled with a probability.
     pub(crate) fn admitted(&self, i: usize, p: f64) -> f64 {
         if self.signal == Signal::Drop && self.scalable(i).is_none() { 1.0 - p } else { 1.0 }
     }
@@ -160,7 +151,8 @@ impl FluidNetwork {
         (0..self.classes.len()).map(|i| (self.classes[i].flows, self.rtt(i, q))).collect()
     }
 
-    /// What arrives at the queue with a probability and a queue of `q` packets, and what of it goes on.
+    /// Arrivals at the queue with a probability and a queue of `q` packets, and the part of them that goes
+    /// on.
     fn offered(&self, p: f64, q: f64) -> (f64, f64) {
         let of = |i: usize, (n, r): (f64, f64)| {
             let signaled = self.signaled(i, p).0;
@@ -214,28 +206,29 @@ pub struct Share {
     pub rtt: f64,
     /// W in packets.
     pub window: f64,
-    /// How their windows move.
+    /// The congestion control of their windows.
     pub congestion: Congestion,
-    /// With which probability they are signaled, and how that follows the algorithm's p.
+    /// Probability with which they are signaled, and its slope over the algorithm's p.
     pub signaled: (f64, f64),
-    /// Whether they wait in the queue.
+    /// Tells whether they wait in the queue.
     pub waits: bool,
-    /// What of their packets goes on: less than 1 where signals are drops.
+    /// Share of their packets that goes on: less than 1 where signals are drops.
     pub admitted: f64,
 }
 
 impl Share {
-    /// What the class sends, in packets per second.
+    /// Rate of the class, in packets per second.
     pub fn rate(&self) -> f64 {
         self.flows * self.window / self.rtt
     }
 }
 
-/// What is left to the Classic queue at least, so that a bound on the speed keeps the fluid finite: the weight of RFC
-/// 9332 section 4.2.2.
+/// Least share of the link that is left to the Classic queue, so that a bound on the speed keeps the fluid
+/// finite: the weight of RFC 9332 section 4.2.2.
 pub(crate) const LEFT: f64 = 0.0625;
 
-/// What a packet in excess adds to a queue whose delay counts, where `first` packets per second need not wait.
+/// Growth, for each packet in excess, of a queue whose delay counts, where `first` packets per second need
+/// not wait.
 fn speed(capacity: f64, first: f64) -> f64 {
     capacity / (capacity - first).max(LEFT * capacity)
 }
@@ -250,16 +243,16 @@ pub struct OperatingPoint {
     /// q in packets. With an empty one the rate of arrivals moves freely below the capacity. Where some packets do
     /// not wait, what the link would send in the time that the others do: C times their delay.
     pub queue: f64,
-    /// What is added to q for each packet in excess: 1 where all packets wait. The others' rate r_L is taken from the
-    /// link first, so that a packet of the queue delays it by `1/(C - r_L)` seconds: `C/(C - r_L)`.
+    /// Growth of q for each packet in excess: 1 where all packets wait. The others' rate r_L is taken from
+    /// the link first, so that a packet of the queue delays it by `1/(C - r_L)` seconds: `C/(C - r_L)`.
     pub speed: f64,
     /// p: the probability of a signal.
     pub probability: f64,
-    /// What arrives at the queue, dropped packets included, in packets per second.
+    /// Arrivals at the queue, dropped packets included, in packets per second.
     pub arrivals: f64,
-    /// How windows move.
+    /// The congestion control of the windows.
     pub congestion: Congestion,
-    /// How a signal reaches the senders.
+    /// Form in which a signal reaches the senders.
     pub signal: Signal,
 }
 

@@ -9,7 +9,7 @@ use crate::{Bytes, Duration};
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// From bits per second.
+    /// Makes a rate of bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         BitRate(bps)
     }
@@ -32,7 +32,7 @@ impl BitRate {
         self.bytes_per_sec() / size.get() as f64
     }
 
-    /// How long `size` takes to serialize, to the nearest nanosecond; [`Duration::MAX`] at rate 0.
+    /// Time that `size` takes to serialize, to the nearest nanosecond; [`Duration::MAX`] at rate 0.
     pub fn transmission_time(self, size: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;

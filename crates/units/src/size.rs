@@ -58,7 +58,7 @@ impl QueueSize {
         }
     }
 
-    /// In packets of `mean_packet` bytes.
+    /// Converts to packets of `mean_packet` bytes.
     pub fn in_packets(self, mean_packet: Bytes) -> f64 {
         match self {
             QueueSize::Packets(x) => x,
@@ -66,7 +66,7 @@ impl QueueSize {
         }
     }
 
-    /// In bytes, at `mean_packet` bytes a packet.
+    /// Converts to bytes, at `mean_packet` bytes a packet.
     pub fn in_bytes(self, mean_packet: Bytes) -> f64 {
         match self {
             QueueSize::Packets(x) => x * mean_packet.get() as f64,

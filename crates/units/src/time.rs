@@ -84,29 +84,29 @@ impl Duration {
     /// Longer than any run.
     pub const MAX: Duration = Duration(u64::MAX);
 
-    /// From nanoseconds.
+    /// Makes a duration of nanoseconds.
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Duration(nanos)
     }
 
-    /// From microseconds.
+    /// Makes a duration of microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Duration(micros * 1_000)
     }
 
-    /// From milliseconds.
+    /// Makes a duration of milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Duration(millis * 1_000_000)
     }
 
-    /// From seconds.
+    /// Makes a duration of seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Duration(secs * 1_000_000_000)
     }
 
-    /// From seconds, to the nearest nanosecond; negative and NaN become zero, too large becomes
-    /// [`Duration::MAX`].
+    /// Makes a duration of seconds, to the nearest nanosecond; negative and NaN become zero, too large
+    /// becomes [`Duration::MAX`].
     #[inline]
     pub fn from_secs_f64(secs: f64) -> Self {
         // A float-to-integer cast saturates, and sends NaN to 0.

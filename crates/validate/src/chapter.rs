@@ -1,12 +1,7 @@
-//! What the comparison consists of.
+//! The chapters of the comparison.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-
-use crate::compare::Comparison;
-use crate::laws::Laws;
-use crate::linux::Setting;
-use crate::windows::Trace;
 
 /// What Quell is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -24,7 +19,7 @@ pub enum Chapter {
 }
 
 impl Chapter {
-    /// As it is written on the command line, and in the marks around it in the page.
+    /// The name on the command line, and in the marks around it in the page.
     pub fn id(self) -> &'static str {
         match self {
             Chapter::Ns2 => "ns2",
@@ -34,7 +29,7 @@ impl Chapter {
         }
     }
 
-    /// As sentences name it.
+    /// The name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Chapter::Ns2 => "ns-2",
@@ -42,27 +37,5 @@ impl Chapter {
             Chapter::Ns3 => "ns-3",
             Chapter::Laws => "the laws",
         }
-    }
-}
-
-/// The window of a flow in both.
-pub struct Windows {
-    pub setting: Setting,
-    pub linux: Trace,
-    pub quell: Trace,
-}
-
-/// What was found in a chapter.
-pub struct Found {
-    pub chapter: Chapter,
-    pub comparisons: Vec<Comparison>,
-    pub windows: Vec<Windows>,
-    pub laws: Option<Laws>,
-}
-
-impl Found {
-    /// Whether nothing in it speaks against Quell.
-    pub fn agrees(&self) -> bool {
-        self.comparisons.iter().all(Comparison::agrees) && self.laws.as_ref().is_none_or(Laws::hold)
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::excuse::Excuse;
 
-/// What is compared. `column` is that of the reference's table, `metric` the metric of Quell's results.
+/// A figure that is compared. `column` is that of the reference's table, `metric` the metric of Quell's results.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// The name, as tables and excuses write it.
@@ -30,7 +30,7 @@ impl Figure {
     }
 }
 
-/// How far the two means may be apart: the larger of the two, in the unit of the table.
+/// The largest distance of the two means: the larger of the two parts, in the unit of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
     pub relative: f64,
@@ -80,7 +80,7 @@ impl Mean {
     }
 }
 
-/// What came of a comparison.
+/// The outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -101,7 +101,7 @@ pub struct Row {
     pub quell: Mean,
     pub band: f64,
     pub verdict: Standing,
-    /// Why it is excused, or would be if it had to.
+    /// The excuse that covers it, needed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excuse: Option<&'static Excuse>,
 }
@@ -136,7 +136,7 @@ pub struct Comparison {
     pub queue: String,
     pub senders: String,
     pub rows: Vec<Row>,
-    /// Why it is not compared, if it is not.
+    /// The reason for which it is not compared; `None`: it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
     /// Little's law: the mean queue over what it should be, of the run that is farthest off.
@@ -144,22 +144,22 @@ pub struct Comparison {
     pub little: Option<crate::little::Little>,
 }
 
-/// What Quell's replications gave for a metric.
+/// The values of a metric in Quell's replications.
 pub type Samples<'a> = dyn Fn(Metric) -> Vec<f64> + 'a;
 
 impl Comparison {
-    /// Whether nothing speaks against it.
+    /// Says whether nothing speaks against it.
     pub fn agrees(&self) -> bool {
         self.rows.iter().all(|r| r.verdict != Standing::Outside) && self.little.is_none_or(|l| l.holds())
     }
 }
 
-/// How many rows have a verdict.
+/// Counts the rows with a verdict.
 pub fn count(comparisons: &[Comparison], verdict: Standing) -> usize {
     comparisons.iter().flat_map(|c| &c.rows).filter(|r| r.verdict == verdict).count()
 }
 
-/// Whether any figure that it covers lies outside its band.
+/// Says whether any figure that it covers lies outside its band.
 pub fn needed(excuse: &Excuse, comparisons: &[Comparison]) -> bool {
     let rows = comparisons.iter().flat_map(|c| &c.rows);
     rows.filter(|r| r.verdict == Standing::Excused).any(|r| r.excuse == Some(excuse))

@@ -12,7 +12,7 @@ const TEXT: &str = include_str!("../excuses.toml");
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Excuse {
-    /// Where the cases are.
+    /// The chapter of the cases.
     #[serde(default)]
     pub chapter: Chapter,
     /// The cases, by name.
@@ -20,9 +20,9 @@ pub struct Excuse {
     /// The figures; all of them if there are none.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// What ns-2 does wrong, or where the two part.
+    /// The error of ns-2, or the place where the two part.
     pub reason: String,
-    /// How one can see that.
+    /// The evidence.
     pub evidence: String,
 }
 

@@ -11,7 +11,7 @@ pub struct Check {
     pub what: String,
     pub measured: f64,
     pub law: f64,
-    /// How far the measured figure may be from the law, as a share of it; none if it is only shown.
+    /// The largest distance of the measured figure from the law, as a share of it; `None`: it is only shown.
     pub tolerance: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Window {
     pub square_root: f64,
     /// Padhye's formula.
     pub padhye: f64,
-    /// Of which law it must be within which share; none if it is only shown.
+    /// The law, and the share of it within which it must be; `None`: it is only shown.
     pub bound: Option<(Law, f64)>,
 }
 
@@ -72,7 +72,7 @@ impl Laws {
 }
 
 pub const RECOVERIES: [&str; 4] = ["tahoe", "reno", "newreno", "sack"];
-/// How long runs are.
+/// The length of the runs.
 const SECONDS: u32 = 300;
 const LOSSES: [f64; 7] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
 
@@ -152,7 +152,7 @@ fn wire(recovery: &'static str, p: f64, seconds: u32) -> String {
     )
 }
 
-/// What came of [`wire`].
+/// The outcome of [`wire`].
 fn window(recovery: &'static str, p: f64, seconds: u32) -> Result<Window, String> {
     let runs = run(&wire(recovery, p, seconds))?;
     let window = mean(&runs, Metric::PacketRate) * RTT / FLOWS;
@@ -167,7 +167,7 @@ fn padhye(p: f64, rtt: f64, t0: f64) -> f64 {
     rtt / (fast + timeouts)
 }
 
-/// Which law a loss recovery must obey, and how closely.
+/// The law that a loss recovery must obey, and how closely.
 fn bound(recovery: &str, p: f64) -> Option<(Law, f64)> {
     match (recovery, p) {
         // Losses are so far apart that each is repaired alone, and none waits for a timer.

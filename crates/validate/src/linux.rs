@@ -14,7 +14,7 @@ const RESULTS: &str = include_str!("../linux/results.csv");
 /// A packet of 1500 bytes and its Ethernet header.
 const PACKET: u32 = 1514;
 
-/// What was run.
+/// The setting of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Setting {
     /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20;
@@ -27,13 +27,13 @@ pub struct Setting {
     pub flows: u32,
     pub rate_mbit: u32,
     pub rtt_ms: u32,
-    /// Of the other half of the flows, where that is another one.
+    /// The round-trip time of the other half of the flows, where that is another one.
     pub rtt2_ms: Option<u32>,
-    /// Over how long the flows' starts are spread, where they do not begin together.
+    /// The time over which the flows' starts are spread, where they do not begin together.
     pub apart_ms: Option<u32>,
-    /// As it was asked for.
+    /// The share of losses that was asked for.
     pub asked_loss: Option<f64>,
-    /// In packets; of RED in bytes.
+    /// The limit in packets; of RED in bytes.
     pub limit: Option<u32>,
     pub seconds: u32,
     pub warmup: u32,
@@ -80,7 +80,7 @@ const AGAIN: Figure =
 
 const MARKS: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, TENTH);
 
-/// Of the flows of one group: its name, and its figure.
+/// A group of flows: its name, and its figure.
 const OF_GROUPS: [(&str, Figure); 8] = [
     ("classic", Figure::new("goodput/c", "Mbit/s", ("goodput_c", Metric::Goodput), 2, TENTH)),
     ("l4s", Figure::new("goodput/l", "Mbit/s", ("goodput_l", Metric::Goodput), 2, TENTH)),
@@ -107,7 +107,7 @@ impl Setting {
         }
     }
 
-    /// As tables and excuses write it.
+    /// The name in tables and excuses.
     pub fn name(&self) -> String {
         let Setting { block, qdisc, cc, flows, rate_mbit, rtt_ms, .. } = self;
         if let Some(far) = self.rtt2_ms {
@@ -299,7 +299,7 @@ impl run::Case for Case {
     }
 }
 
-/// What Quell's values are divided by.
+/// The divisor of Quell's values.
 fn unit(figure: &Figure) -> f64 {
     if figure.metric == Metric::Goodput { 1e6 } else { 1.0 }
 }

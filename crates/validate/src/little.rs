@@ -14,16 +14,16 @@ pub struct Little {
     pub queue: f64,
     /// Rate of departures times mean delay, from each packet's delay.
     pub law: f64,
-    /// How far they may be apart because of the edges.
+    /// The largest distance that the edges explain.
     pub edges: f64,
 }
 
 impl Little {
-    /// Of a replication at its bottleneck; none if nothing was sent.
+    /// Little's law in a replication at its bottleneck; `None`: nothing was sent.
     pub fn of(replication: &Replication, mean_packet: f64) -> Option<Little> {
         let row = replication.metrics.iter().find(|m| m.scope == "all" && m.segment.is_none())?;
         let value = |metric| row.values.get(metric);
-        let delays = replication.delays.iter().filter(|d| d.link == row.link && d.scope == "all");
+        let delays = replication.delays.iter().filter(|d| *d.link == *row.link && &*d.scope == "all");
         let longest = delays.map(|d| d.queue_delay_s).fold(0.0, f64::max);
         // What a link sends within the longest delay is what can have waited at one edge.
         let rate = value(Metric::Throughput)? / value(Metric::Utilization)? / 8.0 / mean_packet;
@@ -35,7 +35,7 @@ impl Little {
         })
     }
 
-    /// By how much the edges do not explain the difference; not positive if the law holds.
+    /// The part of the difference that the edges do not explain; not positive if the law holds.
     pub fn excess(&self) -> f64 {
         (self.queue - self.law).abs() - self.edges
     }

@@ -3,11 +3,13 @@
 mod chapter;
 mod compare;
 mod excuse;
+mod findings;
 mod laws;
 mod linux;
 mod little;
 mod ns2;
 mod ns3;
+mod parameters;
 mod report;
 mod run;
 mod table;
@@ -21,7 +23,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
-use chapter::{Chapter, Found, Windows};
+use chapter::Chapter;
+use findings::{ChapterFindings, Windows};
 use run::Case;
 use windows::Trace;
 
@@ -61,7 +64,7 @@ enum Format {
     Json,
 }
 
-/// What `--short` runs. Of ns-2: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes,
+/// The cases of `--short`. Of ns-2: each algorithm with and without ECN, the kinds of TCP, mixed traffic in bytes,
 /// marks on windows of one. Of the others: a case of each kind, of those that lie inside their bands in the whole chapter.
 const SHORT: &[&str] = &[
     "R2",
@@ -88,10 +91,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where a figure is uncertain with the usual number of seeds.
+/// The largest number of seeds, for figures that are uncertain with the usual number.
 const MOST_SEEDS: u32 = 60;
 
-/// Whether everything agrees.
+/// Says whether everything agrees.
 fn work(args: &Args) -> Result<bool, String> {
     let all = [Chapter::Ns2, Chapter::Linux, Chapter::Ns3, Chapter::Laws];
     let asked = |chapter: &Chapter| args.chapter.is_empty() || args.chapter.contains(chapter);
@@ -111,7 +114,7 @@ fn work(args: &Args) -> Result<bool, String> {
             Chapter::Laws if args.scenarios || !args.only.is_empty() => false,
             Chapter::Laws => {
                 let laws = Some(if args.short { laws::short()? } else { laws::full()? });
-                found.push(Found { chapter, comparisons: Vec::new(), windows: Vec::new(), laws });
+                found.push(ChapterFindings { chapter, comparisons: Vec::new(), windows: Vec::new(), laws });
                 true
             }
         };
@@ -146,7 +149,7 @@ fn work(args: &Args) -> Result<bool, String> {
         }
         write(path, &page).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    Ok(found.iter().all(Found::agrees))
+    Ok(found.iter().all(ChapterFindings::agrees))
 }
 
 /// Runs those of a chapter's cases that are asked for, or prints their scenarios; false if there are none.
@@ -154,7 +157,7 @@ fn cases<C: Case>(
     args: &Args,
     chapter: Chapter,
     mut cases: Vec<C>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<ChapterFindings>,
 ) -> Result<bool, String> {
     cases.retain(|case| {
         let name = case.name();
@@ -175,12 +178,12 @@ fn cases<C: Case>(
         return Ok(true);
     }
     let comparisons = run::all(&cases, seeds, if args.short { seeds } else { seeds.max(MOST_SEEDS) })?;
-    found.push(Found { chapter, comparisons, windows: Vec::new(), laws: None });
+    found.push(ChapterFindings { chapter, comparisons, windows: Vec::new(), laws: None });
     Ok(true)
 }
 
 /// The windows of the cases in which Linux's were recorded.
-fn add_windows(found: &mut Found) -> Result<(), String> {
+fn add_windows(found: &mut ChapterFindings) -> Result<(), String> {
     for case in linux::cases().into_iter().filter(|c| c.setting.block == "W") {
         let name = case.name();
         let Some(comparison) = found.comparisons.iter_mut().find(|c| c.case == name) else { continue };

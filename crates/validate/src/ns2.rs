@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use quell_lab::Metric;
 
 use crate::compare::{Band, Figure, Row, Samples};
+use crate::parameters::Parameters;
 use crate::run;
 use crate::table::{Line, lines};
 use crate::translate;
 
 const CASES: &str = include_str!("../ns2/cases.csv");
 const RUNS: &str = include_str!("../ns2/runs.csv");
-const SCRIPT: &str = include_str!("../ns2/dumbbell.tcl");
 
-/// What names a case.
+/// The name of a case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// The scenario, such as "R4".
     pub scenario: String,
-    /// What departs from the scenario's base; may be empty.
+    /// The departure from the scenario's base; may be empty.
     pub variant: String,
     /// The algorithm, by ns-2's name for it or the papers'.
     pub algorithm: String,
@@ -59,12 +59,12 @@ pub struct Case {
 /// One run of ns-2.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was measured, by column.
+    /// The measurements, by column.
     columns: Line,
 }
 
 impl Run {
-    /// What was measured, if it was.
+    /// The measurement in a column, if there is one.
     pub fn value(&self, column: &str) -> Option<f64> {
         self.columns.get(column)?.parse().ok()
     }
@@ -73,53 +73,6 @@ impl Run {
     pub fn events(&self) -> &str {
         &self.columns["events"]
     }
-}
-
-/// Parameters of the script by name.
-#[derive(Clone, Debug)]
-pub struct Parameters(BTreeMap<String, String>);
-
-impl Parameters {
-    pub fn text(&self, key: &str) -> &str {
-        self.0.get(key).map_or_else(|| panic!("the script has no parameter {key}"), String::as_str)
-    }
-
-    pub fn number(&self, key: &str) -> f64 {
-        let text = self.text(key);
-        text.parse().unwrap_or_else(|_| panic!("the script's {key} is {text}, which is not a number"))
-    }
-
-    pub fn count(&self, key: &str) -> u32 {
-        self.number(key).max(0.0) as u32
-    }
-
-    pub fn is_set(&self, key: &str) -> bool {
-        self.number(key) != 0.0
-    }
-
-    /// The defaults: the list of keys and values in `array set P { ... }`.
-    fn defaults() -> Self {
-        let list = SCRIPT.split_once("array set P {\n").and_then(|(_, rest)| rest.split_once("\n}"));
-        let words = list.expect("the script sets its defaults").0.split_whitespace();
-        Parameters(pairs(words.map(|w| w.trim_matches('"'))))
-    }
-
-    fn with(&self, arguments: &str) -> Self {
-        let mut all = self.0.clone();
-        for (key, value) in pairs(arguments.split_whitespace()) {
-            let old = all.insert(key.clone(), value);
-            assert!(old.is_some(), "the script has no parameter {key}");
-        }
-        Parameters(all)
-    }
-}
-
-fn pairs<'a>(mut words: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
-    let mut map = BTreeMap::new();
-    while let (Some(key), Some(value)) = (words.next(), words.next()) {
-        map.insert(key.to_string(), value.to_string());
-    }
-    map
 }
 
 /// Every case with its runs.
@@ -146,7 +99,7 @@ const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
 /// 20 % or 1.5 packets.
 const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
 
-/// Which cases have a figure.
+/// The condition for a case to have a figure.
 type Applies = fn(&Parameters) -> bool;
 
 const ALWAYS: Applies = |_| true;
@@ -171,7 +124,7 @@ pub const FIGURES: &[(Figure, Applies)] = &[
 ];
 
 impl Case {
-    /// Which seeds of Quell's run with which of the starts and stops that ns-2's seeds drew.
+    /// The seeds of Quell's runs, by the starts and stops that ns-2's seeds drew.
     fn seeds(&self, count: u32) -> BTreeMap<&str, Vec<u64>> {
         let mut events: Vec<&str> = self.runs.iter().map(|r| r.events()).collect();
         events.dedup();
@@ -203,7 +156,12 @@ impl run::Case for Case {
 
     fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String> {
         let seeds = self.seeds(seeds);
-        seeds.into_iter().map(|(events, seeds)| translate::scenario(self, events, &seeds)).collect()
+        seeds
+            .into_iter()
+            .map(|(events, seeds)| {
+                translate::scenario(&self.name.to_string(), &self.parameters, events, &seeds)
+            })
+            .collect()
     }
 
     fn mean_packet(&self) -> f64 {
@@ -231,13 +189,5 @@ mod tests {
         let cases = cases();
         assert_eq!(cases.iter().map(|c| c.runs.len()).sum::<usize>(), lines(RUNS).len());
         assert!(cases.iter().all(|c| !c.runs.is_empty()));
-    }
-
-    #[test]
-    fn defaults_are_the_scripts() {
-        let p = Parameters::defaults();
-        assert_eq!((p.text("tcp"), p.text("events"), p.count("n")), ("Reno", "", 30));
-        assert_eq!(p.number("udpoff"), 1.0);
-        assert_eq!(p.with("n 4 cap 1e6").number("cap"), 1e6);
     }
 }

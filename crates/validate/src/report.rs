@@ -6,9 +6,10 @@ use std::fmt::Write;
 use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use quell_view::picture::{self, Sheet};
 
-use crate::chapter::{Chapter, Found, Windows};
+use crate::chapter::Chapter;
 use crate::compare::{Comparison, Row, Standing, count, needed};
 use crate::excuse;
+use crate::findings::{ChapterFindings, Windows};
 use crate::laws::{Law, Laws};
 
 const HEAD: &str = "\
@@ -92,7 +93,7 @@ reduction over a dumbbell, with round-trip times from 0.8 to 1.2 of the mean. Th
 ";
 
 /// The whole file, from all chapters.
-pub fn page(found: &[Found]) -> String {
+pub fn page(found: &[ChapterFindings]) -> String {
     let chapters = found.iter().map(|f| format!("\n{}", chapter(f)));
     HEAD.to_string() + &chapters.collect::<String>()
 }
@@ -101,7 +102,7 @@ pub fn page(found: &[Found]) -> String {
 ///
 /// # Errors
 /// If the page does not have one of them.
-pub fn renewed(page: &str, found: &[Found]) -> Result<String, String> {
+pub fn renewed(page: &str, found: &[ChapterFindings]) -> Result<String, String> {
     found.iter().try_fold(page.to_string(), |page, found| {
         let id = found.chapter.id();
         let (begin, end) = marks(found.chapter);
@@ -118,7 +119,7 @@ fn marks(chapter: Chapter) -> (String, String) {
     (format!("<!-- {id}:begin -->"), format!("<!-- {id}:end -->"))
 }
 
-fn chapter(found: &Found) -> String {
+fn chapter(found: &ChapterFindings) -> String {
     let (begin, end) = marks(found.chapter);
     let mut text = format!("{begin}\n");
     let out = &mut text;
@@ -161,7 +162,7 @@ fn chapter(found: &Found) -> String {
     text + &end + "\n"
 }
 
-fn every_case(out: &mut String, found: &Found) {
+fn every_case(out: &mut String, found: &ChapterFindings) {
     out.push_str("### Every case\n");
     for comparison in found.comparisons.iter().filter(|c| c.left_out.is_none()) {
         case(out, found.chapter.name(), comparison);
@@ -183,7 +184,7 @@ fn windows(out: &mut String, all: &[Windows]) {
 }
 
 /// The figures of the page: name of the file and SVG.
-pub fn images(found: &[Found]) -> Vec<(String, String)> {
+pub fn images(found: &[ChapterFindings]) -> Vec<(String, String)> {
     let image = |windows: &Windows| {
         let [linux, quell] = [&windows.linux, &windows.quell];
         let x = linux.times();
@@ -219,7 +220,7 @@ pub fn images(found: &[Found]) -> Vec<(String, String)> {
     found.iter().flat_map(|f| &f.windows).map(image).collect()
 }
 
-fn summary(out: &mut String, found: &Found, excused: &str) {
+fn summary(out: &mut String, found: &ChapterFindings, excused: &str) {
     let (comparisons, name) = (&found.comparisons, found.chapter.name());
     let of = |verdict| count(comparisons, verdict);
     let _ = writeln!(
@@ -249,7 +250,7 @@ fn summary(out: &mut String, found: &Found, excused: &str) {
     out.push('\n');
 }
 
-/// How many figures lie where, by what cases have in common.
+/// The numbers of figures within and outside their bands, by what cases have in common.
 fn standings(out: &mut String, comparisons: &[Comparison], title: &str, of: impl Fn(&Comparison) -> &str) {
     let mut groups: BTreeMap<&str, Vec<&Comparison>> = BTreeMap::new();
     for comparison in comparisons.iter().filter(|c| c.left_out.is_none()) {
@@ -265,7 +266,7 @@ fn standings(out: &mut String, comparisons: &[Comparison], title: &str, of: impl
     }
 }
 
-fn excuses(out: &mut String, found: &Found, heading: &str) {
+fn excuses(out: &mut String, found: &ChapterFindings, heading: &str) {
     let own: Vec<_> = excuse::all().iter().filter(|e| e.chapter == found.chapter).collect();
     if own.is_empty() {
         return;
@@ -282,7 +283,7 @@ fn excuses(out: &mut String, found: &Found, heading: &str) {
     }
 }
 
-fn left_out(out: &mut String, found: &Found) {
+fn left_out(out: &mut String, found: &ChapterFindings) {
     let all: Vec<_> =
         found.comparisons.iter().filter_map(|c| Some((&c.case, c.left_out.as_ref()?))).collect();
     if !all.is_empty() {

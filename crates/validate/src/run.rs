@@ -15,16 +15,16 @@ pub trait Case {
     /// The queue, and the senders, by the other's names for them.
     fn queue(&self) -> &str;
     fn senders(&self) -> &str;
-    /// About how many packets a run sends.
+    /// The approximate number of packets that a run sends.
     fn effort(&self) -> u64;
     /// The scenarios, as a user would write them, that run it with so many seeds in all.
     ///
     /// # Errors
     /// Names what Quell does not have.
     fn scenarios(&self, seeds: u32) -> Result<Vec<String>, String>;
-    /// In bytes.
+    /// The mean packet in bytes.
     fn mean_packet(&self) -> f64;
-    /// Whether packets are dropped that have waited: of their waits Quell keeps no mean, and Little's law cannot be
+    /// Drops packets that have waited: of their waits Quell keeps no mean, and Little's law cannot be
     /// tested.
     fn drops_at_head(&self) -> bool {
         false
@@ -58,7 +58,7 @@ pub fn all(cases: &[impl Case], count: u32, most: u32) -> Result<Vec<Comparison>
     comparisons
 }
 
-/// Whether chance alone may put a figure outside its band: whatever its value, the standard error of Quell's
+/// Says whether chance alone may put a figure outside its band: whatever its value, the standard error of Quell's
 /// mean is more than a fifth of the band.
 fn is_uncertain(comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| row.quell.error.is_some_and(|error| error > row.band / 5.0))

@@ -32,7 +32,7 @@ pub fn groups<S: DeserializeOwned + PartialEq>(text: &str) -> Vec<(S, Vec<Line>)
     groups
 }
 
-/// What the lines have in a column.
+/// The numbers of the lines in a column.
 pub fn values(lines: &[Line], column: &str) -> Vec<f64> {
     lines.iter().filter_map(|line| line[column].parse().ok()).collect()
 }

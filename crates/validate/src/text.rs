@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use crate::chapter::Found;
 use crate::compare::{Row, Standing, count};
+use crate::findings::ChapterFindings;
 use crate::laws::{Law, Laws};
 
 /// `whole` says whether all cases of the chapters were run.
-pub fn table(found: &[Found], whole: bool) -> String {
+pub fn table(found: &[ChapterFindings], whole: bool) -> String {
     let mut out = String::new();
     for found in found.iter().filter(|f| !f.comparisons.is_empty()) {
         let _ = writeln!(out, "{}, then Quell\n", found.chapter.name());
@@ -27,7 +27,7 @@ pub fn table(found: &[Found], whole: bool) -> String {
     out
 }
 
-fn cases(out: &mut String, found: &Found, whole: bool) {
+fn cases(out: &mut String, found: &ChapterFindings, whole: bool) {
     for c in &found.comparisons {
         let _ = writeln!(out, "{}", c.case);
         if let Some(why) = &c.left_out {

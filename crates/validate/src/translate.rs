@@ -1,19 +1,18 @@
-//! From the parameters of `ns2/dumbbell.tcl` to a scenario of Quell, by rules that hold for every
+//! A translation of the parameters of `ns2/dumbbell.tcl` into a scenario of Quell, by rules that hold for every
 //! case. Where the two name or count a thing differently, the rule says so.
 
 use std::fmt::Write;
 
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
-use crate::ns2::{Case, Parameters};
+use crate::parameters::Parameters;
 
 /// The scenario as a user would write it, for the starts and stops that a run drew (`events`).
 ///
 /// # Errors
 /// Names what Quell does not have.
-pub fn scenario(case: &Case, events: &str, seeds: &[u64]) -> Result<String, String> {
-    let p = &case.parameters;
-    let mut text = format!("schema = 1\ntitle = \"ns-2: {}\"\n", case.name);
+pub fn scenario(case: &str, p: &Parameters, events: &str, seeds: &[u64]) -> Result<String, String> {
+    let mut text = format!("schema = 1\ntitle = \"ns-2: {case}\"\n");
     let mut say = |line: String| text.push_str(&(line + "\n"));
     say(format!("duration = \"{}\"", seconds(p.number("dur"))));
     say(format!("warmup = \"{}\"", seconds(p.number("warm"))));
@@ -147,7 +146,7 @@ fn aqm(p: &Parameters) -> Result<String, String> {
     Ok(text)
 }
 
-/// In byte mode the probability is in proportion to a packet's size.
+/// The factor of byte mode, in which the probability is in proportion to a packet's size.
 fn by_size(p: &Parameters, mut set: impl FnMut(&str, String)) {
     if p.is_set("bytes") {
         set("signal", "\"by-size\"".into());
@@ -297,7 +296,7 @@ fn spread(p: &Parameters) -> String {
     }
 }
 
-/// When the flows from `first` to `n` start and stop: "time startone flow 0" and "time stopone flow 0"
+/// The starts and stops of the flows from `first` to `n`: "time startone flow 0" and "time stopone flow 0"
 /// in `events`.
 fn lives(events: &str, first: u32, n: u32, p: &Parameters) -> Result<(Vec<Duration>, Vec<Duration>), String> {
     let count = (n - first) as usize;

@@ -9,7 +9,7 @@ use crate::linux::{Setting, TENTH};
 
 const WINDOWS: &str = include_str!("../linux/windows.csv");
 
-/// Between two samples, in seconds.
+/// The time between two samples, in seconds.
 const STEP: f64 = 0.02;
 
 /// The figures of [`rows`].
@@ -32,7 +32,7 @@ pub const FIGURES: [&str; 12] = [
 /// Falls of the window that are less apart are of one reduction; in seconds.
 const APART: f64 = 0.5;
 
-/// What a sender says of itself every 20 ms, from its beginning.
+/// The state that a sender reports every 20 ms, from its beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The congestion window in packets.
@@ -46,7 +46,7 @@ pub struct Trace {
 /// A fall of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reduction {
-    /// In seconds.
+    /// The time in seconds.
     at: f64,
     /// The window before it.
     from: f64,
@@ -112,13 +112,13 @@ impl Trace {
         found
     }
 
-    /// When slow start ended, and the window then.
+    /// The end of slow start, and the window then.
     fn end_of_slow_start(&self) -> Option<(f64, f64)> {
         let at = self.ssthresh.iter().position(|x| x.is_finite())?;
         Some((at as f64 * STEP, self.cwnd[at - 1]))
     }
 
-    /// How often the window falls to what BBR probes the round-trip time with.
+    /// Counts the falls of the window to that with which BBR probes the round-trip time.
     fn probes(&self) -> usize {
         self.cwnd.windows(2).filter(|w| w[0] > 4.0 && w[1] <= 4.0).count()
     }

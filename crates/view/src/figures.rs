@@ -1,6 +1,6 @@
 //! Figures for people: units that fit, and no more digits than the interval supports.
 
-use quell_lab::{Estimate, Metric, Quantity};
+use quell_metrics::{Estimate, Metric, Quantity};
 
 /// The unit in which a figure is shown, and what turns the stored value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]

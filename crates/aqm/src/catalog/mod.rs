@@ -13,7 +13,7 @@ use crate::{
     Verdict, Victim,
 };
 
-/// How far an algorithm can be trusted.
+/// Degree to which an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Label {
@@ -25,7 +25,7 @@ pub enum Label {
     Reproduced,
 }
 
-/// What a user may read about one algorithm.
+/// Documentation of one algorithm.
 pub struct Entry {
     /// The name in scenario files, documentation and results.
     pub name: &'static str,
@@ -33,9 +33,9 @@ pub struct Entry {
     pub title: &'static str,
     /// The family it belongs to.
     pub family: Family,
-    /// Who published it where.
+    /// Its publication: authors, place and year.
     pub source: &'static str,
-    /// How far it can be trusted.
+    /// The degree to which it can be trusted.
     pub label: Label,
     /// Its parameters.
     pub params: fn() -> Vec<ParamDoc>,
@@ -46,11 +46,10 @@ pub struct Entry {
 macro_rules! catalog {
     ($(
         $(#[$doc:meta])+
-        $family:ident, $family_name:literal, $folder:ident {
-            $( $variant:ident, $name:literal, $module:ident :: $params:ident => $state:ident, $title:literal, $source:literal, $label:ident; )*
-        }
+        $family:ident { name: $family_name:literal, folder: $folder:ident }
+        aqms { $( $aqm:ident { name: $name:literal, params: $module:ident :: $params:ident, $($about:tt)* } )* }
         $( disciplines {
-            $( $d_variant:ident, $d_name:literal, $d_module:ident :: $d_params:ident => $d_state:ident, $d_title:literal, $d_source:literal, $d_label:ident; )*
+            $( $d:ident { name: $d_name:literal, params: $d_module:ident :: $d_params:ident, $($d_about:tt)* } )*
         } )?
     )+) => {
         $(
@@ -62,7 +61,7 @@ macro_rules! catalog {
         /// Each algorithm's module; users need not know the families.
         pub(crate) mod algorithms { $( pub use super::$folder::{ $( $module, )* $($( $d_module, )*)? }; )+ }
 
-        /// What an algorithm goes by. Its file lies in the folder of its family.
+        /// The quantity by which an algorithm decides. Its file lies in the folder of its family.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Family { $( $(#[$doc])+ $family, )+ }
 
@@ -74,14 +73,14 @@ macro_rules! catalog {
         }
 
         catalog! { @configurations $(
-            $( $family, $variant, $name, $module :: $params, $title, $source, $label, Aqm AnyAqm; )*
-            $($( $family, $d_variant, $d_name, $d_module :: $d_params, $d_title, $d_source, $d_label, Discipline AnyDiscipline; )*)?
+            $( $aqm { $family, Aqm(AnyAqm), name: $name, params: $module::$params, $($about)* } )*
+            $($( $d { $family, Discipline(AnyDiscipline), name: $d_name, params: $d_module::$d_params, $($d_about)* } )*)?
         )+ }
 
         /// Any algorithm of the catalog that decides for one queue, or a plug-in.
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum AnyAqm {
-            $($( $variant(crate::$module::$state), )*)+
+            $($( $aqm(crate::$module::$aqm), )*)+
             /// An algorithm from outside the catalog.
             Custom(Box<dyn Aqm + Send>),
         }
@@ -90,7 +89,7 @@ macro_rules! catalog {
             /// A copy that continues identically; `None` for an algorithm from outside the catalog.
             pub fn try_clone(&self) -> Option<AnyAqm> {
                 match self {
-                    $($( AnyAqm::$variant(a) => Some(AnyAqm::$variant(a.clone())), )*)+
+                    $($( AnyAqm::$aqm(a) => Some(AnyAqm::$aqm(a.clone())), )*)+
                     AnyAqm::Custom(_) => None,
                 }
             }
@@ -99,7 +98,7 @@ macro_rules! catalog {
         /// Any discipline of the catalog, or a plug-in.
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum AnyDiscipline {
-            $($($( $d_variant(crate::$d_module::$d_state), )*)?)+
+            $($($( $d(crate::$d_module::$d), )*)?)+
             /// A discipline from outside the catalog.
             Custom(Box<dyn Discipline + Send>),
         }
@@ -108,7 +107,7 @@ macro_rules! catalog {
             /// A copy that continues identically; `None` for a discipline from outside the catalog.
             pub fn try_clone(&self) -> Option<AnyDiscipline> {
                 match self {
-                    $($($( AnyDiscipline::$d_variant(d) => Some(AnyDiscipline::$d_variant(d.clone())), )*)?)+
+                    $($($( AnyDiscipline::$d(d) => Some(AnyDiscipline::$d(d.clone())), )*)?)+
                     AnyDiscipline::Custom(_) => None,
                 }
             }
@@ -116,21 +115,24 @@ macro_rules! catalog {
 
         macro_rules! each {
             ($self:expr, $a:ident => $body:expr) => {
-                match $self { $($( AnyAqm::$variant($a) => $body, )*)+ AnyAqm::Custom($a) => $body }
+                match $self { $($( AnyAqm::$aqm($a) => $body, )*)+ AnyAqm::Custom($a) => $body }
             };
         }
 
         macro_rules! each_discipline {
-            ($self:expr, $d:ident => $body:expr) => {
+            ($self:expr, $a:ident => $body:expr) => {
                 match $self {
-                    $($($( AnyDiscipline::$d_variant($d) => $body, )*)?)+
-                    AnyDiscipline::Custom($d) => $body,
+                    $($($( AnyDiscipline::$d($a) => $body, )*)?)+
+                    AnyDiscipline::Custom($a) => $body,
                 }
             };
         }
     };
     (@configurations $(
-        $family:ident, $variant:ident, $name:literal, $module:ident :: $params:ident, $title:literal, $source:literal, $label:ident, $kind:ident $any:ident;
+        $variant:ident {
+            $family:ident, $kind:ident($any:ident), name: $name:literal, params: $module:ident :: $params:ident,
+            title: $title:literal, source: $source:literal, label: $label:ident
+        }
     )+) => {
         /// Every algorithm, in the order in which tables list them.
         pub const CATALOG: &[Entry] = &[$( Entry {
@@ -153,7 +155,7 @@ macro_rules! catalog {
         $( impl MarksAlike for crate::$module::$params {} )+
 
         impl AqmConfig {
-            /// Which packets the algorithm marks: what its parameters say, in a method `marks` of their own.
+            /// Packets that the algorithm marks, as a method `marks` of its parameters says if they have one.
             pub fn marks(&self) -> Marks {
                 match self { $( AqmConfig::$variant(p) => p.marks(), )+ }
             }
@@ -198,79 +200,79 @@ const EQUATIONS: &[crate::equations::Equation] = &[];
 
 catalog! {
     /// Nothing is decided: packets are lost when the buffer is full.
-    Passive, "passive", passive {
-        DropTail, "drop-tail", drop_tail::DropTailParams => DropTail, "Drop-tail", "the FIFO of every router", Faithful;
+    Passive { name: "passive", folder: passive } aqms {
+        DropTail { name: "drop-tail", params: drop_tail::DropTailParams, title: "Drop-tail", source: "the FIFO of every router", label: Faithful }
     }
     /// The probability is a function of the queue, or of its average, and of what tunes that function.
-    Red, "RED", red {
-        Red, "red", red::RedParams => Red, "Random Early Detection", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
-        Ared, "ared", ared::AredParams => Ared, "Adaptive RED", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
-        AredDt, "ared-dt", ared_dt::AredDtParams => AredDt, "Adaptive RED with dynamic thresholds", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
-        FengAred, "feng-ared", feng_ared::FengAredParams => FengAred, "Feng's Adaptive RED", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", Faithful;
-        AutoTuningRed, "auto-tuning-red", auto_tuning_red::AutoTuningRedParams => AutoTuningRed, "Auto-Tuning RED", "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", Faithful;
-        ApRed, "ap-red", ap_red::ApRedParams => ApRed, "Auto-Parameterization RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 4", Faithful;
-        StRed, "st-red", st_red::StRedParams => StRed, "Statistical Tuning RED", "Chen, PhD thesis, Loughborough University, 2010, chapter 5", Faithful;
-        FuzzyRed, "fuzzy-red", fuzzy_red::FuzzyRedParams => FuzzyRed, "Fuzzy RED", "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", Experimental;
-        Hred, "hred", hred::HredParams => Hred, "Hybrid RED", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
-        HredFixed, "hred-fixed", hred_fixed::HredFixedParams => HredFixed, "Hybrid RED in integers", "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", Faithful;
-        RedFixed, "red-fixed", red_fixed::RedFixedParams => RedFixed, "Random Early Detection in integers", "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", Faithful;
-        AredFixed, "ared-fixed", ared_fixed::AredFixedParams => AredFixed, "Adaptive RED in integers", "Floyd, Gummadi and Shenker, ICSI technical report, 2001", Faithful;
-        Wred, "wred", wred::WredParams => Wred, "Weighted RED", "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", Faithful;
-        Dsred, "dsred", dsred::DsredParams => Dsred, "Double Slope RED", "Zheng and Atiquzzaman, IEEE LCN 2000", Experimental;
-        PdRed, "pd-red", pd_red::PdRedParams => PdRed, "PD-RED", "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", Experimental;
+    Red { name: "RED", folder: red } aqms {
+        Red { name: "red", params: red::RedParams, title: "Random Early Detection", source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", label: Faithful }
+        Ared { name: "ared", params: ared::AredParams, title: "Adaptive RED", source: "Floyd, Gummadi and Shenker, ICSI technical report, 2001", label: Faithful }
+        AredDt { name: "ared-dt", params: ared_dt::AredDtParams, title: "Adaptive RED with dynamic thresholds", source: "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", label: Experimental }
+        FengAred { name: "feng-ared", params: feng_ared::FengAredParams, title: "Feng's Adaptive RED", source: "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", label: Faithful }
+        AutoTuningRed { name: "auto-tuning-red", params: auto_tuning_red::AutoTuningRedParams, title: "Auto-Tuning RED", source: "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", label: Faithful }
+        ApRed { name: "ap-red", params: ap_red::ApRedParams, title: "Auto-Parameterization RED", source: "Chen, PhD thesis, Loughborough University, 2010, chapter 4", label: Faithful }
+        StRed { name: "st-red", params: st_red::StRedParams, title: "Statistical Tuning RED", source: "Chen, PhD thesis, Loughborough University, 2010, chapter 5", label: Faithful }
+        FuzzyRed { name: "fuzzy-red", params: fuzzy_red::FuzzyRedParams, title: "Fuzzy RED", source: "Trinh and Molnár, A Comprehensive Performance Analysis of Random Early Detection Mechanism", label: Experimental }
+        Hred { name: "hred", params: hred::HredParams, title: "Hybrid RED", source: "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", label: Faithful }
+        HredFixed { name: "hred-fixed", params: hred_fixed::HredFixedParams, title: "Hybrid RED in integers", source: "Joo, Bahk and Lumetta, Journal of Communications and Networks 8(1), 2006", label: Faithful }
+        RedFixed { name: "red-fixed", params: red_fixed::RedFixedParams, title: "Random Early Detection in integers", source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", label: Faithful }
+        AredFixed { name: "ared-fixed", params: ared_fixed::AredFixedParams, title: "Adaptive RED in integers", source: "Floyd, Gummadi and Shenker, ICSI technical report, 2001", label: Faithful }
+        Wred { name: "wred", params: wred::WredParams, title: "Weighted RED", source: "Cisco, Distributed Weighted Random Early Detection, IOS 11.1", label: Faithful }
+        Dsred { name: "dsred", params: dsred::DsredParams, title: "Double Slope RED", source: "Zheng and Atiquzzaman, IEEE LCN 2000", label: Experimental }
+        PdRed { name: "pd-red", params: pd_red::PdRedParams, title: "PD-RED", source: "Sun, Ko, Chen, Chan and Zukerman, IEEE Communications Letters 7(8), 2003", label: Experimental }
     }
     /// A controller holds the queue at a target.
-    Control, "control", control {
-        Pi, "pi", pi::PiParams => Pi, "PI controller", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
-        Rem, "rem", rem::RemParams => Rem, "Random Exponential Marking", "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", Faithful;
-        Pid, "pid", pid::PidParams => Pid, "PID controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-        Dred, "dred", dred::DredParams => Dred, "Dynamic RED", "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", Experimental;
-        StPi, "st-pi", st_pi::StPiParams => StPi, "Statistical Tuning PI", "Chen, PhD thesis, Loughborough University, 2010, chapter 6", Faithful;
-        PiFixed, "pi-fixed", pi_fixed::PiFixedParams => PiFixed, "PI controller in integers", "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", Faithful;
-        Lred, "lred", lred::LredParams => Lred, "Loss Ratio based RED", "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", Experimental;
+    Control { name: "control", folder: control } aqms {
+        Pi { name: "pi", params: pi::PiParams, title: "PI controller", source: "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", label: Faithful }
+        Rem { name: "rem", params: rem::RemParams, title: "Random Exponential Marking", source: "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", label: Faithful }
+        Pid { name: "pid", params: pid::PidParams, title: "PID controller", source: "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", label: Experimental }
+        Dred { name: "dred", params: dred::DredParams, title: "Dynamic RED", source: "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", label: Experimental }
+        StPi { name: "st-pi", params: st_pi::StPiParams, title: "Statistical Tuning PI", source: "Chen, PhD thesis, Loughborough University, 2010, chapter 6", label: Faithful }
+        PiFixed { name: "pi-fixed", params: pi_fixed::PiFixedParams, title: "PI controller in integers", source: "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", label: Faithful }
+        Lred { name: "lred", params: lred::LredParams, title: "Loss Ratio based RED", source: "Wang, Liu, Li, Sohraby and Hou, IEEE TPDS 18(1), 2007", label: Experimental }
     }
     /// The time that packets spend in the queue is held to a target.
-    Delay, "delay", delay {
-        Codel, "codel", codel::CodelParams => Codel, "Controlled Delay", "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", Faithful;
-        Pi2, "pi2", pi2::Pi2Params => Pi2, "PI improved with a square", "De Schepper, Bondarenko, Tsang and Briscoe, ACM CoNEXT 2016", Faithful;
-        Cobalt, "cobalt", cobalt::CobaltParams => Cobalt, "CoDel and BLUE alternate", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Experimental;
-        DocsisPie, "docsis-pie", docsis_pie::DocsisPieParams => DocsisPie, "DOCSIS-PIE", "White and Pan, RFC 8034, 2017", Faithful;
-        Step, "step", step::StepParams => Step, "Step marking", "De Schepper and Briscoe, RFC 9331, 2023", Faithful;
-        Pie, "pie", pie::PieParams => Pie, "Proportional Integral Controller Enhanced", "Pan, Natarajan, Baker and White, RFC 8033, 2017", Faithful;
+    Delay { name: "delay", folder: delay } aqms {
+        Codel { name: "codel", params: codel::CodelParams, title: "Controlled Delay", source: "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018", label: Faithful }
+        Pi2 { name: "pi2", params: pi2::Pi2Params, title: "PI improved with a square", source: "De Schepper, Bondarenko, Tsang and Briscoe, ACM CoNEXT 2016", label: Faithful }
+        Cobalt { name: "cobalt", params: cobalt::CobaltParams, title: "CoDel and BLUE alternate", source: "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", label: Experimental }
+        DocsisPie { name: "docsis-pie", params: docsis_pie::DocsisPieParams, title: "DOCSIS-PIE", source: "White and Pan, RFC 8034, 2017", label: Faithful }
+        Step { name: "step", params: step::StepParams, title: "Step marking", source: "De Schepper and Briscoe, RFC 9331, 2023", label: Faithful }
+        Pie { name: "pie", params: pie::PieParams, title: "Proportional Integral Controller Enhanced", source: "Pan, Natarajan, Baker and White, RFC 8033, 2017", label: Faithful }
     } disciplines {
-        DualPi2, "dualpi2", dualpi2::DualPi2Params => DualPi2, "Dual-queue coupled PI2", "De Schepper, Briscoe and White, RFC 9332, 2023", Faithful;
-        CurvyRed, "curvy-red", curvy_red::CurvyRedParams => CurvyRed, "Dual-queue coupled Curvy RED", "De Schepper, Briscoe and White, RFC 9332 Appendix B, 2023", Experimental;
+        DualPi2 { name: "dualpi2", params: dualpi2::DualPi2Params, title: "Dual-queue coupled PI2", source: "De Schepper, Briscoe and White, RFC 9332, 2023", label: Faithful }
+        CurvyRed { name: "curvy-red", params: curvy_red::CurvyRedParams, title: "Dual-queue coupled Curvy RED", source: "De Schepper, Briscoe and White, RFC 9332 Appendix B, 2023", label: Experimental }
     }
     /// The arrival rate, or what tells of it, is held against the link.
-    Load, "load", load {
-        Green, "green", green::GreenParams => Green, "GREEN", "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", Experimental;
-        Blue, "blue", blue::BlueParams => Blue, "BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
-        BlueFixed, "blue-fixed", blue_fixed::BlueFixedParams => BlueFixed, "BLUE in integers", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", Faithful;
-        Avq, "avq", avq::AvqParams => Avq, "Adaptive Virtual Queue", "Kunniyur and Srikant, ACM SIGCOMM 2001", Faithful;
-        AvqRate, "avq-rate", avq_rate::AvqRateParams => AvqRate, "AVQ as a rate controller", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-        Spf, "spf", spf::SpfParams => Spf, "Simple Probabilistic Forwarding", "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", Experimental;
-        Vrc, "vrc", vrc::VrcParams => Vrc, "Virtual Rate Control", "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", Experimental;
-        Policer, "policer", policer::PolicerParams => Policer, "Token-bucket policer", "Heinanen and Guerin, RFC 2697, 1999", Faithful;
-        ERed, "e-red", e_red::ERedParams => ERed, "Exponential RED", "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", Experimental;
+    Load { name: "load", folder: load } aqms {
+        Green { name: "green", params: green::GreenParams, title: "GREEN", source: "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", label: Experimental }
+        Blue { name: "blue", params: blue::BlueParams, title: "BLUE", source: "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", label: Faithful }
+        BlueFixed { name: "blue-fixed", params: blue_fixed::BlueFixedParams, title: "BLUE in integers", source: "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", label: Faithful }
+        Avq { name: "avq", params: avq::AvqParams, title: "Adaptive Virtual Queue", source: "Kunniyur and Srikant, ACM SIGCOMM 2001", label: Faithful }
+        AvqRate { name: "avq-rate", params: avq_rate::AvqRateParams, title: "AVQ as a rate controller", source: "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", label: Experimental }
+        Spf { name: "spf", params: spf::SpfParams, title: "Simple Probabilistic Forwarding", source: "Stoica, Shenker and Zhang, ACM SIGCOMM 1998", label: Experimental }
+        Vrc { name: "vrc", params: vrc::VrcParams, title: "Virtual Rate Control", source: "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", label: Experimental }
+        Policer { name: "policer", params: policer::PolicerParams, title: "Token-bucket policer", source: "Heinanen and Guerin, RFC 2697, 1999", label: Faithful }
+        ERed { name: "e-red", params: e_red::ERedParams, title: "Exponential RED", source: "Liu, Basar and Srikant, IEEE/ACM ToN 13(5), 2005", label: Experimental }
     }
     /// Flows are told apart.
-    Flow, "flow", flow {
-        Sred, "sred", sred::SredParams => Sred, "Stabilized RED", "Ott, Lakshman and Wong, IEEE INFOCOM 1999", Experimental;
-        Sfb, "sfb", sfb::SfbParams => Sfb, "Stochastic fair BLUE", "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 2001", Experimental;
-        Choke, "choke", choke::ChokeParams => Choke, "CHOKe", "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000", Experimental;
-        Fred, "fred", fred::FredParams => Fred, "Flow Random Early Drop", "Lin and Morris, ACM SIGCOMM 1997", Experimental;
+    Flow { name: "flow", folder: flow } aqms {
+        Sred { name: "sred", params: sred::SredParams, title: "Stabilized RED", source: "Ott, Lakshman and Wong, IEEE INFOCOM 1999", label: Experimental }
+        Sfb { name: "sfb", params: sfb::SfbParams, title: "Stochastic fair BLUE", source: "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 2001", label: Experimental }
+        Choke { name: "choke", params: choke::ChokeParams, title: "CHOKe", source: "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000", label: Experimental }
+        Fred { name: "fred", params: fred::FredParams, title: "Flow Random Early Drop", source: "Lin and Morris, ACM SIGCOMM 1997", label: Experimental }
     } disciplines {
-        RedTail, "red+tail", red_tail::RedTailParams => RedTail, "RED+Tail", "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", Experimental;
-        FqCodel, "fq-codel", fq_codel::FqCodelParams => FqCodel, "Flow Queue CoDel", "Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290, 2018", Faithful;
-        FqPie, "fq-pie", fq_pie::FqPieParams => FqPie, "Flow Queue PIE", "Tahiliani, draft-ietf-tsvwg-fq-pie, 2025", Faithful;
-        FqBlue, "fq-blue", fq_blue::FqBlueParams => FqBlue, "Flow Queue BLUE", "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999, in the queues of RFC 8290", Experimental;
-        Sfq, "sfq", sfq::SfqParams => Sfq, "Stochastic Fairness Queueing", "McKenney, IEEE INFOCOM 1990", Faithful;
-        SfqRed, "sfq-red", sfq_red::SfqRedParams => SfqRed, "Stochastic Fairness Queueing with RED", "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", Experimental;
-        Cake, "cake", cake::CakeParams => Cake, "Common Applications Kept Enhanced", "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", Faithful;
+        RedTail { name: "red+tail", params: red_tail::RedTailParams, title: "RED+Tail", source: "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", label: Experimental }
+        FqCodel { name: "fq-codel", params: fq_codel::FqCodelParams, title: "Flow Queue CoDel", source: "Hoeiland-Joergensen, McKenney, Taht, Gettys and Dumazet, RFC 8290, 2018", label: Faithful }
+        FqPie { name: "fq-pie", params: fq_pie::FqPieParams, title: "Flow Queue PIE", source: "Tahiliani, draft-ietf-tsvwg-fq-pie, 2025", label: Faithful }
+        FqBlue { name: "fq-blue", params: fq_blue::FqBlueParams, title: "Flow Queue BLUE", source: "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999, in the queues of RFC 8290", label: Experimental }
+        Sfq { name: "sfq", params: sfq::SfqParams, title: "Stochastic Fairness Queueing", source: "McKenney, IEEE INFOCOM 1990", label: Faithful }
+        SfqRed { name: "sfq-red", params: sfq_red::SfqRedParams, title: "Stochastic Fairness Queueing with RED", source: "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", label: Experimental }
+        Cake { name: "cake", params: cake::CakeParams, title: "Common Applications Kept Enhanced", source: "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", label: Faithful }
     }
 }
 
-/// What [`AqmConfig::build`] gives.
+/// The result of [`AqmConfig::build`].
 pub type AnyAlgorithm = Algorithm<AnyAqm, AnyDiscipline>;
 
 impl AnyAlgorithm {
@@ -311,18 +313,18 @@ impl From<AnyDiscipline> for AnyAlgorithm {
     }
 }
 
-/// What a host does with an algorithm whose type it is to know, see [`AnyAlgorithm::visit`].
+/// Code of a host that is compiled for the type of an algorithm; see [`AnyAlgorithm::visit`].
 pub trait Visitor {
     /// The result.
     type Output;
     /// Does it with an algorithm of one FIFO.
-    fn visit<A: Aqm + 'static>(self, aqm: A) -> Self::Output;
+    fn visit<A: Aqm + Send + 'static>(self, aqm: A) -> Self::Output;
     /// Does it with a discipline.
-    fn visit_discipline<D: Discipline + 'static>(self, discipline: D) -> Self::Output;
+    fn visit_discipline<D: Discipline + Send + 'static>(self, discipline: D) -> Self::Output;
 }
 
-// Where it is to be fast, each caller has all algorithms' decisions in its own code. A test has many callers, and waits
-// a minute for that code.
+// Not inline: the decisions of all algorithms would be compiled into each of its callers, which take three times as long to
+// compile by that. A host that is to have one's in its own code asks for its type (`AnyAlgorithm::visit`).
 impl Aqm for AnyAqm {
     fn on_start(&mut self, now: Time) {
         each!(self, a => a.on_start(now))
@@ -330,11 +332,9 @@ impl Aqm for AnyAqm {
     fn on_inherit(&mut self, pkt: &PacketMeta) {
         each!(self, a => a.on_inherit(pkt))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_enqueue(cx, pkt))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         each!(self, a => a.on_dequeue(cx, pkt))
     }
@@ -347,7 +347,6 @@ impl Aqm for AnyAqm {
     fn on_idle(&mut self, since: Time) {
         each!(self, a => a.on_idle(since))
     }
-    #[cfg_attr(not(debug_assertions), inline)]
     fn next_update(&self) -> Option<Time> {
         each!(self, a => a.next_update())
     }

@@ -41,8 +41,8 @@ pub trait Aqm {
         Verdict::Pass
     }
 
-    /// What the algorithm does with departures. Constant over its life: a host that can compute
-    /// departures ahead does so unless they are decided.
+    /// The algorithm's use of departures. Constant over its life: a host that can compute departures ahead
+    /// does so unless they are decided.
     #[inline]
     fn departures(&self) -> Departures {
         Departures::Ignored
@@ -57,7 +57,8 @@ pub trait Aqm {
     #[inline]
     fn on_idle(&mut self, since: Time) {}
 
-    /// When the next periodic update is due, if the algorithm has one. Read again after every call.
+    /// Time at which the next periodic update is due, if the algorithm has one. Hosts read it again after
+    /// every call.
     #[inline]
     fn next_update(&self) -> Option<Time> {
         None
@@ -71,7 +72,7 @@ pub trait Aqm {
     fn observe(&self, out: &mut dyn Probe) {}
 }
 
-/// What an algorithm does with the packets that leave the head of its queue.
+/// An algorithm's use of the packets that leave the head of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Departures {
     /// Nothing: [`Aqm::on_dequeue`] is not called.

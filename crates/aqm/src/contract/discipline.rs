@@ -22,11 +22,11 @@ use crate::Rng;
 ///   transmission, whatever the other lanes do.
 #[allow(unused_variables)]
 pub trait Discipline {
-    /// How many lanes there are: at least one, and always the same.
+    /// Number of lanes: at least one, and always the same.
     fn lanes(&self) -> usize;
 
-    /// What the lanes are called in results, from the first on. Those without a name are counted only with
-    /// all others; constant over its life.
+    /// Names of the lanes in results, from the first on. Lanes without a name are counted only with all
+    /// others; constant over its life.
     fn lane_names(&self) -> &'static [&'static str] {
         &[]
     }
@@ -55,9 +55,9 @@ pub trait Discipline {
         Verdict::Pass
     }
 
-    /// Whether packets have to go for an arrival that [`Discipline::on_enqueue`] has let pass though
-    /// the buffer has room for it: because of a limit of the discipline's own, or to free more than the
-    /// arrival takes. Asked before it is kept, and again after each packet that went.
+    /// Tells whether packets have to go for an arrival that [`Discipline::on_enqueue`] has let pass, although
+    /// the buffer has room for it: a limit of the discipline's own is exceeded, or more is to be freed than
+    /// the arrival takes. Hosts ask before they keep the arrival, and again after each packet that went.
     #[inline]
     fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
         false
@@ -86,11 +86,12 @@ pub trait Discipline {
         Verdict::Pass
     }
 
-    /// Since `since`, no packet of `lane` waits or is in transmission.
+    /// The lane has been idle since `since`: no packet of `lane` waits or is in transmission.
     #[inline]
     fn on_idle(&mut self, lane: usize, since: Time) {}
 
-    /// When the next periodic update is due, if the discipline has one. Read again after every call.
+    /// Time at which the next periodic update is due, if the discipline has one. Hosts read it again after
+    /// every call.
     #[inline]
     fn next_update(&self) -> Option<Time> {
         None
@@ -116,7 +117,7 @@ pub enum Victim {
     Tail(usize),
 }
 
-/// What a free link does next.
+/// The next action of a free link.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -130,21 +131,21 @@ pub enum Next {
 pub struct LanesCtx<'a> {
     /// The time of the event.
     pub now: Time,
-    /// What waits at that time.
+    /// The waiting packets at that time.
     pub lanes: Lanes<'a>,
     /// The generator of this discipline, and of nothing else.
     pub rng: &'a mut Rng,
 }
 
 impl LanesCtx<'_> {
-    /// What the algorithm that manages `lane` may know.
+    /// Context of the algorithm that manages `lane`.
     #[inline]
     pub fn of(&mut self, lane: usize) -> Ctx<'_> {
         Ctx { now: self.now, queue: self.lanes.each[lane], link_backlog: self.lanes.bytes, rng: self.rng }
     }
 }
 
-/// What waits in a buffer with several lanes, without the packet in transmission and without the
+/// The packets that wait in a buffer with several lanes, without the packet in transmission and without the
 /// packet in question.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {

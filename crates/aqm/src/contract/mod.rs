@@ -1,5 +1,5 @@
-//! What hosts and algorithms agree upon: [`Aqm`] decides for one queue, [`Discipline`] for several
-//! that share a buffer and a link.
+//! The contract between hosts and algorithms: [`Aqm`] decides for one queue, [`Discipline`] for several that
+//! share a buffer and a link.
 
 mod aqm;
 mod discipline;

@@ -1,10 +1,10 @@
-//! What algorithms see, and what they answer.
+//! The inputs and answers of algorithms.
 
 use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
 
 use crate::Rng;
 #[cfg(feature = "catalog")]
-use crate::params::{ParamError, require};
+use crate::error::{ParamError, require};
 
 /// All that an algorithm may know when it decides.
 pub struct Ctx<'a> {
@@ -20,7 +20,7 @@ pub struct Ctx<'a> {
 }
 
 impl<'a> Ctx<'a> {
-    /// For a queue that has its link to itself.
+    /// Makes the context of a queue that has its link to itself.
     #[inline]
     pub fn new(now: Time, queue: QueueView, rng: &'a mut Rng) -> Self {
         Ctx { now, queue, link_backlog: queue.bytes, rng }
@@ -35,7 +35,7 @@ pub struct QueueView {
     pub packets: Packets,
     /// Bytes waiting.
     pub bytes: Bytes,
-    /// When the packet at the head arrived.
+    /// Arrival of the packet at the head.
     pub head_since: Option<Time>,
     /// The link's rate now, where the host knows it.
     pub link_rate: Option<BitRate>,
@@ -46,7 +46,7 @@ pub struct QueueView {
 pub struct PacketMeta {
     /// Its size on the wire.
     pub bytes: Bytes,
-    /// When it arrived at this queue.
+    /// Time of its arrival at this queue.
     pub enqueued_at: Time,
     /// The flow it belongs to.
     pub flow: FlowId,
@@ -59,16 +59,16 @@ pub struct PacketMeta {
     pub syn: bool,
     /// The DSCP of its DS field, 0 to 63 (RFC 2474 section 3).
     pub dscp: u8,
-    /// Between which hosts it travels.
+    /// Hosts between which it travels.
     pub hosts: Hosts,
 }
 
-/// Between which hosts a packet travels: numbers that tell them apart, 0 of one that nobody knows.
+/// Hosts between which a packet travels, as numbers that tell them apart; 0 is a host that nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hosts {
-    /// Where it comes from.
+    /// The host that it comes from.
     pub source: u16,
-    /// Where it goes.
+    /// The host that it goes to.
     pub destination: u16,
 }
 
@@ -118,14 +118,14 @@ impl Ecn {
     }
 }
 
-/// Why a packet was signaled or dropped.
+/// Reason for which a packet was signaled or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// By chance, to slow the senders down before the queue is full.
+    /// A random choice, to slow the senders down before the queue is full.
     Early,
-    /// Because a hard limit of the algorithm was passed.
+    /// A hard limit of the algorithm was passed.
     Forced,
-    /// Because the buffer was full.
+    /// The buffer was full.
     Overflow,
 }
 
@@ -149,8 +149,8 @@ impl Verdict {
         if signal { Verdict::Signal(Cause::Early) } else { Verdict::Pass }
     }
 
-    /// Whether `pkt` is dropped by it: a signal marks a packet that is ECN-capable and drops any other
-    /// (RFC 3168 section 5).
+    /// Tells whether it drops `pkt`: a signal marks a packet that is ECN-capable and drops any other (RFC
+    /// 3168 section 5).
     #[inline]
     pub fn drops(self, pkt: &PacketMeta) -> bool {
         match self {
@@ -161,14 +161,14 @@ impl Verdict {
     }
 }
 
-/// Where an algorithm reports its internal signals.
+/// Receiver of an algorithm's internal signals.
 pub trait Probe {
     /// One signal: its name in the paper, its unit ("packets", "1", "bit/s"), its value now.
     fn value(&mut self, name: &'static str, unit: &'static str, x: f64);
 }
 
-/// What the host knows of the link when an algorithm is built; the "initial conditions" that
-/// automatic parameters are computed from (RFC 7567 section 4.3).
+/// The link as the host knows it when an algorithm is built: the "initial conditions" from which automatic
+/// parameters are computed (RFC 7567 section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Its rate at the start.

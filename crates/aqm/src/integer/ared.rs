@@ -1,18 +1,18 @@
 //! Adaptive RED in integers, around [`RedFixed`].
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
 use super::{RedConstants, RedFixed};
 use crate::part::Ticker;
 use crate::part::fixed::{self, Scale};
 use crate::{Aqm, Ctx, Probe};
 
-/// What adaptive RED in integers is built from.
+/// Constants of adaptive RED in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AredConstants {
     /// RED's.
     pub red: RedConstants,
-    /// Between two updates, in nanoseconds.
+    /// Time between two updates, in nanoseconds.
     pub interval: u64,
     /// The least average, in Q32 packets, at which `max_p` stays.
     pub low: u64,
@@ -59,16 +59,8 @@ impl AredFixed {
 }
 
 impl Aqm for AredFixed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let avg = self.red.average_now(cx);

@@ -8,7 +8,7 @@ use quell_units::{Duration, Time};
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, mul_shift};
 use crate::{Aqm, Ctx, PacketMeta, Probe, Verdict};
 
-/// What BLUE in integers is built from.
+/// Constants of BLUE in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlueConstants {
     /// The step up on a loss, with 62 places.
@@ -19,9 +19,9 @@ pub struct BlueConstants {
     pub freeze_time: u64,
     /// The queue above which an arrival counts as a loss, in Q32 packets; the largest number: none does.
     pub threshold: u64,
-    /// How the queue is read.
+    /// Unit and form in which the queue is read.
     pub gauge: FixedGauge,
-    /// What a packet's size does to its probability.
+    /// Effect of a packet's size on its probability.
     pub sizer: FixedSizer,
 }
 

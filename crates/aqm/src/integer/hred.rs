@@ -9,14 +9,14 @@ use crate::{Aqm, Ctx, PacketMeta, Probe, Verdict};
 /// Binary places of a step as a share of p.
 pub(crate) const GAIN_PLACES: u32 = 48;
 
-/// What HRED in integers is built from.
+/// Constants of HRED in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HredConstants {
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub min_th: u64,
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub max_th: u64,
-    /// Of the line, as a share of `min_p` per Q32 packet.
+    /// Slope of the line, as a share of `min_p` per Q32 packet.
     pub slope: Scale,
     /// `min_p` at the start, with 62 places.
     pub min_p: u64,
@@ -30,9 +30,9 @@ pub struct HredConstants {
     pub top: u64,
     /// The rise of `min_p` at an overflow, with 62 places.
     pub overflow_step: u64,
-    /// How the queue is read.
+    /// Unit and form in which the queue is read.
     pub gauge: FixedGauge,
-    /// What a packet's size does to its probability.
+    /// Effect of a packet's size on its probability.
     pub sizer: FixedSizer,
 }
 

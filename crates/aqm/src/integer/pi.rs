@@ -3,28 +3,28 @@
 //! The probability is integrated with 62 binary places: the default gains differ by 6 10^-8, and at
 //! less precision their rounding would be integrated with it.
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
 use crate::part::Ticker;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE62, Scale, mul_shift};
 use crate::{Aqm, Ctx, PacketMeta, Probe, Verdict};
 
-/// What PI in integers is built from.
+/// Constants of PI in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PiConstants {
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub q_ref: u64,
     /// a - b, from Q32 packets to 62 places.
     pub integral: Scale,
     /// b, likewise.
     pub proportional: Scale,
-    /// How the queue is read.
+    /// Unit and form in which the queue is read.
     pub gauge: FixedGauge,
-    /// What a packet's size does to its probability.
+    /// Effect of a packet's size on its probability.
     pub sizer: FixedSizer,
     /// The probability at the start, with 62 places.
     pub initial_p: u64,
-    /// Between two updates, in nanoseconds.
+    /// Time between two updates, in nanoseconds.
     pub interval: u64,
 }
 
@@ -57,18 +57,11 @@ impl PiFixed {
 }
 
 impl Aqm for PiFixed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance_fixed(mul_shift(self.p, self.constants.sizer.factor(pkt.bytes), 62)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {

@@ -12,17 +12,17 @@ use crate::{Aqm, Cause, Ctx, PacketMeta, Probe, Verdict};
 /// The probability as a function of the average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedCurve {
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub min_th: u64,
-    /// In Q32 packets.
+    /// Threshold in Q32 packets.
     pub max_th: u64,
-    /// Where the probability becomes 1: 2 `max_th` if gentle, or `max_th`, in Q32 packets.
+    /// Average at which the probability becomes 1, in Q32 packets: 2 `max_th` if gentle, else `max_th`.
     pub end: u64,
     /// 1 / (`max_th` - `min_th`).
     pub per_gap: Scale,
     /// 1 / `max_th`.
     pub per_max_th: Scale,
-    /// In Q32.
+    /// Probability in Q32.
     pub max_p: u64,
 }
 
@@ -42,22 +42,22 @@ impl RedCurve {
     }
 }
 
-/// What RED in integers is built from.
+/// Constants of RED in integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedConstants {
     /// The probability as a function of the average.
     pub curve: RedCurve,
     /// The weight of a sample.
     pub weight: Scale,
-    /// From 2^8 bits times nanoseconds of idleness to halvings of the average in Q32.
+    /// Converts 2^8 bits times nanoseconds of idleness to halvings of the average in Q32.
     pub halvings: Scale,
-    /// How the queue is read.
+    /// Unit and form in which the queue is read.
     pub gauge: FixedGauge,
-    /// How signals are spread.
+    /// Spacing of signals.
     pub spacing: Spacing,
-    /// What a packet's size does to its probability.
+    /// Effect of a packet's size on its probability.
     pub sizer: FixedSizer,
-    /// Above this probability, in Q32, packets are dropped rather than marked.
+    /// Probability in Q32 above which packets are dropped rather than marked.
     pub mark_limit: u64,
     /// Packets that must wait for a signal.
     pub min_backlog: u32,
@@ -92,7 +92,7 @@ impl RedFixed {
         self.avg
     }
 
-    /// As if m small packets had arrived at an empty queue since.
+    /// Ages the average as if m small packets had arrived at an empty queue since.
     fn age(&mut self, since: Time, cx: &Ctx<'_>) {
         let bps = cx.queue.link_rate.map_or(self.constants.link_bps, |r| r.bps());
         let bit_time = (u128::from(cx.now.since(since).nanos()) * u128::from(bps)) >> 8;

@@ -51,13 +51,13 @@ impl Average {
         self.idle_since = Some(since);
     }
 
-    /// Since when the link has been idle, as far as the average has been aged.
+    /// Start of the idle period, as far as the average has been aged.
     #[inline]
     pub fn idle_since(&self) -> Option<Time> {
         self.idle_since
     }
 
-    /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
+    /// Number of small packets that could have passed since then (m of Floyd and Jacobson 1993, section 4).
     pub fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
         let rate = cx.queue.link_rate.unwrap_or(self.link.rate);
         cx.now.since(since).as_secs_f64() * rate.packets_per_sec(self.link.mean_packet)
@@ -94,8 +94,8 @@ impl Average {
         self.ewma.sample_as(q, w);
     }
 
-    /// What follows a decision about an arrival: a packet that is not stored leaves an idle link
-    /// idle, which the host does not say again.
+    /// Takes note of a decision about an arrival: a packet that is not stored leaves an idle link idle, which
+    /// the host does not report again.
     #[inline(always)]
     pub fn decided(&mut self, was_idle: bool, verdict: Verdict, pkt: &PacketMeta, now: Time) {
         if was_idle && verdict.drops(pkt) {

@@ -13,7 +13,7 @@ pub struct Curve {
     min_th: f64,
     max_th: f64,
     max_p: f64,
-    /// Where the probability reaches 1.
+    /// Queue at which the probability reaches 1.
     end: f64,
     slope: f64,
     gentle_slope: f64,

@@ -8,7 +8,7 @@ pub struct Detector {
     pub s2: f64,
     /// The detection function, g squared.
     pub g2: f64,
-    /// What the queue swings around, in packets.
+    /// Length around which the queue swings, in packets.
     pub q_ref: f64,
     gamma: f64,
     h_l: f64,

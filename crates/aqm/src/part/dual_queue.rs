@@ -1,5 +1,5 @@
-//! What the two examples of RFC 9332 share: which of two queues a packet waits in, and which of them is
-//! served.
+//! Common parts of RFC 9332's two examples: the choice of the queue in which a packet waits, and of the queue
+//! that is served.
 
 use quell_units::{Bytes, Duration};
 
@@ -10,11 +10,11 @@ use crate::{Ecn, LanesCtx, Link, PacketMeta, QueueView};
 pub const CLASSIC: usize = 0;
 /// The lane of the low-latency queue.
 pub const L4S: usize = 1;
-/// What the lanes are called, as in RFC 9332.
+/// Names of the lanes, as in RFC 9332.
 pub const LANE_NAMES: &[&str] = &["c", "l"];
 
 choice! {
-    /// Which packets are of the low-latency queue.
+    /// Packets that belong to the low-latency queue.
     pub enum Classifier {
         /// ECT(1) and CE (RFC 9332 Fig. 3).
         Ect1 = "ect1",
@@ -28,7 +28,7 @@ choice! {
 }
 
 choice! {
-    /// Which of the two queues is served when packets wait in both.
+    /// Choice of the queue to serve when packets wait in both.
     pub enum Scheduler {
         /// Weighted round robin by bytes (RFC 9332 section 4.2.2).
         Wrr = "wrr",
@@ -38,7 +38,7 @@ choice! {
 }
 
 impl Classifier {
-    /// Which packets are marked.
+    /// Packets that are marked.
     pub fn marks(self) -> Marks {
         match self {
             Classifier::Ect1 | Classifier::Dscp => Marks::Apart,
@@ -51,7 +51,7 @@ impl Classifier {
 /// The queue a packet waits in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sorter {
-    /// By the ECN field.
+    /// Classifier by the ECN field.
     pub by_ecn: Classifier,
     /// And by this DSCP, whatever the ECN field says.
     pub dscp: Option<u32>,
@@ -93,7 +93,7 @@ impl Sorter {
         if by_ecn || self.dscp == Some(u32::from(pkt.dscp)) { L4S } else { CLASSIC }
     }
 
-    /// How the sender of a packet responds.
+    /// Response of a packet's sender.
     #[inline]
     pub fn response(&self, pkt: &PacketMeta) -> Response {
         match (pkt.ecn, self.by_ecn) {
@@ -107,14 +107,14 @@ impl Sorter {
     }
 }
 
-/// What a sender responds to, as its packets' ECN field tells (RFC 9331 section 2).
+/// Signals to which a sender responds, as its packets' ECN field tells (RFC 9331 section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// To drops alone.
+    /// Responds to drops alone.
     Drops,
-    /// To marks as to drops: ECT(0).
+    /// Responds to marks as to drops: ECT(0).
     Classic,
-    /// To each mark a little: ECT(1).
+    /// Responds to each mark a little: ECT(1).
     Scalable,
 }
 
@@ -126,7 +126,7 @@ pub struct Service {
     c_weight: f64,
     tshift: Duration,
     mtu: f64,
-    /// What the Classic queue is owed, in bytes; it is served while this is positive.
+    /// Bytes that the Classic queue is owed; it is served while this is positive.
     credit: f64,
 }
 
@@ -143,7 +143,7 @@ impl Service {
         Ok(Service { how, c_weight, tshift, mtu, credit: fresh_credit(c_weight, mtu) })
     }
 
-    /// What the Classic queue is owed, in bytes.
+    /// Bytes that the Classic queue is owed.
     pub fn credit(&self) -> f64 {
         self.credit
     }
@@ -181,7 +181,7 @@ impl Service {
     }
 }
 
-/// How long the packet at the head of a lane has waited; 0 if there is none.
+/// Waiting time of the packet at the head of a lane; 0 if there is none.
 #[inline]
 pub fn waited(cx: &LanesCtx<'_>, queue: &QueueView) -> Duration {
     queue.head_since.map_or(Duration::ZERO, |since| cx.now.since(since))
@@ -200,8 +200,8 @@ pub fn fresh_credit(c_weight: f64, mtu: f64) -> f64 {
     (2.0 * c_weight - 1.0) * mtu
 }
 
-/// What the Classic queue is owed after `bytes` of the low-latency queue, or of its own, while packets wait
-/// in both (RFC 9332 section 4.2.2).
+/// Bytes that the Classic queue is owed after `bytes` of the low-latency queue, or of its own, while packets
+/// wait in both (RFC 9332 section 4.2.2).
 #[inline]
 pub fn credit_after(credit: f64, c_weight: f64, of_l: bool, bytes: f64) -> f64 {
     credit + if of_l { c_weight * bytes } else { (c_weight - 1.0) * bytes }

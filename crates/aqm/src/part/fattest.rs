@@ -1,4 +1,4 @@
-//! Which lane a full buffer costs its packets.
+//! Choice of the lane that loses packets to a full buffer.
 
 use crate::{Lanes, Victim};
 

@@ -74,7 +74,7 @@ pub struct Scale {
     shift: u32,
 }
 
-/// As the expression that makes it.
+/// Shows the expression that makes it.
 impl core::fmt::Debug for Scale {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Scale::from_parts({}, {})", self.mantissa, self.shift)
@@ -91,7 +91,7 @@ impl Scale {
         Scale { mantissa, shift }
     }
 
-    /// For `factor >= 0`; what exceeds 2^62 counts as 2^62.
+    /// Makes a scale of `factor >= 0`; a factor above 2^62 counts as 2^62.
     #[cfg(feature = "catalog")]
     pub fn new(factor: f64) -> Self {
         let factor = factor.min(ONE62 as f64);

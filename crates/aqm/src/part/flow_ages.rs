@@ -1,4 +1,4 @@
-//! How many packets each flow has sent, in a bounded table.
+//! Packets that each flow has sent, in a bounded table.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ const FREE: Slot = Slot { flow: FlowId(0), packets: 0, last: Time::ZERO };
 #[derive(Clone, Debug)]
 pub struct FlowAges {
     slots: Vec<Slot>,
-    /// By how much a flow's hash is shifted to give its eight slots; the rest of the hash is lost.
+    /// Bits by which a flow's hash is shifted to give its eight slots; the rest of the hash is lost.
     shift: u32,
     forget_after: Duration,
     /// Flows that lost their place before they were forgotten.
@@ -61,7 +61,7 @@ impl FlowAges {
         1
     }
 
-    /// How many flows lost their place to others before they were forgotten.
+    /// Number of flows that lost their place to others before they were forgotten.
     pub fn displaced(&self) -> u64 {
         self.displaced
     }

@@ -1,16 +1,16 @@
-//! How many packets each flow has in the queue.
+//! Packets that each flow has in the queue.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::FlowId;
 
-/// What is remembered of a flow with packets in the queue.
+/// State of a flow with packets in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCount {
     /// Its packets in the queue; 0 of a place that is free.
     pub packets: u32,
-    /// How often it was found out of bounds (Lin and Morris 1997).
+    /// Number of times that it was found out of bounds (Lin and Morris 1997).
     pub strikes: u32,
     flow: FlowId,
 }
@@ -63,7 +63,7 @@ impl FlowCounts {
         at
     }
 
-    /// What is remembered of a flow; nothing of one without packets in the queue.
+    /// State of a flow; the default for one without packets in the queue.
     #[inline]
     pub fn get(&self, flow: FlowId) -> FlowCount {
         self.places[self.place(flow)]

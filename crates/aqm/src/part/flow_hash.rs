@@ -1,4 +1,4 @@
-//! Which lane a flow's packets wait in.
+//! Choice of the lane in which a flow's packets wait.
 
 use crate::{FlowId, Rng};
 
@@ -9,7 +9,7 @@ pub struct FlowHash {
 }
 
 impl FlowHash {
-    /// With this key, or with one that [`FlowHash::draw`] is to draw.
+    /// Makes a hash with this key, or with one that [`FlowHash::draw`] is to draw.
     pub fn new(key: Option<u64>) -> Self {
         FlowHash { key: key.unwrap_or(0) }
     }
@@ -25,7 +25,7 @@ impl FlowHash {
         self.key
     }
 
-    /// With another key, the one after so many turns.
+    /// Returns the hash with another key, the one after so many turns.
     #[inline]
     #[must_use]
     pub fn turned(self, turns: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Which flows a queue sees, and how long their handshakes take.
+//! Flows that a queue sees, and the duration of their handshakes.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,9 +50,9 @@ pub struct FlowTable {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     last_seen: Time,
-    /// When the SYN came, until it is answered; none if it came twice, or not here.
+    /// Arrival of the SYN, until it is answered; `None` if it came twice, or not here.
     syn_at: Option<Time>,
-    /// What its handshake took, if that was seen.
+    /// Duration of its handshake, if that was seen.
     rtt: Option<Duration>,
     flow: FlowId,
     /// Neighbors in the order of `last_seen`: the next newer and the next older.
@@ -96,7 +96,7 @@ impl FlowTable {
         })
     }
 
-    /// How long a flow counts after its last packet.
+    /// Time for which a flow counts after its last packet.
     pub fn interval(&self) -> Duration {
         self.interval
     }
@@ -112,7 +112,7 @@ impl FlowTable {
         self.live
     }
 
-    /// Whether every place is taken, so that the count is a lower bound.
+    /// Tells whether every place is taken, so that the count is a lower bound.
     pub fn is_full(&self) -> bool {
         self.live == self.capacity
     }
@@ -128,7 +128,7 @@ impl FlowTable {
         self.samples.mean()
     }
 
-    /// What the handshake of a flow's connection took, if the table holds both.
+    /// Duration of the handshake of a flow's connection, if the table holds both.
     pub fn rtt_of(&self, flow: FlowId) -> Option<Duration> {
         match self.find(flow) {
             NONE => None,
@@ -310,7 +310,7 @@ struct Samples {
     capacity: usize,
     first: usize,
     len: usize,
-    /// Of the samples in the ring, in nanoseconds.
+    /// Sum of the samples in the ring, in nanoseconds.
     sum: u128,
     last: Option<Duration>,
 }

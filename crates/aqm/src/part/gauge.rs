@@ -1,4 +1,4 @@
-//! How an algorithm reads its queue.
+//! The reading of a queue in the unit of a threshold.
 
 use quell_units::QueueSize;
 

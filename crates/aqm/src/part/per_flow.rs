@@ -11,7 +11,7 @@ use crate::{
     Victim,
 };
 
-/// What flow queues ask of the algorithm that manages each.
+/// Requirements of flow queues on the algorithm that manages each.
 pub trait OfFlow: Aqm + Clone {
     /// One of the updates that all queues have at the same times.
     fn update(&mut self, queue: &QueueView) {
@@ -24,7 +24,7 @@ pub trait OfFlow: Aqm + Clone {
         let _ = updates;
     }
 
-    /// Whether that is so while packets wait, too.
+    /// Tells whether that is so while packets wait, too.
     fn is_alone(&self) -> bool {
         true
     }
@@ -36,12 +36,12 @@ pub trait OfFlow: Aqm + Clone {
     }
 }
 
-/// In which order queues are served.
+/// Order in which queues are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Those first that have just become active (RFC 8290 section 4.2).
     NewFirst,
-    /// In turn; one that runs empty has lost its place (McKenney 1990).
+    /// Queues take turns; one that runs empty loses its place (McKenney 1990).
     Turns,
 }
 
@@ -54,7 +54,7 @@ pub enum Full {
     Longest,
 }
 
-/// How flow queues are arranged.
+/// Arrangement of flow queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
     /// Queues.
@@ -67,13 +67,13 @@ pub struct Arrangement {
     pub memory_limit: Bytes,
     /// Packets in one queue.
     pub depth: u32,
-    /// Who is next.
+    /// Order of service.
     pub service: Service,
-    /// Who pays.
+    /// Choice of the queue that loses packets to a full buffer.
     pub full: Full,
     /// The key of the hash, or the run's.
     pub hash_key: Option<u64>,
-    /// After how long flows are hashed by another key.
+    /// Time after which flows are hashed by another key.
     pub perturb: Option<Duration>,
 }
 
@@ -84,11 +84,11 @@ pub struct PerFlow<A> {
     hash: FlowHash,
     rounds: Rounds,
     each: Vec<A>,
-    /// When all are updated.
+    /// Calendar of the updates of all queues.
     ticker: Option<Ticker>,
     /// Updates so far.
     updates: u64,
-    /// Whether what waits does not count in updates.
+    /// Leaves waiting packets out of updates.
     alone: bool,
     /// Those that are updated on time, since what waits in them counts.
     awake: Vec<u32>,
@@ -96,7 +96,7 @@ pub struct PerFlow<A> {
     had: Vec<u64>,
 }
 
-/// Of a queue that is updated on time.
+/// Mark of a queue that is updated on time.
 const AWAKE: u64 = u64::MAX;
 
 impl<A: OfFlow> PerFlow<A> {
@@ -166,7 +166,7 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
     fn on_start(&mut self, now: Time) {
         self.each.iter_mut().for_each(|aqm| aqm.on_start(now));
         if let Some(ticker) = &mut self.ticker {
-            ticker.start(now);
+            ticker.on_start(now);
         }
     }
 

@@ -3,11 +3,11 @@
 use quell_units::{Duration, Time};
 
 choice! {
-    /// When the estimate of a rate is brought up to date.
+    /// Time at which the estimate of a rate is updated.
     pub enum RateUpdate {
-        /// At every periodic update, with all that arrived since the last one: unbiased.
+        /// Every periodic update, with all that arrived since the last one: unbiased.
         Interval = "interval",
-        /// At every arrival, as printed: biased upwards where gaps are random.
+        /// Every arrival, as printed: biased upwards where gaps are random.
         Arrival = "arrival",
     }
 }
@@ -66,9 +66,9 @@ impl RateEstimator {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalRate {
     rate: f64,
-    /// Since the interval began.
+    /// Arrivals since the interval began.
     arrived: f64,
-    /// In seconds.
+    /// Interval in seconds.
     interval: f64,
     /// K, in seconds.
     memory: f64,
@@ -100,9 +100,9 @@ impl IntervalRate {
     }
 }
 
-/// By how much [`IntervalRate`] lags behind the rate at the end of an interval, in seconds:
-/// `T_s/2 coth(T_s/(2 K))`, half an interval for the count and `T_s/(e^(T_s/K) - 1)` for the average. It
-/// tends to K for short intervals and to T_s/2 for long ones.
+/// Lag of [`IntervalRate`] behind the rate at the end of an interval, in seconds: `T_s/2 coth(T_s/(2 K))`,
+/// half an interval for the count and `T_s/(e^(T_s/K) - 1)` for the average. It tends to K for short
+/// intervals and to T_s/2 for long ones.
 pub fn interval_lag(memory: f64, interval: f64) -> f64 {
     0.5 * interval / libm::tanh(0.5 * interval / memory)
 }

@@ -12,11 +12,11 @@ pub struct Rounds {
     slots: Vec<Slot>,
     new: List,
     old: List,
-    /// Of which lane a packet is in transmission, if one is.
+    /// Lane of the packet in transmission, if there is one.
     sending: u32,
 }
 
-/// Which list a lane is on, and what it may send.
+/// The list of a lane, and the bytes that it may send.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     next: u32,
@@ -40,10 +40,11 @@ struct List {
 
 const NONE: u32 = u32::MAX;
 
-/// Where a lane goes that is found empty on the list of new ones.
+/// Treatment of a lane that is found empty on the list of new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emptied {
-    /// To the end of the old ones (RFC 8290 section 4.2), which keeps it from being new again at once.
+    /// Moves it to the end of the old ones (RFC 8290 section 4.2), which keeps it from being new again at
+    /// once.
     ToOld,
     /// There only if old ones wait for their turn; otherwise it leaves (Linux).
     ToOldBehindOthers,
@@ -59,7 +60,7 @@ impl Rounds {
         Rounds { slots: vec![slot; lanes], new: empty, old: empty, sending: NONE }
     }
 
-    /// How many lanes there are.
+    /// Number of lanes.
     pub fn lanes(&self) -> usize {
         self.slots.len()
     }
@@ -196,13 +197,13 @@ impl Rounds {
         self.slots[lane].credits
     }
 
-    /// Whether `lane` is on neither list.
+    /// Tells whether `lane` is on neither list.
     #[inline]
     pub fn is_off(&self, lane: usize) -> bool {
         self.slots[lane].place == Place::Nowhere
     }
 
-    /// Whether `lane` is on the list of old ones.
+    /// Tells whether `lane` is on the list of old ones.
     #[inline]
     pub fn is_old(&self, lane: usize) -> bool {
         self.slots[lane].place == Place::Old

@@ -1,4 +1,4 @@
-//! What a packet's size does to its probability of being signaled, and what a signal does to a packet that cannot be
+//! Effect of a packet's size on its probability of being signaled, and of a signal on a packet that cannot be
 //! marked.
 
 use quell_units::{Bytes, QueueSize};
@@ -6,18 +6,18 @@ use quell_units::{Bytes, QueueSize};
 use crate::{Link, PacketMeta};
 
 choice! {
-    /// What a packet's size does to its probability of being signaled (Chen 2010, section 2.3.5).
+    /// Effect of a packet's size on its probability of being signaled (Chen 2010, section 2.3.5).
     pub enum SignalMode {
         /// Every packet alike (RFC 7567 section 4.4).
         PerPacket = "per-packet",
-        /// In proportion to its size: `p *= size / mean_packet` (Chen 2010, eq. 2.5).
+        /// Proportional to its size: `p *= size / mean_packet` (Chen 2010, eq. 2.5).
         BySize = "by-size",
     }
 }
 
 choice! {
-    /// What an early signal does to a packet that is not ECN-capable, which includes every packet in a queue that does
-    /// not mark.
+    /// Effect of an early signal on a packet that is not ECN-capable, which includes every packet in a queue
+    /// that does not mark.
     pub enum Unmarkable {
         /// The packet is dropped (RFC 3168 section 5).
         Drop = "drop",
@@ -27,7 +27,7 @@ choice! {
 }
 
 impl Unmarkable {
-    /// Whether a packet passes whatever is signaled.
+    /// Tells whether a packet passes, whatever is signaled.
     #[inline]
     pub fn passes(self, pkt: &PacketMeta) -> bool {
         self == Unmarkable::Pass && !pkt.ecn.is_capable()
@@ -52,7 +52,7 @@ impl Sizer {
         }
     }
 
-    /// How arrivals are counted beside a queue that is measured in the unit of `threshold`.
+    /// Counter of arrivals beside a queue that is measured in the unit of `threshold`.
     pub fn in_unit_of(threshold: QueueSize, link: &Link) -> Self {
         let mode = match threshold {
             QueueSize::Packets(_) => SignalMode::PerPacket,

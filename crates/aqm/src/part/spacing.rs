@@ -1,7 +1,7 @@
-//! How RED spreads its signals.
+//! Spacing of RED's signals.
 
 choice! {
-    /// How signals are spread over arrivals that each deserve one with probability p.
+    /// Spacing of signals over arrivals that each deserve one with probability p.
     pub enum Spacing {
         /// Gaps uniform on [1, 1/p]: `p / (1 - count p)`, the count without the arriving packet (Floyd and
         /// Jacobson 1993, the text of section 7). About 2p of the arrivals are signaled.
@@ -18,7 +18,7 @@ choice! {
 }
 
 impl Spacing {
-    /// Whether the count with which an arrival is decided includes it.
+    /// Tells whether the count with which an arrival is decided includes it.
     #[inline]
     pub fn counts_arriving(self) -> bool {
         matches!(self, Spacing::UniformPseudocode | Spacing::Wait)

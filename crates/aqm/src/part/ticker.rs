@@ -5,7 +5,7 @@ use quell_units::{Duration, Time};
 #[cfg(feature = "catalog")]
 use crate::params::{ParamError, require};
 
-/// When an algorithm's next update is due: at every multiple of its interval.
+/// Calendar of an algorithm's updates, which are due at every multiple of its interval.
 ///
 /// The next time is counted from the time the last one was due, never from the time it ran, so a
 /// host that wakes late loses no update and moves none.
@@ -38,14 +38,20 @@ impl Ticker {
     }
 
     /// Counts from `now` instead of time zero.
-    pub fn start(&mut self, now: Time) {
+    pub fn on_start(&mut self, now: Time) {
         self.due = now + self.interval;
     }
 
-    /// When the next update is due.
+    /// Time at which the next update is due.
     #[inline]
     pub fn due(&self) -> Time {
         self.due
+    }
+
+    /// The same, as algorithms answer it.
+    #[inline]
+    pub fn next_update(&self) -> Option<Time> {
+        Some(self.due)
     }
 
     /// The length of one period.

@@ -1,4 +1,4 @@
-//! How fast an average forgets.
+//! Speed at which an average forgets.
 
 use alloc::format;
 
@@ -18,9 +18,9 @@ use crate::params::{ParamError, ParamValue, require};
 pub enum Weight {
     /// This value.
     Value(f64),
-    /// By a rule.
+    /// A rule.
     Rule(WeightRule),
-    /// By the average's time constant.
+    /// The average's time constant.
     Memory(Memory),
 }
 
@@ -34,8 +34,8 @@ choice! {
     }
 }
 
-/// How long the average remembers: `w = 1 - exp(-1/(time_constant C))`; Chen 2010, section 2.3.4 recommends
-/// ten round-trip times.
+/// Time constant of the average: `w = 1 - exp(-1/(time_constant C))`; Chen 2010, section 2.3.4 recommends ten
+/// round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {

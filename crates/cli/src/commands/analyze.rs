@@ -1,29 +1,72 @@
 //! `quell analyze`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use quell_analysis::{Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction};
+use quell_analysis::{Assessment, Bottleneck, Motion, Prediction};
 use quell_scenario::{Plugins, Setting, Study};
-use quell_units::Time;
 use quell_units::text::{duration, seconds, three_digits};
+use quell_units::{Duration, Time};
 use serde::Serialize;
 
-use super::scenario;
-use crate::args::{AnalyzeArgs, Diagram, Format};
-use crate::assess::{self, Found};
-use crate::diagram;
+use crate::args::{Format, FormatArgs};
+use crate::assess::{self, Checked, NetworkArgs, PlantChoice, PointVerdicts};
+use crate::diagram::{self, Diagram};
 use crate::failure::Failure;
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal};
+use crate::{json, notes, terminal};
 
-/// What `analyze` prints as JSON.
+/// Arguments of `analyze`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell analyze scenarios/main.toml --aqm pi,red
+  quell analyze scenarios/theory.toml --check
+  quell analyze --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --svg pi.svg
+  quell analyze --rate 100Mbit/s --rtt 20ms --flows 10 --congestion dctcp --aqm pi
+  quell analyze --rate 40Mbit/s --rtt 20ms --flows 10 --beside prague=10 --drops --aqm dualpi2,pi2
+  quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
+
+The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
+delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
+JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
+pub struct Args {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// The time at which flows, rates and delays are read; default: the end of the warm-up, or, if no
+    /// long-lived flow sends then, the first time at which the most flows do.
+    #[arg(long, value_name = "TIME")]
+    at: Option<Duration>,
+    /// The part of the flows' delay that the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    plant: PlantChoice,
+    /// Also simulate, and report whether the queue settles or oscillates as predicted.
+    #[arg(long)]
+    check: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Also draw a diagram into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The diagram to draw; default: bode, or verdicts when many points are checked.
+    #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
+    diagram: Option<Diagram>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The JSON of `analyze`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
     title: &'a str,
     points: Vec<PointOutput<'a>>,
-    /// By algorithm, how often verdict and packets met; null without --check.
+    /// The agreement of verdicts and packets, by algorithm; null without --check.
     agreement: Option<BTreeMap<String, Agreement>>,
 }
 
@@ -38,14 +81,14 @@ struct PointOutput<'a> {
     buffer_packets: f64,
     rtt_s: f64,
     congestion: &'static str,
-    /// That of flows of a second kind, if there are any.
+    /// The congestion control of flows of a second kind, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     scalable: Option<&'static str>,
     left_out: &'a [String],
     algorithms: &'a [Assessment],
 }
 
-/// How often the verdict and the packets met.
+/// The numbers of points by verdict and by the packets' answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Agreement {
     stable_settled: usize,
@@ -74,20 +117,20 @@ impl Agreement {
 }
 
 /// Says what the theory says of a scenario, and with `--check` what the packets say.
-pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     // From here on an interruption is heard, and said.
     let watch = args.check.then(|| Watch::new(args.quiet));
     let study = assess::study(&args.network)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let mut found = look(&study, args, watch.as_ref())?;
     let chosen =
         args.diagram.unwrap_or(if args.check && found.len() > 1 { Diagram::Verdicts } else { Diagram::Bode });
     if let Some(file) = &args.svg {
         diagram::check(chosen, &found, args.check, file)?;
     }
-    let ended = match &watch {
+    let checked = match &watch {
         Some(watch) => assess::check(&study, &mut found, watch, &line)?,
-        None => Ok(()),
+        None => Checked::All,
     };
     let agreement = args.check.then(|| {
         let mut all: BTreeMap<String, Agreement> = BTreeMap::new();
@@ -99,7 +142,7 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
     if let Some(file) = &args.svg {
         let drawn = diagram::write(chosen, study.title(), &found, file);
         // What was interrupted may have nothing to draw.
-        if ended.is_ok() {
+        if checked == Checked::All {
             drawn?;
         }
     }
@@ -123,11 +166,11 @@ pub fn analyze(args: &AnalyzeArgs, line: Vec<String>) -> Result<(), Failure> {
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
 /// The theory's part.
-fn look(study: &Study, args: &AnalyzeArgs, watch: Option<&Watch>) -> Result<Vec<Found>, Failure> {
+fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVerdicts>, Failure> {
     let all = study.points.len();
     let reach = all == 1;
     study
@@ -158,12 +201,12 @@ fn look(study: &Study, args: &AnalyzeArgs, watch: Option<&Watch>) -> Result<Vec<
                 .map(|(label, config)| Assessment::of(label, config, &bottleneck, args.plant.into(), reach))
                 .collect::<Result<_, _>>()?;
             let configs = bottleneck.algorithms.iter().map(|(_, config)| config.clone()).collect();
-            Ok(Found { bottleneck, time, configs, assessments })
+            Ok(PointVerdicts { bottleneck, time, configs, assessments })
         })
         .collect()
 }
 
-fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a> {
+fn point_output<'a>(settings: &'a [Setting], found: &'a PointVerdicts) -> PointOutput<'a> {
     let network = &found.bottleneck.network;
     let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
     PointOutput {
@@ -181,12 +224,7 @@ fn point_output<'a>(settings: &'a [Setting], found: &'a Found) -> PointOutput<'a
     }
 }
 
-/// A number with three digits, or a dash.
-fn cell(x: Option<f64>) -> String {
-    x.map_or("–".to_string(), three_digits)
-}
-
-fn point_text(title: &str, found: &Found, brief: bool) -> String {
+fn point_text(title: &str, found: &PointVerdicts, brief: bool) -> String {
     let network = &found.bottleneck.network;
     let out = point_output(&[], found);
     let mut text = format!(
@@ -212,7 +250,7 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     }
     let mut text = terminal::prose(&text);
     text.push('\n');
-    text.push_str(&table::figures(&names(&found.assessments), &columns(&found.assessments)));
+    text.push_str(&assess::figures(&found.assessments));
     if !brief {
         let words: String = found.assessments.iter().map(assess::words).collect();
         text.push_str(&format!("\n{}", terminal::prose(&words)));
@@ -221,83 +259,10 @@ fn point_text(title: &str, found: &Found, brief: bool) -> String {
     text
 }
 
-/// The column of names.
-pub fn names(assessments: &[Assessment]) -> Column {
-    Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: assessments.iter().map(|a| (a.label.clone(), Tint::Name)).collect(),
-    }
-}
-
-/// What is said of each algorithm, in figures.
-pub fn columns(assessments: &[Assessment]) -> Vec<Column> {
-    let column = |title: &str, unit: &str, cell_of: &dyn Fn(&Assessment) -> (String, Tint)| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: assessments.iter().map(cell_of).collect(),
-    };
-    let equilibrium =
-        |f: fn(&Figures) -> f64| move |a: &Assessment| (cell(a.equilibrium.as_ref().map(f)), Tint::Plain);
-    let margin = |f: fn(&MarginFigures) -> Option<f64>| {
-        move |a: &Assessment| (cell(a.margins.as_ref().and_then(f)), Tint::Plain)
-    };
-    let verdict = |a: &Assessment| {
-        let tint = match a.verdict {
-            Prediction::Stable => Tint::Good,
-            Prediction::Unstable | Prediction::NoEquilibrium => Tint::Bad,
-            Prediction::NoModel => Tint::Plain,
-        };
-        (a.verdict.word().to_string(), tint)
-    };
-    let mut all = vec![
-        column("verdict", "", &verdict),
-        column("queue", "packets", &equilibrium(|r| r.queue_packets)),
-        column("signals", "%", &equilibrium(|r| 100.0 * r.probability)),
-        column("window", "packets", &equilibrium(|r| r.window_packets)),
-        column("gain margin", "1", &margin(|m| m.gain)),
-        column("phase margin", "degrees", &margin(|m| m.phase_deg)),
-        column("delay margin", "ms", &margin(|m| m.delay_s.map(|s| 1e3 * s))),
-        column("period", "s", &margin(|m| m.period_s)),
-        column("settling", "s", &margin(|m| m.settling_s)),
-    ];
-    if assessments.iter().any(|a| a.packets.is_some()) {
-        let packets = |a: &Assessment| match &a.packets {
-            None => ("–".to_string(), Tint::Plain),
-            Some(p) => {
-                let tint = match p.agrees {
-                    Some(true) => Tint::Good,
-                    Some(false) => Tint::Bad,
-                    None => Tint::Plain,
-                };
-                (p.queue.motion.word().to_string(), tint)
-            }
-        };
-        let fluid = |a: &Assessment| {
-            let motion = a.fluid.as_ref().map(|f| f.motion.word());
-            (motion.unwrap_or("–").to_string(), Tint::Plain)
-        };
-        all.push(column("fluid", "", &fluid));
-        all.push(column("packets", "", &packets));
-        let figure =
-            |f: fn(&Packets) -> f64| move |a: &Assessment| (cell(a.packets.as_ref().map(f)), Tint::Plain);
-        all.push(column("mean queue", "packets", &figure(|p| p.queue.mean_packets)));
-        all.push(column("deviation", "packets", &figure(|p| p.queue.deviation_packets)));
-        all.push(column("their period", "s", &figure(|p| p.queue.period_s)));
-    }
-    all
-}
-
 fn agreement_text(agreement: &BTreeMap<String, Agreement>) -> String {
-    let names = Column {
-        title: "algorithm".into(),
-        unit: String::new(),
-        cells: agreement.keys().map(|k| (k.clone(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| Column {
-        title: title.into(),
-        unit: String::new(),
-        cells: agreement.values().map(|a| (f(a).to_string(), tint)).collect(),
+    let names = Column::names("algorithm", agreement.keys());
+    let column = |title: &str, tint: Tint, f: fn(&Agreement) -> usize| {
+        Column::new(title, "", agreement.values().map(|a| (f(a).to_string(), tint)))
     };
     let columns = [
         column("stable, settled", Tint::Good, |a| a.stable_settled),

@@ -1,12 +1,34 @@
-//! `quell aqm`: what algorithms there are.
+//! `quell aqm`: the catalog of algorithms.
 
 use quell_aqm::catalog::{self, CATALOG, Entry, Label};
 use quell_aqm::params::ParamDoc;
 use serde::Serialize;
 
-use crate::args::Format;
-use crate::failure::Failure;
-use crate::{json, table, terminal, unknown_name};
+use crate::args::{Format, FormatArgs};
+use crate::failure::{Failure, unknown_name};
+use crate::{json, table, terminal};
+
+/// About algorithms.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// List every algorithm.
+    List(FormatArgs),
+    /// Describe one: its parameters, their units and defaults, and where each comes from.
+    Describe {
+        /// The algorithm's name.
+        name: String,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+}
+
+/// Lists the algorithms, or describes one.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::List(args) => list(args.format),
+        Command::Describe { name, format } => describe(name, format.format),
+    }
+}
 
 /// An algorithm, for JSON.
 #[derive(Serialize)]
@@ -51,7 +73,7 @@ impl Algorithm {
 }
 
 /// Lists the catalog.
-pub fn list(format: Format) -> Result<(), Failure> {
+fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return json::print(&List {
             schema: json::SCHEMA,
@@ -72,11 +94,11 @@ pub fn list(format: Format) -> Result<(), Failure> {
     terminal::print(&table::text(&header, &rows))
 }
 
-/// Narrower than this, a description has fewer columns.
+/// The width below which a description has fewer columns.
 const NARROW_DESCRIPTION: usize = 100;
 
 /// Describes one algorithm.
-pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let entry =
         catalog::find(name).ok_or_else(|| unknown_name("algorithm", name, CATALOG.iter().map(|e| e.name)))?;
     let docs = (entry.params)();

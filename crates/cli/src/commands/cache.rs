@@ -2,34 +2,91 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use quell_lab::{Cache, Entry};
+use quell_lab::{Cache, CacheEntry};
 use quell_units::Bytes;
 
-use crate::args::{CacheArgs, CacheCommand, Format};
+use crate::args::{CacheDir, Format, FormatArgs};
 use crate::failure::Failure;
 use crate::{json, simulate, terminal};
 
+/// Arguments of `cache`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every replication that `quell run` and `quell compare` finish is kept, whole, under a key made of all that it \
+depends on; a run that needs it again takes it from there. So a run that was killed goes on where it stopped, and \
+a sweep that is extended computes what is new.
+
+Examples:
+  quell cache
+  quell cache check
+  quell cache prune --unused 30d
+  quell cache prune --to 5GB
+  duckdb -c \"$(quell cache sql) SELECT title, algorithm, avg(utilization) FROM quell GROUP BY ALL\"")]
+pub struct Args {
+    /// The cache's folder.
+    #[command(flatten)]
+    dir: CacheDir,
+    /// What to do; default: show.
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// The commands of `quell cache`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Say where it is, and what it holds by scenario.
+    Show(FormatArgs),
+    /// Read every entry, and name those that are damaged.
+    Check,
+    /// Remove entries: those of earlier versions, those that no run has used for a time, or the least recently
+    /// used ones.
+    Prune {
+        /// Entries that no run has used for this long, such as "30d" or "12h".
+        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+        unused: Option<std::time::Duration>,
+        /// The least recently used ones, until the others take no more than this, such as "5GB".
+        #[arg(long, value_name = "SIZE", value_parser = size)]
+        to: Option<Bytes>,
+        /// Say what would be removed, and remove nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Copy every entry to another cache, for another machine.
+    Export {
+        /// The other cache's folder.
+        #[arg(value_name = "DIR")]
+        to: PathBuf,
+    },
+    /// Print the statement that makes all entries one view, `quell`, in DuckDB.
+    Sql,
+}
+
+/// A size in bytes.
+fn size(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|_| "must be a size with its unit (B, kB, MB, GB), such as 5GB".to_string())
+}
+
 /// Shows the cache, or does what is asked with it.
-pub fn cache(args: &CacheArgs) -> Result<(), Failure> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     let cache = simulate::cache(&args.dir).ok_or_else(simulate::no_cache)?;
     match &args.command {
         None => show(&cache, Format::Table),
-        Some(CacheCommand::Show(format)) => show(&cache, format.format),
-        Some(CacheCommand::Check) => check(&cache),
-        Some(CacheCommand::Prune { unused, to, dry_run }) => prune(&cache, *unused, *to, *dry_run),
-        Some(CacheCommand::Export { to }) => export(&cache, &Cache::at(to)),
-        Some(CacheCommand::Sql) => terminal::print(&sql(&cache)?),
+        Some(Command::Show(format)) => show(&cache, format.format),
+        Some(Command::Check) => check(&cache),
+        Some(Command::Prune { unused, to, dry_run }) => prune(&cache, *unused, *to, *dry_run),
+        Some(Command::Export { to }) => export(&cache, &Cache::at(to)),
+        Some(Command::Sql) => terminal::print(&sql(&cache)?),
     }
 }
 
-fn entries(cache: &Cache) -> Result<Vec<Entry>, Failure> {
+fn entries(cache: &Cache) -> Result<Vec<CacheEntry>, Failure> {
     cache.entries().map_err(|e| Failure::Failed(e.to_string()))
 }
 
-/// What of one scenario is there.
+/// The entries of one scenario.
 #[derive(Default, serde::Serialize)]
 struct Held {
     replications: usize,
@@ -43,7 +100,7 @@ struct Contents {
     dir: String,
     replications: usize,
     bytes: u64,
-    /// Files that are no sound entries.
+    /// Files that are not sound entries.
     damaged: usize,
     /// Entries that an earlier version wrote, which this one does not read.
     outdated: usize,
@@ -95,7 +152,7 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
 }
 
 fn check(cache: &Cache) -> Result<(), Failure> {
-    let all: Vec<Entry> = entries(cache)?.into_iter().filter(|entry| entry.current).collect();
+    let all: Vec<CacheEntry> = entries(cache)?.into_iter().filter(|entry| entry.current).collect();
     let damaged: Vec<String> =
         all.iter().filter_map(|entry| Cache::check(entry).err()).map(|e| e.to_string()).collect();
     damaged.iter().for_each(|line| terminal::note(line));
@@ -189,7 +246,7 @@ fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
     }
 }
 
-/// For DuckDB. Two runs that end at once may both have written a row.
+/// The SQL of a view for DuckDB. Two runs that end at once may both have written a row.
 fn sql(cache: &Cache) -> Result<String, Failure> {
     let files = cache.index().map_err(|e| Failure::Failed(e.to_string()))?;
     let files = files.display().to_string().replace('\'', "''");

@@ -1,5 +1,7 @@
 //! `quell characterize`.
 
+use std::path::PathBuf;
+
 use quell_aqm::catalog::CATALOG;
 use quell_characterize::{
     Candidate, Cell, DROP_TAIL, Ellipse, Facts, Findings, Heading, Plan, PointFound, Request, Section,
@@ -7,18 +9,73 @@ use quell_characterize::{
 };
 use quell_lab::{CHARACTERIZATION, Results, Series};
 use quell_scenario::ScenarioError;
+use quell_units::{BitRate, Duration};
 use serde::Serialize;
 
-use super::run;
-use crate::args::{CharacterizeArgs, DEFAULT_RATE, DEFAULT_RTT, Format};
+use crate::args::{Format, FormatArgs, WatchArgs, whole};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal};
+use crate::{json, selection, terminal};
+
+/// The link of `characterize` unless another is given.
+const DEFAULT_RATE: &str = "10Mbit/s";
+/// Its round-trip time.
+const DEFAULT_RTT: &str = "100ms";
+
+/// Arguments of `characterize`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell characterize codel pie
+  quell characterize codel,target=10ms codel --rate 50Mbit/s --rtt 20ms --baseline pie
+  quell characterize pi --only 5.1,8.2 --format json
+  quell characterize all --seeds 3 --out results/all
+
+RFC 7928 asks what an algorithm does to flows of other kinds, loads, round-trip times and capacities, always beside \
+drop-tail. A figure is better or worse than drop-tail's if the 95 % interval of the difference, paired by seed, excludes \
+zero and the difference is more than 2 %. What is finished is kept: the same command goes on after an interruption.")]
+pub struct Args {
+    /// Algorithms, each with the parameters that differ from its defaults (`codel,target=10ms`); or `all`.
+    #[arg(value_name = "AQM", required_unless_present = "list")]
+    algorithms: Vec<String>,
+    /// The algorithm that they are compared with beside drop-tail, in the same form.
+    #[arg(long, value_name = "AQM", default_value = "red")]
+    baseline: String,
+    /// The link's rate.
+    #[arg(long, value_name = "RATE", default_value = DEFAULT_RATE)]
+    rate: BitRate,
+    /// The round-trip time without queueing, where the scenario does not vary it.
+    #[arg(long, value_name = "TIME", default_value = DEFAULT_RTT)]
+    rtt: Duration,
+    /// The number of seeds.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=100_000_u32))]
+    seeds: u32,
+    /// Only these sections of the RFC, with what is below them (`5.3,8.2`).
+    #[arg(long, value_name = "SECTIONS", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the scenarios, and run nothing.
+    #[arg(long)]
+    list: bool,
+    /// The folder for the page (characterization.html) and the results; default: a folder under results.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace the folder, if it holds results.
+    #[arg(long)]
+    overwrite: bool,
+    /// Write the tables in Markdown into this file.
+    #[arg(long, value_name = "FILE")]
+    docs: Option<PathBuf>,
+    #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
 
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
-pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let sections = select(&args.only).map_err(|why| Failure::BadInput(format!("--only: {why}")))?;
     if args.list {
         return list(&sections, args.format.format);
@@ -65,7 +122,7 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     if let (Some(file), false) = (&args.docs, results.run.partial) {
         folder::write_whole(&markdown(&plan, &results, &findings, &facts), file)?;
     }
-    let kept = run::keep(Some(place), &results, false, false);
+    let kept = keep(Some(place), &results, false, false);
     if let Some(folder) = &kept.folder {
         let page = folder.join(CHARACTERIZATION);
         folder::write_whole(&html(&plan, &results, &findings, &facts), &page)?;
@@ -76,10 +133,10 @@ pub fn characterize(args: &CharacterizeArgs, line: Vec<String>) -> Result<(), Fa
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref(), false)
+    interrupted(&results, kept.folder.as_deref(), false)
 }
 
-/// What is wrong, with the option that it comes from: the one without which nothing is wrong.
+/// Blames an error on the option without which there is none.
 fn blamed(request: &Request, error: &ScenarioError) -> Failure {
     let Request { rate, rtt, .. } = request;
     let usual_rtt = Request { rtt: DEFAULT_RTT.parse().expect("a time"), ..request.clone() };
@@ -163,9 +220,9 @@ fn list(sections: &[&'static Section], format: Format) -> Result<(), Failure> {
 
 /// The matrix of verdicts; with few sections, their tables.
 fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
-    /// More sections than this are in the page and in JSON.
+    /// The most sections whose tables are printed; more are in the page and in JSON.
     const DETAILED: usize = 6;
-    let mut text = run::heading(results);
+    let mut text = selection::heading(results);
     if findings.sections.len() <= DETAILED {
         for found in &findings.sections {
             let section = found.section;
@@ -176,15 +233,9 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         }
     }
     let others: Vec<&String> = plan.algorithms.iter().filter(|a| *a != DROP_TAIL).collect();
-    let names = Column {
-        title: "better/worse than drop-tail".to_string(),
-        unit: String::new(),
-        cells: others.iter().map(|a| (a.to_string(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, of: &dyn Fn(&str) -> Tally| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: others.iter().map(|a| counts(&of(a))).collect(),
+    let names = Column::names("better/worse than drop-tail", &others);
+    let column = |title: &str, of: &dyn Fn(&str) -> Tally| {
+        Column::new(title, "", others.iter().map(|a| counts(&of(a))))
     };
     // In a narrow terminal what comes first stays beside the names.
     let mut columns = vec![column("all", &|a| findings.tally(a))];
@@ -216,11 +267,7 @@ fn counts(tally: &Tally) -> (String, Tint) {
 
 /// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.
 fn point_table(results: &Results, section: &Section, point: &PointFound) -> String {
-    let names = Column {
-        title: "algorithm".to_string(),
-        unit: String::new(),
-        cells: point.rows.iter().map(|row| (row.algorithm.clone(), Tint::Name)).collect(),
-    };
+    let names = Column::names("algorithm", point.rows.iter().map(|row| &row.algorithm));
     let shown = |heading: &Heading, cell: Option<&Cell>| match cell {
         None => ("-".to_string(), Tint::Plain),
         Some(cell) => {
@@ -236,11 +283,8 @@ fn point_table(results: &Results, section: &Section, point: &PointFound) -> Stri
     };
     let column = |(i, heading): (usize, &Heading)| {
         let wish = if section.figures[i].wish == Wish::NearOne { " (1 is fair)" } else { "" };
-        Column {
-            title: format!("{}{wish}", heading.title),
-            unit: heading.unit.clone(),
-            cells: point.rows.iter().map(|row| shown(heading, row.cells[i].as_ref())).collect(),
-        }
+        let cells = point.rows.iter().map(|row| shown(heading, row.cells[i].as_ref()));
+        Column::new(format!("{}{wish}", heading.title), heading.unit.clone(), cells)
     };
     let headings = Heading::all(results, section, point);
     let columns: Vec<Column> = headings.iter().enumerate().map(column).collect();

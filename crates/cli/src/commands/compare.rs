@@ -7,17 +7,69 @@ use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys, files
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
 
-use super::{run, scenario};
 use crate::align::{align, round};
-use crate::args::{CompareArgs, EngineChoice, Format};
-use crate::failure::Failure;
+use crate::args::{EngineChoice, Format, FormatArgs, SimulationArgs, ViewArgs};
+use crate::failure::{Failure, unknown_name};
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::table::{self, Column, Tint};
-use crate::{json, terminal, unknown_name};
-use crate::{selection, simulate};
+use crate::{json, notes, selection, simulate, terminal};
+
+/// Arguments of `compare`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell compare scenarios/main.toml --baseline drop-tail --seeds 10
+  quell compare scenarios/main.toml --baseline red --aqm pi,rem --metric queue_delay_p99_s
+  quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
+  quell compare results/main --baseline red
+  quell compare results/dumbbell-live results/dumbbell
+  quell compare scenarios/main.toml --baseline red --sweep dumbbell.delay=\"5 ms..50 ms:log:4\"
+
+With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
+and --precision (without either: those shown) is decided: its interval excludes 0, or is within the width of \
+--precision. However often one looks, each of these decisions is false with a probability of at most 5 % for \
+normal differences (repeated confidence intervals, Jennison and Turnbull 1984; docs/seeds.md). \
+With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star \
+marks those whose 95 % interval excludes 0.")]
+pub struct Args {
+    /// A scenario file, which is run, or a results folder.
+    #[arg(value_name = "SCENARIO|RESULTS")]
+    source: PathBuf,
+    /// A second results folder, of the same scenario: each algorithm in the first is compared with itself in this
+    /// one, such as live with simulated.
+    #[arg(value_name = "RESULTS", conflicts_with = "baseline")]
+    other: Option<PathBuf>,
+    /// The algorithm that the others are compared with, by its label.
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        required_unless_present = "other",
+        default_value = "",
+        hide_default_value = true
+    )]
+    baseline: String,
+    /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
+    /// lacks are added with their default parameters.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    aqm: Vec<String>,
+    /// Also keep the results of the run in this folder.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace existing results.
+    #[arg(long, requires = "out")]
+    overwrite: bool,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+    #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
 
 /// Compares algorithms with a baseline.
-pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let source = folder::of(&args.source);
     if let Some(other) = &args.other {
@@ -32,7 +84,7 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, |_| false)?;
         }
-        return print(&results, args, &selection, Some(source));
+        return print(&results, args, &selection, Some(&source));
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
     select_algorithms(&mut study, args)?;
@@ -42,25 +94,20 @@ pub fn compare(args: &CompareArgs, line: Vec<String>) -> Result<(), Failure> {
         Some(out) => Some(Place::choose(Some(out), "", args.overwrite)?),
         None => None,
     };
-    scenario::say_notes(&study, 1);
+    notes::say(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
-    let kept = run::keep(place, &results, true, false);
+    let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
-    print(&results, args, &selection, kept.folder.clone())?;
+    print(&results, args, &selection, kept.folder.as_deref())?;
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
-    run::interrupted(&results, kept.folder.as_deref(), true)
+    interrupted(&results, kept.folder.as_deref(), true)
 }
 
 /// Compares two results of one scenario, algorithm by algorithm.
-fn two(
-    args: &CompareArgs,
-    selection: &selection::Selection,
-    one: &Path,
-    other: &Path,
-) -> Result<(), Failure> {
+fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) -> Result<(), Failure> {
     let [a, b] = [folder::read(one)?, folder::read(other)?];
     let last = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned());
     let [mut first, mut second] = [one, other].map(|p| last(p).unwrap_or_else(|| p.display().to_string()));
@@ -78,12 +125,12 @@ fn two(
     }
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
     selection.check(&results)?;
-    let args = CompareArgs { baseline: second, ..args.clone() };
+    let args = Args { baseline: second, ..args.clone() };
     print(&results, &args, selection, None)
 }
 
 /// Results are as they are: what changes a scenario has no effect on them.
-fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
+fn refuse_changes(args: &Args) -> Result<(), Failure> {
     let s = &args.simulation;
     let given = [
         ("--seeds", s.seeds.is_some()),
@@ -106,11 +153,7 @@ fn refuse_changes(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 /// The labels to compare, the baseline first. `available` says which others can be added.
-fn choose(
-    labels: &[String],
-    args: &CompareArgs,
-    available: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, Failure> {
+fn choose(labels: &[String], args: &Args, available: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
     let wanted: Vec<&String> =
         if args.aqm.is_empty() { labels.iter().collect() } else { args.aqm.iter().collect() };
     let mut chosen: Vec<String> = Vec::new();
@@ -132,7 +175,7 @@ fn choose(
 }
 
 /// Leaves the algorithms to compare in the study, and adds those of the catalog that it lacks.
-fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failure> {
+fn select_algorithms(study: &mut Study, args: &Args) -> Result<(), Failure> {
     let name = study.name().to_string();
     for point in &mut study.points {
         let scenario = &mut point.scenario;
@@ -144,7 +187,7 @@ fn select_algorithms(study: &mut Study, args: &CompareArgs) -> Result<(), Failur
         };
         scenario.aqm = chosen.iter().map(of).collect();
         // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let document = Document::parse(&scenario.to_toml(), &name)?.among(files_in(Path::new("")));
+        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
         if let Err(mut error) = document.study(&Plugins::new()) {
             error.line = None; // The line is not one of the file.
             return Err(error.into());
@@ -162,7 +205,7 @@ struct Rows {
     differences: Vec<Differences>,
 }
 
-fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Quantity]) -> Rows {
+fn rows(results: &Results, args: &Args, view: &View, metrics: &[Quantity]) -> Rows {
     let wanted = |a: &&String| **a != args.baseline && (args.aqm.is_empty() || args.aqm.contains(a));
     let algorithms: Vec<String> = results.algorithms(view.point).iter().filter(wanted).cloned().collect();
     let all = results.compare(view, &args.baseline, metrics);
@@ -176,12 +219,11 @@ fn rows(results: &Results, args: &CompareArgs, view: &View, metrics: &[Quantity]
 
 fn print(
     results: &Results,
-    args: &CompareArgs,
+    args: &Args,
     selection: &selection::Selection,
-    folder: Option<PathBuf>,
+    folder: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
-        let folder = folder.map(|f| f.display().to_string());
         return json::print(&json::Comparison {
             schema: json::SCHEMA,
             run: selection::json_run(results, folder, None),
@@ -190,7 +232,7 @@ fn print(
         });
     }
     selection::say_notes(results);
-    let mut text = run::heading(results);
+    let mut text = selection::heading(results);
     let mut intervals = 0;
     for (point, _) in selection.points(results) {
         text.push_str(&selection::point_heading(results, point));
@@ -214,8 +256,7 @@ fn print(
 
 fn one_table(results: &Results, baseline: &str, rows: &Rows, metrics: &[Quantity]) -> String {
     let first = format!("{baseline} (baseline)");
-    let names =
-        selection::names(std::iter::once(first.as_str()).chain(rows.algorithms.iter().map(String::as_str)));
+    let names = Column::names("algorithm", std::iter::once(&first).chain(&rows.algorithms));
     let shown =
         selection::applicable(metrics, &[std::slice::from_ref(&rows.baseline), &rows.differences].concat());
     let mut columns: Vec<Column> = shown
@@ -244,11 +285,7 @@ fn column(
         Some(d) if d.excludes_zero() => (format!("{text} *"), judge(figure, &d)),
         _ => (format!("{text}  "), Tint::Plain),
     };
-    Column {
-        title: figure.title(),
-        unit,
-        cells: align(&figures).into_iter().zip(flags).map(flagged).collect(),
-    }
+    Column::new(figure.title(), unit, align(&figures).into_iter().zip(flags).map(flagged))
 }
 
 fn judge(figure: &Quantity, difference: &Estimate) -> Tint {
@@ -259,7 +296,7 @@ fn judge(figure: &Quantity, difference: &Estimate) -> Tint {
     }
 }
 
-fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
+fn caption(results: &Results, args: &Args, intervals: usize) -> String {
     let mut text = format!("differences from {}, paired by seed", args.baseline);
     if intervals == 0 {
         text.push_str("; no intervals: there is only one common seed, or the seeds change nothing\n");
@@ -286,7 +323,7 @@ fn caption(results: &Results, args: &CompareArgs, intervals: usize) -> String {
 
 fn json_points<'a>(
     results: &'a Results,
-    args: &'a CompareArgs,
+    args: &'a Args,
     selection: &'a selection::Selection,
 ) -> Vec<json::ComparedPoint<'a>> {
     let metrics = &selection.json_metrics();

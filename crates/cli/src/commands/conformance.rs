@@ -1,7 +1,7 @@
 //! `quell conformance`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -11,14 +11,106 @@ use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
 use quell_units::text::cut;
 use serde::Serialize;
 
-use crate::args::{ConformanceRunArgs, Format, MuseumArgs};
-use crate::failure::Failure;
+use crate::args::{Format, FormatArgs};
+use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
-use crate::{interrupt, json, table, terminal, unknown_name};
+use crate::{interrupt, json, table, terminal};
+
+/// Arguments of `conformance`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The commands of `quell conformance`.
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the vectors: what they configure, and what they decide.
+    List(FormatArgs),
+    /// Print vectors, as lines of JSON.
+    Show {
+        /// Vectors ("codel/drops") or algorithms ("codel").
+        #[arg(value_name = "VECTOR", required = true)]
+        vectors: Vec<String>,
+    },
+    /// Write vectors into a folder, a file for each algorithm.
+    Write {
+        /// The folder.
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+        /// Vectors or algorithms; left out: all.
+        #[arg(value_name = "VECTOR")]
+        vectors: Vec<String>,
+    },
+    /// Speak vectors to an implementation over its standard input and output, and say where it first differs.
+    Run(RunArgs),
+    /// Run implementations that are wrong as others were: the vectors must find each.
+    Museum(MuseumArgs),
+    /// The reference as an implementation: answers one vector on its standard input.
+    Answer,
+    /// Print the JSON Schema of vectors.
+    Schema,
+}
+
+/// Arguments of `conformance run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+One process is started for each vector. How it is spoken to is described in docs/conformance.md; adaptors in C, Go and
+Python are in conformance/adaptors.
+
+Examples:
+  quell conformance run -- ./my-aqm
+  quell conformance run --vector codel --vector pie/marks -- python3 my_aqm.py
+  quell conformance run --file mine.jsonl --timeout 2s -- ./my-aqm
+
+Exit codes: 0 every vector that it takes passes, 1 one differs, 2 a broken vector or argument.")]
+struct RunArgs {
+    /// A vector ("codel/drops") or an algorithm ("codel"); left out: all.
+    #[arg(long = "vector", value_name = "VECTOR")]
+    vectors: Vec<String>,
+    /// A file of vectors, instead of those of the catalog.
+    #[arg(long = "file", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The time that an answer may take.
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    timeout: std::time::Duration,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// The implementation and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Arguments of `conformance museum`.
+#[derive(Debug, clap::Args)]
+struct MuseumArgs {
+    /// Exhibits; left out: all.
+    #[arg(value_name = "EXHIBIT")]
+    exhibits: Vec<String>,
+    /// The Python that runs them (3.8 or later).
+    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
+    python: String,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Lists, prints and writes vectors, and holds implementations against them.
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
+    match &args.command {
+        Command::List(args) => list(args.format),
+        Command::Show { vectors } => show(vectors),
+        Command::Write { dir, vectors } => write(dir, vectors),
+        Command::Run(args) => hold(args),
+        Command::Museum(args) => museum(args),
+        Command::Answer => answer(),
+        Command::Schema => json::print(&quell_conformance::vector::schema()),
+    }
+}
 
 /// A vector in the list, for JSON.
 #[derive(Serialize)]
-struct Row {
+struct ListedVector {
     vector: String,
     algorithm: String,
     events: u32,
@@ -27,10 +119,10 @@ struct Row {
     draws: usize,
 }
 
-impl Row {
+impl ListedVector {
     fn of(vector: &Vector) -> Self {
         let (all, overflows) = vector.signals();
-        Row {
+        ListedVector {
             vector: vector.header.vector.clone(),
             algorithm: vector.header.algorithm.clone(),
             events: vector.header.events,
@@ -42,13 +134,13 @@ impl Row {
 }
 
 /// Lists the vectors.
-pub fn list(format: Format) -> Result<(), Failure> {
+fn list(format: Format) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct List {
         schema: u32,
-        vectors: Vec<Row>,
+        vectors: Vec<ListedVector>,
     }
-    let rows: Vec<Row> = generate::all().map(|v| Row::of(&v)).collect();
+    let rows: Vec<ListedVector> = generate::all().map(|v| ListedVector::of(&v)).collect();
     if format == Format::Json {
         return json::print(&List { schema: json::SCHEMA, vectors: rows });
     }
@@ -87,12 +179,12 @@ fn chosen(names: &[String]) -> Result<Vec<Vector>, Failure> {
 }
 
 /// Prints vectors.
-pub fn show(names: &[String]) -> Result<(), Failure> {
+fn show(names: &[String]) -> Result<(), Failure> {
     terminal::print(&chosen(names)?.iter().map(Vector::text).collect::<String>())
 }
 
 /// Writes vectors, a file for each algorithm.
-pub fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
+fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
     let vectors = chosen(names)?;
     std::fs::create_dir_all(dir).map_err(|e| Failure::cannot(format!("create {}", dir.display()), e))?;
     for of_one in vectors.chunk_by(|a, b| a.header.algorithm == b.header.algorithm) {
@@ -126,7 +218,7 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
 struct Ran {
     vector: String,
     outcome: &'static str,
-    /// Why it was skipped, or where it differs.
+    /// The reason why it was skipped, or the place where it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// The event at which it differs.
@@ -174,7 +266,7 @@ fn failed(error: RunError) -> Failure {
 }
 
 /// Runs an implementation.
-pub fn run(args: &ConformanceRunArgs) -> Result<(), Failure> {
+fn hold(args: &RunArgs) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Report<'a> {
         schema: u32,
@@ -316,7 +408,7 @@ fn check_right(runner: &Runner, algorithm: &str, stop: &AtomicBool) -> Result<()
 }
 
 /// Runs implementations that are wrong, and the right ones they are made from.
-pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
+fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Museum<'a> {
         schema: u32,
@@ -377,15 +469,10 @@ pub fn museum(args: &MuseumArgs) -> Result<(), Failure> {
 }
 
 /// Answers one vector, as the reference does.
-pub fn answer() -> Result<(), Failure> {
+fn answer() -> Result<(), Failure> {
     let input = std::io::stdin().lock();
     quell_conformance::answer(input, std::io::stdout().lock()).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidData => Failure::BadInput(e.to_string()),
         _ => Failure::cannot("answer", e),
     })
-}
-
-/// Prints the JSON Schema of vectors.
-pub fn schema() -> Result<(), Failure> {
-    json::print(&quell_conformance::vector::schema())
 }

@@ -1,21 +1,85 @@
 //! `quell design`.
 
+use std::path::PathBuf;
+
 use quell_analysis::{Assessment, Bottleneck, Shorthand, shorthand};
 use quell_scenario::{Document, Plugins};
-use quell_theory::Signal;
 use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, without_rule};
-use quell_units::Time;
+use quell_theory::{Congestion, Signal};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
 
-use super::analyze;
-use crate::args::{DesignArgs, Format};
-use crate::assess::{self, Found};
+use crate::args::{Format, FormatArgs, whole};
+use crate::assess::{self, Checked, PointVerdicts, beside, congestion, packet};
 use crate::diagram;
 use crate::failure::Failure;
 use crate::simulate::Watch;
-use crate::{folder, json, table, terminal};
+use crate::{folder, json, terminal};
 
-/// What `design` prints as JSON.
+/// Arguments of `design`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi,vrc,red --check
+  quell design --rate 100Mbit/s --rtt 40ms --flows 20 --congestion cubic --aqm pi --check
+  quell design --rate 40Mbit/s --rtt 60ms --flows 10 --beside prague=10 --aqm dualpi2 --check
+  quell design --rate 1Gbit/s --rtt 40ms --flows 500 --aqm pi --queue \"500 packets\" --save pi.toml
+
+Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
+pub struct Args {
+    /// The link's rate, such as 10Mbit/s.
+    #[arg(long, value_name = "RATE")]
+    rate: BitRate,
+    /// The longest round-trip time, with the queue at its target.
+    #[arg(long, value_name = "TIME")]
+    rtt: Duration,
+    /// The fewest long-lived flows.
+    #[arg(long, value_name = "N", value_parser = whole(1..=200_000_u32))]
+    flows: u32,
+    /// The algorithms, by their names in the catalog.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
+    aqm: Vec<String>,
+    /// The link's buffer; default: the bandwidth-delay product.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<QueueSize>,
+    /// The target queue; default: a quarter of the buffer; pi2 and dualpi2 have their own target where half of the buffer
+    /// holds it.
+    #[arg(long, value_name = "SIZE")]
+    queue: Option<QueueSize>,
+    /// Size of a packet on the wire.
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
+    packet: Bytes,
+    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague, with pi2 and dualpi2 also
+    /// cubic.
+    #[arg(long, value_name = "NAME", value_parser = congestion)]
+    congestion: Option<Congestion>,
+    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    #[arg(long, value_name = "NAME=N", value_parser = beside)]
+    beside: Option<(u32, Congestion)>,
+    /// Drop packets instead of marking them (ECN).
+    #[arg(long)]
+    drops: bool,
+    /// Also simulate, and report whether the packets confirm the design.
+    #[arg(long)]
+    check: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Also write a scenario with the designed parameters into this file.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Replace that scenario if it exists.
+    #[arg(long, requires = "save")]
+    overwrite: bool,
+    /// Also draw the loops' Bode diagram into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The JSON of `design`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -33,7 +97,7 @@ struct DesignOutput<'a> {
 }
 
 /// Finds parameters by the published rules, and with `--check` lets packets confirm them.
-pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     assess::check_beside(args.beside, args.congestion.unwrap_or_default())?;
     let target = Target {
         scalables: args.beside.map(|(flows, congestion)| (f64::from(flows), congestion)),
@@ -86,7 +150,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
             return Err(Failure::BadInput(why));
         }
     }
-    let mut ended = Ok(());
+    let mut checked = Checked::All;
     if args.check {
         let parse = |text: &String| -> Result<_, Failure> {
             Ok(Document::parse(text, "the design")?.study(&Plugins::new())?)
@@ -94,7 +158,7 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
         let studies = scenarios.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let points = studies.iter().flat_map(|s| s.points.clone()).collect();
         let watch = Watch::new(args.quiet);
-        ended = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
+        checked = assess::check(&studies[0].with_points(points), &mut found, &watch, &line)?;
     }
     if let (Some(file), Some(text)) = (&args.save, &saved) {
         folder::write_whole(text, file)?;
@@ -137,24 +201,24 @@ pub fn design(args: &DesignArgs, line: Vec<String>) -> Result<(), Failure> {
                 let words: String = all.iter().map(|line| format!("all assume: {line}\n")).collect();
                 text.push_str(&format!("{}\n", terminal::prose(&words)));
             }
-            text.push_str(&table::figures(&analyze::names(&assessments), &analyze::columns(&assessments)));
+            text.push_str(&assess::figures(&assessments));
             terminal::print(&text)?;
         }
     }
-    ended
+    checked.or_fail()
 }
 
-/// What the theory says of a design.
-fn assess(design: &Design) -> Result<Found, Failure> {
+/// The theory's verdict on a design.
+fn assess(design: &Design) -> Result<PointVerdicts, Failure> {
     let bottleneck = Bottleneck::of_design(design);
     let name = design.config.name();
     let assessment = Assessment::of(name, &design.config, &bottleneck, quell_theory::Plant::Exact, true)?;
     let configs = vec![design.config.clone()];
-    Ok(Found { bottleneck, time: Time::ZERO, configs, assessments: vec![assessment] })
+    Ok(PointVerdicts { bottleneck, time: Time::ZERO, configs, assessments: vec![assessment] })
 }
 
 /// A scenario with the designs, on the network they are for.
-fn scenario(args: &DesignArgs, designs: &[&Design]) -> Result<String, Failure> {
+fn scenario(args: &Args, designs: &[&Design]) -> Result<String, Failure> {
     let algorithms = designs.iter().map(|d| parameters(d)).collect::<Result<_, _>>()?;
     let first = designs.first().expect("clap asks for an algorithm");
     Ok(Shorthand::of_design(first, args.flows, algorithms).to_toml())

@@ -1,5 +1,6 @@
 //! `quell map`.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,76 @@ use quell_units::text::three_digits;
 use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
 
-use crate::args::{Format, MapArgs, Shown};
-use crate::assess;
-use crate::failure::Failure;
+use crate::args::{Format, FormatArgs, whole};
+use crate::assess::{self, NetworkArgs, PlantChoice};
+use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
 use crate::{folder, json, terminal};
 
-/// What `map` prints as JSON.
+/// Arguments of `map`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell map --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi --x flows=10..500:log --y rtt=10ms..500ms
+  quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
+  quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
+
+An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
+algorithm is rebuilt at each point, so automatic parameters follow the link.")]
+pub struct Args {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// The quantity that varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    #[arg(long, value_name = "AXIS")]
+    x: Axis,
+    /// The quantity that varies from bottom to top.
+    #[arg(long, value_name = "AXIS")]
+    y: Axis,
+    /// The quantity to show; where it has no value, the map says why.
+    #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
+    show: Shown,
+    /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
+    #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
+    points: Option<u16>,
+    /// The part of the flows' delay that the model keeps.
+    #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
+    plant: PlantChoice,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    /// Also draw the map into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The quantity that a map shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Shown {
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    #[default]
+    Growth,
+    /// The factor by which the gain may rise.
+    GainMargin,
+    /// The phase margin, in degrees.
+    PhaseMargin,
+    /// The delay margin, in seconds.
+    DelayMargin,
+    /// Time in which the slowest mode decays to 2 %, in seconds.
+    Settling,
+    /// The queue at equilibrium, in packets.
+    Queue,
+    /// The probability of a signal at equilibrium.
+    Probability,
+    /// Swing of the fluid model's queue after 300 round trips, relative to its mean (time domain).
+    Swing,
+}
+
+/// The JSON of `map`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -33,7 +97,7 @@ struct Output<'a> {
     y: AxisOutput<'a>,
     /// Row by row from the first `y`; null where there is no value.
     values: Vec<Vec<Option<f64>>>,
-    /// Why there is none.
+    /// The reasons for missing values.
     missing: Vec<Missing>,
 }
 
@@ -53,7 +117,7 @@ struct AxisOutput<'a> {
     values: Vec<f64>,
 }
 
-/// What varies along an axis.
+/// The quantity that varies along an axis.
 enum Varies {
     /// N, all classes alike.
     Flows,
@@ -77,7 +141,7 @@ struct Setting {
     vary: Variation,
 }
 
-/// After this long, progress is shown.
+/// The time after which progress is shown.
 const SOON: Duration = Duration::from_secs(2);
 /// Reasons for blanks that are told.
 const MOST_REASONS: usize = 5;
@@ -85,11 +149,11 @@ const MOST_REASONS: usize = 5;
 const SHOWN_EVERY: usize = 256;
 /// Points along an axis of a map to look at.
 const IN_PICTURE: usize = 100;
-/// On a terminal, where a character is twice as high as wide.
+/// Points on a terminal, where a character is twice as high as wide.
 const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
-pub fn map(args: &MapArgs) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let setting = Setting::of(args)?;
     if let Some(file) = &args.svg {
         folder::check_writable(file)?;
@@ -151,7 +215,7 @@ fn axis(arg: &Axis, count: usize) -> map::Axis {
 }
 
 impl Setting {
-    fn of(args: &MapArgs) -> Result<Self, Failure> {
+    fn of(args: &Args) -> Result<Self, Failure> {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
             return Err(Failure::BadInput(
@@ -181,7 +245,7 @@ impl Setting {
             name if known.contains(&name) => Ok(Varies::Parameter(name.to_string())),
             name => {
                 let all = ["flows", "rate", "rtt"].into_iter().chain(known.iter().copied());
-                Err(crate::unknown_name("axis", name, all))
+                Err(unknown_name("axis", name, all))
             }
         };
         let mut parameters = written;
@@ -252,8 +316,8 @@ impl Setting {
         }
     }
 
-    /// What is shown at a point of the map; none where the loop has no such quantity.
-    fn found(&self, args: &MapArgs, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
+    /// The quantity shown at a point of the map; `None` where the loop has none.
+    fn found(&self, args: &Args, x: f64, y: f64) -> Result<Option<f64>, TheoryError> {
         let (model, network) = self.vary.at(x, y)?;
         if args.show == Shown::Swing {
             return swing(network, model).map(Some);
@@ -280,7 +344,7 @@ impl Setting {
     }
 
     /// A value, or the kind of reason for which there is none.
-    fn value(&self, args: &MapArgs, x: f64, y: f64) -> Result<f64, String> {
+    fn value(&self, args: &Args, x: f64, y: f64) -> Result<f64, String> {
         match self.found(args, x, y) {
             Ok(Some(value)) => Ok(value),
             Ok(None) if args.show == Shown::GainMargin => Err("no gain makes it marginally stable".into()),
@@ -295,12 +359,7 @@ impl Setting {
     }
 
     /// The whole map, with progress if it takes long.
-    fn grid(
-        &self,
-        args: &MapArgs,
-        x: &map::Axis,
-        y: &map::Axis,
-    ) -> Result<Grid<Result<f64, String>>, Failure> {
+    fn grid(&self, args: &Args, x: &map::Axis, y: &map::Axis) -> Result<Grid<Result<f64, String>>, Failure> {
         let (meter, begun, total) = (Meter::new(args.quiet), Instant::now(), x.count * y.count);
         let done = AtomicUsize::new(0);
         let grid = map::map(x, y, |x, y| {
@@ -318,8 +377,8 @@ impl Setting {
         Ok(grid?)
     }
 
-    /// Why points have no value, the most frequent reasons first.
-    fn missing(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
+    /// The reasons why points have no value, the most frequent first.
+    fn missing(&self, args: &Args, grid: &Grid<Result<f64, String>>) -> Vec<Missing> {
         let mut all: Vec<(&String, usize, usize)> = Vec::new();
         for (k, value) in grid.values.iter().enumerate() {
             let Err(reason) = value else { continue };
@@ -350,12 +409,12 @@ impl Setting {
         all.into_iter().map(missing).collect()
     }
 
-    fn title(&self, args: &MapArgs) -> String {
+    fn title(&self, args: &Args) -> String {
         format!("{}: {} over {} and {}", self.label, name(args.show), args.x.name, args.y.name)
     }
 
     /// The map in characters: the lowest `y` below.
-    fn text(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
+    fn text(&self, args: &Args, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let values: Vec<f64> = grid.values.iter().filter_map(|v| v.as_ref().ok().copied()).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
@@ -419,7 +478,7 @@ impl Setting {
         text
     }
 
-    fn picture(&self, args: &MapArgs, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
+    fn picture(&self, args: &Args, grid: &Grid<Result<f64, String>>, missing: &[Missing]) -> String {
         let side = |arg: &Axis| {
             if arg.unit.is_empty() { arg.name.clone() } else { format!("{} ({})", arg.name, arg.unit) }
         };
@@ -458,7 +517,7 @@ impl Setting {
         )
     }
 
-    /// Where the network of the scenario stands, if both axes are the network's.
+    /// The place of the scenario's network on the map, if both axes are quantities that it has.
     fn here(&self) -> Vec<Spot<'static>> {
         let network = &self.bottleneck.network;
         let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
@@ -482,7 +541,7 @@ fn parameter(value: f64, unit: &str) -> toml::Value {
 /// The fluid model runs for so many round trips from an empty queue; the second half is looked at.
 const ROUND_TRIPS: f64 = 600.0;
 
-/// How far the queue of the fluid model swings in the end, over its mean.
+/// The swing of the fluid model's queue in the end, over its mean.
 fn swing(network: quell_theory::FluidNetwork, model: AnyModel) -> Result<f64, TheoryError> {
     let full = network.buffer / network.capacity;
     let longest = network.classes.iter().map(|c| c.propagation).fold(0.0, f64::max) + 0.25 * full;
@@ -512,7 +571,7 @@ where
     })
 }
 
-/// Which side of a value is the stable one.
+/// The stable side of a value.
 #[derive(Clone, Copy)]
 enum Border {
     Below(f64),
@@ -551,7 +610,7 @@ fn unit_of(show: Shown) -> &'static str {
     }
 }
 
-/// How much of the map is stable, and why points are blank, each on a line of its own.
+/// The stable share of the map and the reasons for blank points, each on a line of its own.
 fn remarks(grid: &Grid<Result<f64, String>>, missing: &[Missing], border: Option<Border>) -> String {
     let mut text = String::new();
     if let Some(border) = border {

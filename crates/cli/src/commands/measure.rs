@@ -2,24 +2,64 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use quell_capture::{
-    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Summary,
-    Traffic,
+    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Subnet,
+    Summary, Traffic,
 };
 use quell_units::BitRate;
 use serde::Serialize;
 
-use crate::args::{Format, MeasureArgs};
+use crate::args::{Format, FormatArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::table::{self, Column, Tint};
 use crate::terminal::{self, Meter};
 
-/// What `measure` prints as JSON.
+/// Arguments of `measure`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell measure trace.pcap
+  quell measure trace.pcapng --inside 192.0.2.0/24,2001:db8::/32
+  tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
+  quell measure trace.pcap --format json | jq .round_trips
+
+Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the \
+side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these \
+networks.
+
+Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and \
+their spacing shows its capacity. Before it, on the side of the senders, the spacing shows only the senders' \
+own timing. The capacity is then what acknowledgments show while packets wait at the bottleneck, or is not \
+told. Begin before the connections do: R is the time that handshakes take.")]
+pub struct Args {
+    /// The capture, as written by tcpdump or Wireshark; - for standard input.
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// The length of an interval, over which active flows are counted.
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    interval: quell_units::Duration,
+    /// The time that a flow counts as active after its last packet.
+    #[arg(long, value_name = "TIME", default_value = "60 s")]
+    window: quell_units::Duration,
+    /// The networks on one side of the link; default: the side that opens connections.
+    #[arg(long, value_name = "NET", value_delimiter = ',')]
+    inside: Vec<Subnet>,
+    /// Also print the figures of every interval.
+    #[arg(long)]
+    intervals: bool,
+    /// Do not show progress.
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The JSON of `measure`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
@@ -35,7 +75,7 @@ struct Output<'a> {
 }
 
 /// Measures a capture.
-pub fn measure(args: &MeasureArgs) -> Result<(), Failure> {
+pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let name = args.trace.display().to_string();
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
@@ -165,17 +205,13 @@ fn word(direction: Direction) -> &'static str {
     }
 }
 
-/// What each direction carried.
+/// The traffic of each direction.
 fn directions(report: &Report) -> String {
     let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        cells: report.directions.iter().map(|d| (word(d.direction).to_string(), Tint::Name)).collect(),
-        ..Column::default()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into()))).collect(),
+    let names = Column::names("", report.directions.iter().map(|d| word(d.direction)));
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Summary) -> Option<String>| {
+        let cells = report.directions.iter().map(|d| plain(cell(d).unwrap_or_else(|| "–".into())));
+        Column::new(title, unit, cells)
     };
     let share = |x: Option<f64>| x.map(|x| digits(100.0 * x, 3));
     let columns = [
@@ -313,13 +349,9 @@ fn round_trip(report: &Report) -> Vec<String> {
 }
 
 fn every_interval(intervals: &[Interval]) -> String {
-    let cells = |cell: &dyn Fn(&Interval) -> Option<String>| {
-        intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain)).collect()
-    };
-    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| Column {
-        title: title.into(),
-        unit: unit.into(),
-        cells: cells(cell),
+    let column = |title: &str, unit: &str, cell: &dyn Fn(&Interval) -> Option<String>| {
+        let cells = intervals.iter().map(|i| (cell(i).unwrap_or_else(|| "–".into()), Tint::Plain));
+        Column::new(title, unit, cells)
     };
     let rate = |i: &Interval, t: &Traffic| {
         (i.length_s > 0.0).then(|| format!("{:.3}", t.bytes as f64 * 8.0 / i.length_s / 1e6))
@@ -338,7 +370,7 @@ fn every_interval(intervals: &[Interval]) -> String {
     table::figures(&names, &columns)
 }
 
-/// What `quell design` assumes of a packet, in bytes.
+/// The size of a packet that `quell design` assumes, in bytes.
 const PACKET: u64 = 1000;
 
 /// The command that designs for what was measured; none unless C, R and N were.
@@ -362,7 +394,7 @@ fn next(main: &Summary, report: &Report) -> Option<String> {
     Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows}{packet} --aqm pi"))
 }
 
-/// What a reader of the figures must know about the file.
+/// The remarks that a reader of the figures must know about the file.
 fn remarks(name: &str, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(d) = report.damage {

@@ -1,78 +1,176 @@
 //! The commands.
 
+// Which commands a build has: ARCHITECTURE.md.
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+mod absent;
+#[cfg(feature = "theory")]
 mod analyze;
 mod aqm;
 mod cache;
+#[cfg(feature = "all")]
 mod characterize;
 mod compare;
+#[cfg(feature = "all")]
 mod conformance;
+#[cfg(feature = "theory")]
 mod design;
+#[cfg(all(feature = "all", target_os = "linux"))]
+mod gateway;
+#[cfg(feature = "theory")]
 mod map;
+#[cfg(feature = "all")]
 mod measure;
 mod plot;
 mod report;
+#[cfg(feature = "all")]
 mod reproduce;
 mod run;
 mod scenario;
 mod search;
 mod show;
 mod tcp;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "all", target_os = "linux"))]
 mod wire;
 mod worker;
 
-pub use scenario::MOST_HOLES;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
 
-use crate::args::{AqmCommand, Command, ConformanceCommand, ScenarioCommand, TcpCommand};
 use crate::failure::Failure;
+#[cfg(not(all(feature = "all", target_os = "linux")))]
+use {absent as gateway, absent as wire};
+#[cfg(not(feature = "theory"))]
+use {absent as analyze, absent as design, absent as map};
+#[cfg(not(feature = "all"))]
+use {absent as characterize, absent as conformance, absent as measure, absent as reproduce};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Cyan.on_default().bold())
+    .usage(AnsiColor::Cyan.on_default().bold())
+    .literal(AnsiColor::Green.on_default());
+
+/// An active-queue-management laboratory: from a scenario to a comparison you can believe.
+#[derive(Debug, Parser)]
+#[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
+Examples:
+  quell run scenarios/main.toml
+  quell compare scenarios/main.toml --baseline red
+  quell plot results/main --diagram delay-cdf
+  quell analyze scenarios/main.toml --check
+  quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
+  quell aqm describe pi
+  quell tcp describe cubic
+  quell scenario check my.toml
+  quell measure trace.pcap
+  quell conformance run -- ./my-aqm
+
+Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
+pub struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario: every algorithm with every seed.
+    Run(run::Args),
+    /// Compare algorithms with a baseline, paired over common seeds.
+    Compare(compare::Args),
+    /// Find where on an axis of a scenario a metric crosses a value.
+    Search(search::Args),
+    /// Print the tables of a results folder again.
+    Show(show::Args),
+    /// Make the HTML report of a results folder again.
+    Report(report::Args),
+    /// Draw a figure of a results folder: in the terminal, as SVG, as CSV.
+    Plot(plot::Args),
+    /// Run the experiments of published documents and judge their printed numbers and claims.
+    Reproduce(reproduce::Args),
+    /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
+    Characterize(characterize::Args),
+    /// Show, check, prune and export the replications that were kept.
+    Cache(cache::Args),
+    /// List the replications of a study as tasks, for a scheduler to spread over processes and machines.
+    Tasks(worker::TasksArgs),
+    /// Make replications of a study and put them into the cache, where `quell run` finds them.
+    Worker(worker::WorkerArgs),
+    /// Analyze a scenario by control theory: its equilibrium, whether that is stable, and by what
+    /// margin.
+    Analyze(analyze::Args),
+    /// Design parameters for a link by the published rules, with the assumptions of each rule.
+    Design(design::Args),
+    /// Map where an algorithm is stable, over two of its parameters or of the network's quantities.
+    Map(map::Args),
+    /// Put real packets through a bottleneck on this machine: those of a command behind it, or a scenario's traffic.
+    Wire(wire::Args),
+    /// Run a gateway, which has the algorithms on a router's packets; check, watch and replay it.
+    Gateway(gateway::Args),
+    /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
+    Measure(measure::Args),
+    /// List the algorithms, or describe one.
+    #[command(subcommand)]
+    Aqm(aqm::Command),
+    /// List the parts of senders (congestion control, loss recovery, slow start and others), or describe one.
+    #[command(subcommand)]
+    Tcp(tcp::Command),
+    /// Check scenario files, show them resolved, list the dialects, print the JSON Schema.
+    #[command(subcommand)]
+    Scenario(scenario::Command),
+    /// Hold implementations in any language against what the algorithms decide, event by event.
+    Conformance(conformance::Args),
+}
 
 /// Carries out a command; `line` is the command as results record it.
 pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args, line),
-        Command::Compare(args) => compare::compare(&args, line),
-        Command::Search(args) => search::search(&args, line),
-        Command::Show(args) => show::show(&args),
-        Command::Reproduce(args) => reproduce::reproduce(&args, line),
-        Command::Characterize(args) => characterize::characterize(&args, line),
-        Command::Report(args) => report::report(&args, line),
-        Command::Plot(args) => plot::plot(&args),
-        Command::Cache(args) => cache::cache(&args),
+        Command::Compare(args) => compare::run(&args, line),
+        Command::Search(args) => search::run(&args, line),
+        Command::Show(args) => show::run(&args),
+        Command::Report(args) => report::run(&args, line),
+        Command::Plot(args) => plot::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args, line),
+        Command::Characterize(args) => characterize::run(&args, line),
+        Command::Cache(args) => cache::run(&args),
         Command::Tasks(args) => worker::tasks(&args),
         Command::Worker(args) => worker::worker(&args),
-        Command::Analyze(args) => analyze::analyze(&args, line),
-        Command::Design(args) => design::design(&args, line),
-        Command::Map(args) => map::map(&args),
-        Command::Measure(args) => measure::measure(&args),
-        #[cfg(target_os = "linux")]
-        Command::Wire(args) => wire::wire(&args, line),
-        #[cfg(target_os = "linux")]
-        Command::Gateway(command) => {
-            quell_gateway::commands::execute(&command, &["gateway"]).map_err(|e| match e {
-                quell_gateway::commands::Failure::BadInput(why) => Failure::BadInput(why),
-                quell_gateway::commands::Failure::Failed(why) => Failure::Failed(why),
-            })
+        Command::Analyze(args) => analyze::run(&args, line),
+        Command::Design(args) => design::run(&args, line),
+        Command::Map(args) => map::run(&args, line),
+        Command::Wire(args) => wire::run(&args, line),
+        Command::Gateway(args) => gateway::run(&args, line),
+        Command::Measure(args) => measure::run(&args, line),
+        Command::Aqm(command) => aqm::run(&command),
+        Command::Tcp(command) => tcp::run(&command),
+        Command::Scenario(command) => scenario::run(&command),
+        Command::Conformance(args) => conformance::run(&args, line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_wrong_number_is_answered_with_the_rule() {
+        let said = |words: &[&str]| Cli::try_parse_from(words).unwrap_err().to_string();
+        #[cfg(feature = "theory")]
+        {
+            let text = said(&["quell", "analyze", "--flows", "1.5"]);
+            assert!(
+                text.contains("'1.5' for '--flows <N>': must be a whole number from 1 to 200000"),
+                "{text}"
+            );
         }
-        Command::Aqm(AqmCommand::List(args)) => aqm::list(args.format),
-        Command::Aqm(AqmCommand::Describe { name, format }) => aqm::describe(&name, format.format),
-        Command::Tcp(TcpCommand::List(args)) => tcp::list(args.format),
-        Command::Tcp(TcpCommand::Describe { name, format }) => tcp::describe(&name, format.format),
-        Command::Scenario(ScenarioCommand::Check { files, format }) => scenario::check(&files, format.format),
-        Command::Scenario(ScenarioCommand::Show { file, point, changes }) => {
-            scenario::show(&file, &changes, point)
-        }
-        Command::Scenario(ScenarioCommand::Dialects { names, format }) => {
-            scenario::dialects(&names, format.format)
-        }
-        Command::Scenario(ScenarioCommand::Schema) => scenario::schema(),
-        Command::Conformance(ConformanceCommand::List(args)) => conformance::list(args.format),
-        Command::Conformance(ConformanceCommand::Show { vectors }) => conformance::show(&vectors),
-        Command::Conformance(ConformanceCommand::Write { dir, vectors }) => {
-            conformance::write(&dir, &vectors)
-        }
-        Command::Conformance(ConformanceCommand::Run(args)) => conformance::run(&args),
-        Command::Conformance(ConformanceCommand::Museum(args)) => conformance::museum(&args),
-        Command::Conformance(ConformanceCommand::Answer) => conformance::answer(),
-        Command::Conformance(ConformanceCommand::Schema) => conformance::schema(),
+        let text = said(&["quell", "run", "a.toml", "--seed", "x"]);
+        assert!(text.contains("must be a whole number from 0 to"), "{text}");
     }
 }

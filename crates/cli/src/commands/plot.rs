@@ -2,17 +2,83 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_lab::Results;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use quell_lab::{Quantity, Results};
 use quell_view::chart::{Chart, Choice, Diagram, csv, text};
 use quell_view::picture::{self, Sheet};
 
-use crate::args::PlotArgs;
-use crate::failure::Failure;
-use crate::{folder, terminal, unknown_name};
+use crate::args::{metric, whole};
+use crate::failure::{Failure, unknown_name};
+use crate::{folder, terminal};
+
+/// Arguments of `plot`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell plot results/main
+  quell plot results/main --diagram queue-cdf --aqm red,pi --svg queue.svg
+  quell plot results/main --diagram throughput --class web --panels --csv web.csv
+  quell plot results/sweep --metric queue_delay_p99_s
+  quell plot results/sweep --metric loss_rate --over dumbbell.rate --by flows.ftp.count
+  quell plot results/sweep --metric \"goodput_bps[short]/goodput_bps[all]\"
+
+Over time, one replication is shown; distributions are of all seeds, and metrics are means with 95 % intervals. \
+The axis is logarithmic where the swept values follow each other in equal ratios. Without --svg and --csv the \
+figure is drawn in the terminal. `quell show --help` lists the metrics.")]
+pub struct Args {
+    /// A results folder.
+    #[arg(value_name = "RESULTS")]
+    results: PathBuf,
+    /// The diagram to draw; default: metric for a sweep, else queue.
+    #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
+    diagram: Option<Diagram>,
+    /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    metric: Option<Quantity>,
+    /// The swept field along the axis of a metric; default: the first that varies, numbers before names.
+    #[arg(long, value_name = "FIELD")]
+    over: Option<String>,
+    /// The swept field with a panel for each of its values; default: the next that varies.
+    #[arg(long, value_name = "FIELD")]
+    by: Option<String>,
+    /// The algorithms, by their labels; default: all.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    aqm: Vec<String>,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// The traffic class, or "data" (all but acknowledgments), of a metric, of delays or of throughput; default: all
+    /// traffic.
+    #[arg(long, value_name = "NAME")]
+    class: Option<String>,
+    /// The number of the sweep's point; default: 1. Of a metric over one or two fields, the point whose other
+    /// fields are kept.
+    #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
+    point: Option<u32>,
+    /// The replication that is shown over time, by its seed; default: the first.
+    #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
+    seed: Option<u64>,
+    /// A panel for each algorithm instead of one with all.
+    #[arg(long)]
+    panels: bool,
+    /// Draw into this SVG file; - for standard output.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the figure's numbers into this CSV file; - for standard output.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+/// A figure of results, by its name.
+fn diagram() -> impl TypedValueParser<Value = Diagram> {
+    let named = |d: &Diagram| PossibleValue::new(d.name()).help(d.doc());
+    PossibleValuesParser::new(Diagram::ALL.iter().map(named))
+        .map(|name| Diagram::find(&name).expect("only names of diagrams are possible"))
+}
 
 /// Draws a figure of a results folder.
-pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
-    let diagram = diagram(args)?;
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let diagram = wanted(args)?;
     if is_stdout(&args.svg) && is_stdout(&args.csv) {
         let why = "--svg - and --csv -: both go to standard output; give one of them a file";
         return Err(Failure::BadInput(why.to_string()));
@@ -73,8 +139,8 @@ fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Fai
     Ok(())
 }
 
-/// What was asked for; what belongs to metrics asks for one.
-fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
+/// The diagram that was asked for; options of metrics ask for one.
+fn wanted(args: &Args) -> Result<Option<Diagram>, Failure> {
     let of_metric =
         [("--metric", args.metric.is_some()), ("--over", args.over.is_some()), ("--by", args.by.is_some())];
     match (args.diagram, of_metric.iter().find(|(_, given)| *given)) {
@@ -88,7 +154,7 @@ fn diagram(args: &PlotArgs) -> Result<Option<Diagram>, Failure> {
 }
 
 /// Refuses what a diagram would not heed.
-fn check_fits(args: &PlotArgs, diagram: Diagram) -> Result<(), Failure> {
+fn check_fits(args: &Args, diagram: Diagram) -> Result<(), Failure> {
     let refuse = |option: &str, what: &str| {
         Err(Failure::BadInput(format!("{option}: {} is of {what}; leave it out", diagram.name())))
     };
@@ -108,7 +174,7 @@ fn check_fits(args: &PlotArgs, diagram: Diagram) -> Result<(), Failure> {
 }
 
 /// Refuses what the results do not have; gives the point's index.
-fn check(args: &PlotArgs, results: &Results) -> Result<usize, Failure> {
+fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
     let at = args.point.map_or(0, |n| n as usize - 1);
     let Some(point) = results.run.points.get(at) else {
         let points = results.run.points.len();
@@ -119,13 +185,8 @@ fn check(args: &PlotArgs, results: &Results) -> Result<usize, Failure> {
         false => Err(unknown_name(what, wanted, names.iter().map(String::as_str))),
     };
     for label in &args.aqm {
-        let mut labels: Vec<String> = Vec::new();
-        results.run.points.iter().flat_map(|p| &p.algorithms).for_each(|l| {
-            if !labels.contains(l) {
-                labels.push(l.clone());
-            }
-        });
-        known("algorithm", label, &labels)?;
+        let labels = results.run.points.iter().flat_map(|p| &p.algorithms).cloned();
+        known("algorithm", label, &quell_lab::distinct(labels))?;
     }
     if let Some(link) = &args.link {
         known("link", link, &point.links)?;

@@ -1,11 +1,23 @@
 //! `quell report`.
 
-use crate::args::ReportArgs;
+use std::path::PathBuf;
+
 use crate::failure::Failure;
 use crate::{folder, terminal};
 
+/// Arguments of `report`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The results folders; several make one report.
+    #[arg(value_name = "RESULTS", required = true)]
+    results: Vec<PathBuf>,
+    /// The file to write; default: report.html in the folder, if it is one.
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 /// Makes the HTML report of results folders again.
-pub fn report(args: &ReportArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let file = match (&args.out, args.results.as_slice()) {
         (Some(file), _) => file.clone(),
         (None, [one]) => folder::of(one).join(quell_lab::REPORT),

@@ -3,27 +3,82 @@
 #[cfg(target_os = "linux")]
 mod live;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use quell_lab::Series;
 use quell_papers::{
-    Document, Drawn, Experiment, Extent, Found, Holds, JudgedExperiment, Page, Papers, Plan, Ran, Record,
-    Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
+    Document, Drawn, Experiment, ExperimentResults, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Ran,
+    Record, Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
 
-use crate::args::{Format, ReproduceArgs};
+use crate::args::{Format, FormatArgs, WatchArgs, whole};
 use crate::failure::Failure;
 use crate::simulate::Watch;
 use crate::table::{self, Column, Tint};
 use crate::{folder, json, terminal};
 
-/// Where verdicts are on record, in the folder of the documents.
+/// Arguments of `reproduce`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell reproduce --list
+  quell reproduce hred-t2
+  quell reproduce vrc/2 --out results/papers
+  quell reproduce --quick
+  quell reproduce hred-13 --live    # with real packets, in real time
+
+A printed number agrees, is inside the prediction interval of what was printed, is explained by another reading of the \
+document, is refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, \
+and from one no claim is decided: --quick shows that all runs, and the numbers roughly. All of it takes about an hour \
+on two cores, and seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the \
+form of the files.")]
+pub struct Args {
+    /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
+    #[arg(value_name = "WHAT")]
+    what: Vec<String>,
+    /// List what there is to run, and run nothing.
+    #[arg(long)]
+    list: bool,
+    /// The folder of documents, in the form of docs/papers/format.md.
+    #[arg(long, value_name = "DIR", default_value = "papers")]
+    papers: PathBuf,
+    /// The most seeds; default: as many as each experiment says, mostly 10.
+    #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
+    seeds: Option<u32>,
+    /// One seed, and only the readings that are judged: numbers that other readings explain are open.
+    #[arg(long, conflicts_with = "seeds")]
+    quick: bool,
+    /// Write a page in HTML for each document into this folder.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write pages in Markdown of whole documents, their pictures, and README.md with the score on record into
+    /// this folder.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "seeds"])]
+    docs: Option<PathBuf>,
+    /// Fail if a verdict differs from the one on record, in verdicts.csv in the folder of documents.
+    #[arg(long, conflicts_with_all = ["quick", "seeds"])]
+    check: bool,
+    /// Put the verdicts on record.
+    #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]
+    record: bool,
+    /// Run the live side of experiments that have one, with real packets as `quell wire` does, and put its figures on
+    /// record; nothing is simulated.
+    #[cfg(target_os = "linux")]
+    #[arg(long, conflicts_with_all = ["list", "seeds", "quick", "out", "docs", "check", "record"])]
+    live: bool,
+    #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The file of verdicts on record, in the folder of the documents.
 const RECORD: &str = "verdicts.csv";
 
 /// Runs the documents' experiments and judges what comes out.
-pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let papers = usable(args)?;
     let chosen = chosen(&papers, &args.what)?;
     if args.list {
@@ -34,7 +89,7 @@ pub fn reproduce(args: &ReproduceArgs, line: Vec<String>) -> Result<(), Failure>
     }
     #[cfg(target_os = "linux")]
     if args.live {
-        return live::live(&papers, &chosen, args, line);
+        return live::run(&papers, &chosen, &args.what, args.watch.quiet, args.format.format, line);
     }
     let extent = Extent { seeds: if args.quick { Some(1) } else { args.seeds }, judged: args.quick };
     let plan = Plan::of(&papers, chosen.iter().copied(), extent).map_err(|e| bad(&e))?;
@@ -141,7 +196,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
     }
 }
 
-/// What is said of an experiment, and its figures, if they are asked for.
+/// An experiment with its verdicts, and its figures, if they are asked for.
 type Seen<'a> = (JudgedExperiment<'a>, Vec<Drawn<'a>>);
 
 /// Runs what is planned, or goes on with it. Each experiment is judged and drawn as soon as it is finished, and what was
@@ -150,15 +205,15 @@ fn simulate<'a>(
     papers: &'a Papers,
     chosen: &[&'a Experiment],
     plan: &Plan,
-    args: &ReproduceArgs,
+    args: &Args,
     line: Vec<String>,
 ) -> Result<Vec<Seen<'a>>, Failure> {
-    let see = |e: &'a Experiment, found: &Found| {
+    let see = |e: &'a Experiment, found: &ExperimentResults| {
         let drawn = if args.docs.is_some() || args.out.is_some() { draw(e, found) } else { Vec::new() };
         (judge(papers, e, found), drawn)
     };
     let seen: Vec<OnceLock<Seen<'a>>> = chosen.iter().map(|_| OnceLock::new()).collect();
-    let take = |id: &str, found: Found| {
+    let take = |id: &str, found: ExperimentResults| {
         if let Some(at) = chosen.iter().position(|e| e.id == id) {
             // Each comes once.
             let _ = seen[at].set(see(chosen[at], &found));
@@ -178,7 +233,7 @@ fn simulate<'a>(
     }
     // Experiments that only compute have nothing to simulate.
     let rest = |(seen, e): (OnceLock<Seen<'a>>, &&'a Experiment)| {
-        seen.into_inner().unwrap_or_else(|| see(e, &Found::default()))
+        seen.into_inner().unwrap_or_else(|| see(e, &ExperimentResults::default()))
     };
     Ok(seen.into_iter().zip(chosen).map(rest).collect())
 }
@@ -188,7 +243,7 @@ fn bad(error: &quell_papers::PaperError) -> Failure {
 }
 
 /// The documents, without those that cannot be used if others are asked for by name.
-fn usable(args: &ReproduceArgs) -> Result<Papers, Failure> {
+fn usable(args: &Args) -> Result<Papers, Failure> {
     let (papers, broken) = Papers::read_usable(&args.papers).map_err(|e| unread(&args.papers, &e))?;
     for (key, error) in &broken {
         let named = |what: &String| what.trim().to_lowercase().split(['-', '/']).next() == Some(key);
@@ -222,12 +277,12 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
     Ok(papers.experiments().filter(is).collect())
 }
 
-/// What there is to run, for JSON.
+/// The list of experiments, for JSON.
 #[derive(Serialize)]
 struct Listed<'a> {
     schema: u32,
     documents: Vec<Titled<'a>>,
-    experiments: Vec<Row<'a>>,
+    experiments: Vec<ListedExperiment<'a>>,
 }
 
 /// A document and its title.
@@ -240,7 +295,7 @@ struct Titled<'a> {
 
 /// An experiment and how much it answers.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ListedExperiment<'a> {
     experiment: &'a str,
     section: &'a str,
     title: &'a str,
@@ -255,13 +310,8 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
         let computed =
             e.computed.iter().filter_map(|of| papers.cells.iter().find(|c| of.cell.as_ref() == Some(&c.id)));
         let cells: Vec<_> = e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed).collect();
-        let mut tables: Vec<&str> = Vec::new();
-        for cell in &cells {
-            if !tables.contains(&cell.table.as_str()) {
-                tables.push(&cell.table);
-            }
-        }
-        Row {
+        let tables = quell_lab::distinct(cells.iter().map(|cell| cell.table.as_str()));
+        ListedExperiment {
             experiment: &e.id,
             section: &e.section,
             title: &e.title,
@@ -281,21 +331,14 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
     }
 }
 
-/// What there is to run.
+/// The list of experiments.
 fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
     let Listed { documents, experiments: rows, .. } = listed(papers, chosen);
     let title = |d: &Titled<'_>| format!("{}: {} ({})\n", d.document, d.title, d.reference);
     let titles = documents.iter().map(title).collect::<String>();
-    let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        title: "experiment".to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| (row.experiment.to_string(), Tint::Name)).collect(),
-    };
-    let column = |title: &str, of: &dyn Fn(&Row<'_>) -> String| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|row| plain(of(row))).collect(),
+    let names = Column::names("experiment", rows.iter().map(|row| row.experiment));
+    let column = |title: &str, of: &dyn Fn(&ListedExperiment<'_>) -> String| {
+        Column::new(title, "", rows.iter().map(|row| (of(row), Tint::Plain)))
     };
     let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
     let columns = [
@@ -323,16 +366,10 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
     let all = rows.iter().fold(Score::default(), |all, (_, s)| all.and(s));
     let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all)]).collect();
     let count = |n: usize| (if n == 0 { String::new() } else { n.to_string() }, Tint::Plain);
-    let column = |title: &str, of: &dyn Fn(&Score) -> usize| Column {
-        title: title.to_string(),
-        unit: String::new(),
-        cells: rows.iter().map(|(_, s)| count(of(s))).collect(),
+    let column = |title: &str, of: &dyn Fn(&Score) -> usize| {
+        Column::new(title, "", rows.iter().map(|(_, s)| count(of(s))))
     };
-    let names = Column {
-        title: String::new(),
-        unit: String::new(),
-        cells: rows.iter().map(|(name, _)| (name.clone(), Tint::Name)).collect(),
-    };
+    let names = Column::names("", rows.iter().map(|(name, _)| name));
     let columns = [
         column("numbers", &Score::of_cells),
         column("agree", &|s| s.cell(Verdict::Agrees)),
@@ -350,10 +387,10 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
     table::figures(&names, &columns) + "\n"
 }
 
-/// So many lines of each kind are printed.
+/// The most lines of each kind that are printed.
 const MOST_LINES: usize = 12;
 
-/// Which numbers are open or have no value, and which claims fail.
+/// The numbers that are open or have no value, and the claims that fail.
 fn outside(judged: &[JudgedExperiment<'_>]) -> String {
     let cells = || judged.iter().flat_map(|j| &j.tables).flat_map(|t| &t.cells);
     let of = |verdict: Verdict| -> Vec<String> {

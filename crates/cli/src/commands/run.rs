@@ -1,23 +1,69 @@
 //! `quell run`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use quell_lab::Results;
-
-use super::scenario;
-use crate::args::{Format, RunArgs};
+use crate::args::{Format, FormatArgs, SimulationArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
-use crate::{json, terminal};
-use crate::{selection, simulate};
+use crate::keep::{interrupted, keep};
+use crate::{notes, selection, simulate, terminal};
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell run scenarios/main.toml
+  quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
+  quell run my.toml --seed 17 --threads 1
+  quell run my.toml --sweep flows.ftp.count=10,20,50 --sweep aqm.red.max_p=0.02..0.2:log:5
+  quell run my.toml --sweep \"dumbbell.delay=5..50 ms:lin:4; flows.ftp.count=40,30,20,10\"
+  quell run my.toml --set \"aqm.red.max_th=3 * aqm.red.min_th\"    # docs/sweeps.md
+  quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
+
+  quell run my.toml --seeds 100    # computes what the cache does not have
+  quell run my.toml --finished     # a look at what was finished, before the rest is
+  quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
+  quell run before.toml after.toml --metric goodput_bps,queue_packets
+
+With --seeds auto each algorithm gets, at each point, the seeds 1, 2, 3, ... until its intervals are narrow \
+enough (Chow and Robbins 1965, at least 10 seeds): docs/seeds.md has the measured coverage. Several scenarios \
+become one result, with the file's name before the settings of each point. \
+Without --out, results go to results/NAME (NAME+1 with a second scenario), or to results/NAME-2, NAME-3, ... \
+if that exists. \
+Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
+where it stopped. \
+Ctrl-C stops, keeps the finished replications and prints their figures; --finished makes results of them, and the same command goes on from there. A second Ctrl-C quits at once.")]
+pub struct Args {
+    /// The scenario files; - for standard input.
+    #[arg(value_name = "SCENARIO", required = true)]
+    scenarios: Vec<PathBuf>,
+    /// Folder for the results; default: results/NAME.
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace existing results.
+    #[arg(long)]
+    overwrite: bool,
+    /// Do not write the HTML report.
+    #[arg(long)]
+    no_report: bool,
+    /// Run nothing: take what the cache has, and mark the results partial unless that is all.
+    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify"])]
+    finished: bool,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+    #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
 
 /// Runs a scenario, keeps its results and prints the table.
-pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let study = simulate::read_all(&args.scenarios, &args.simulation)?;
     simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
-    scenario::say_notes(&study, 1);
+    notes::say(&study, 1);
     let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
     if !args.finished {
         simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
@@ -25,27 +71,10 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), args.finished, line)?;
     // The findings are printed even if the files cannot be written.
     let kept = keep(Some(place), &results, !args.no_report, args.finished);
-    let path = |p: &PathBuf| p.display().to_string();
-    let (folder, report) = (kept.folder.as_ref().map(path), kept.report.as_ref().map(path));
+    let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());
     match args.format.format {
-        Format::Json => json::print(&json::Output {
-            schema: json::SCHEMA,
-            run: selection::json_run(&results, folder, report),
-            points: selection::json_points(&results, &selection),
-        })?,
-        Format::Table => {
-            let mut text = heading(&results);
-            text.push_str(&selection::tables(&results, &selection));
-            text.push_str(&selection::holes(&results));
-            text.push_str(&selection::caption(&results));
-            if let Some(folder) = folder {
-                text.push_str(&format!("results  {folder}\n"));
-            }
-            if let Some(report) = report {
-                text.push_str(&format!("report   {report}\n"));
-            }
-            terminal::print(&text)?;
-        }
+        Format::Json => selection::print_json(&results, &selection, folder, report)?,
+        Format::Table => terminal::print(&(selection::text(&results, &selection) + &kept.places()))?,
     }
     selection::say_notes(&results);
     selection.say_lacking(&results);
@@ -53,74 +82,4 @@ pub fn run(args: &RunArgs, line: Vec<String>) -> Result<(), Failure> {
         return Err(failure);
     }
     if args.finished { Ok(()) } else { interrupted(&results, kept.folder.as_deref(), true) }
-}
-
-/// What became of the results.
-#[derive(Debug, Default)]
-pub struct Kept {
-    /// Where they are.
-    pub folder: Option<PathBuf>,
-    /// Where the report is.
-    pub report: Option<PathBuf>,
-    /// What went wrong.
-    pub failure: Option<Failure>,
-}
-
-/// What helps when results cannot be written after the work.
-const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
-
-/// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache
-/// does not have them or `partial` ones are wanted: whoever stops a large study does not wait for its files.
-pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial: bool) -> Kept {
-    let in_cache = results.run.partial && results.run.kept && !partial;
-    let Some(place) = place.filter(|_| !in_cache) else { return Kept::default() };
-    let folder = match place.save(results) {
-        Ok(folder) => folder,
-        Err(failure) => {
-            return Kept { failure: Some(failure.with(HOW_TO_GO_ON)), ..Kept::default() };
-        }
-    };
-    let mut kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
-    if with_report {
-        let file = folder.join(quell_lab::REPORT);
-        match folder::write_whole(&quell_view::report::html(results), &file) {
-            Ok(()) => kept.report = Some(file),
-            Err(failure) => kept.failure = Some(failure),
-        }
-    }
-    kept
-}
-
-/// The failure of a run that was stopped; says what was kept. Only of a scenario file can `quell run` make results.
-pub fn interrupted(results: &Results, folder: Option<&Path>, of_scenario: bool) -> Result<(), Failure> {
-    if !results.run.partial {
-        return Ok(());
-    }
-    let (finished, asked) = (results.replications.len(), results.asked());
-    let kept = match folder {
-        Some(folder) => format!("; they are kept in {} and marked partial", folder.display()),
-        None if results.run.kept => {
-            let look = match of_scenario {
-                true => ", and `quell run` with --finished makes results of them",
-                false => "",
-            };
-            format!("; they are in the cache: the same command goes on from there{look}")
-        }
-        None => String::new(),
-    };
-    Err(Failure::Interrupted(format!("{finished} of {asked} replications were finished{kept}")))
-}
-
-/// What the table is about.
-pub fn heading(results: &Results) -> String {
-    let title = &results.run.title;
-    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
-    if results.run.partial {
-        let (finished, asked) = (results.replications.len(), results.asked());
-        text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
 }

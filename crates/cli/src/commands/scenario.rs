@@ -1,21 +1,65 @@
-//! `quell scenario`: what files say, without running them.
+//! `quell scenario`: scenario files, read and not run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use quell_aqm::params::Marks;
-use quell_scenario::dialect::{self, Dialect, Row};
-use quell_scenario::format::{AqmChoice, FlowGroup, Kind, Scenario};
+use quell_scenario::dialect::{self, Dialect, KeyDefaults};
+use quell_scenario::format::{Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
-use quell_tcp::catalog::Idle;
 use serde::Serialize;
 
-use crate::args::{Changes, Format};
-use crate::failure::Failure;
-use crate::simulate;
-use crate::{json, table, terminal, unknown_name};
+use crate::args::{Changes, Format, FormatArgs, whole};
+use crate::failure::{Failure, unknown_name};
+use crate::notes::{self, MOST_HOLES};
+use crate::{json, simulate, table, terminal};
 
-/// What a file describes.
+/// About scenario files.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Check files and say what each describes, without running anything.
+    Check {
+        /// The scenario files; - for standard input.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Print a scenario with every default filled in, as a scenario file.
+    ///
+    /// Of a sweep that is one of its points, the first unless --point says otherwise; a comment lists the
+    /// others.
+    Show {
+        /// The scenario file.
+        file: PathBuf,
+        /// The number of the sweep's point; default: 1.
+        #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
+        point: Option<u32>,
+        #[command(flatten)]
+        changes: Changes,
+    },
+    /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
+    /// docs/dialects.md.
+    Dialects {
+        /// Dialects, such as linux; left out: all.
+        names: Vec<String>,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+    /// Print the JSON Schema of scenario files.
+    Schema,
+}
+
+/// Checks and shows scenario files without running them.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Check { files, format } => check(files, format.format),
+        Command::Show { file, point, changes } => show(file, changes, *point),
+        Command::Dialects { names, format } => dialects(names, format.format),
+        Command::Schema => json::print(&Scenario::json_schema()),
+    }
+}
+
+/// The summary of a scenario file.
 #[derive(Debug, Serialize)]
 struct Summary {
     title: String,
@@ -37,7 +81,7 @@ struct Summary {
 struct Group {
     name: String,
     kind: Kind,
-    /// How many flows; null if they arrive as they come.
+    /// The number of flows; null if they arrive as they come.
     flows: Option<u32>,
 }
 
@@ -95,11 +139,11 @@ fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
 }
 
 /// Checks files; all are examined, even if the first one is invalid.
-pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
+fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
         let (summary, error) = match read(file) {
             Ok(study) => {
-                say_notes(&study, MOST_HOLES);
+                notes::say(&study, MOST_HOLES);
                 (Some(summary(&study)), None)
             }
             Err(error) => (None, Some(error)),
@@ -125,136 +169,9 @@ pub fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     }
 }
 
-/// Lines about points that are not valid; beyond this they are only counted.
-pub const MOST_HOLES: usize = 20;
-
-/// Says on stderr what may surprise in a study, with at most `most` lines about points that are not valid.
-pub fn say_notes(study: &Study, most: usize) {
-    let of = |p: &Point| {
-        let s = &p.scenario;
-        [
-            ecn_note(s),
-            marks_note(s, true),
-            marks_note(s, false),
-            share_note(s, true),
-            share_note(s, false),
-            access_note(s),
-            wire_note(s),
-        ]
-    };
-    let idle = |p: &Point| -> Vec<String> {
-        let note = |(group, idle): (&str, Idle)| {
-            format!("{group}: tcp.{} has no effect without {}", idle.key, idle.needs)
-        };
-        p.idle().into_iter().map(note).collect()
-    };
-    let mut notes: Vec<String> = Vec::new();
-    for note in study.points.iter().flat_map(|p| of(p).into_iter().flatten().chain(idle(p))) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes.iter().for_each(|note| terminal::note(note));
-    say_holes(study, most);
-}
-
-/// Says on stderr which points are not valid, in at most `most` lines.
-pub fn say_holes(study: &Study, most: usize) {
-    let holes = study.holes.len();
-    let Some(first) = study.holes.first() else { return };
-    let are = if holes == 1 { "is" } else { "are" };
-    let what = format!("{holes} of {} points {are} left out", study.points.len() + holes);
-    if most == 1 {
-        let example = if holes == 1 { "" } else { "such as " };
-        terminal::note(&format!("{what}: {example}{}: {}", first.title(), first.reason));
-    } else {
-        terminal::note(&format!("{what}:\n  {}", Hole::lines(&study.holes, most).join("\n  ")));
-    }
-}
-
-/// Flows that are ECN-capable in vain.
-fn ecn_note(s: &Scenario) -> Option<String> {
-    let marks = s.dumbbell.as_ref().is_none_or(|d| d.ecn)
-        && s.parking_lot.as_ref().is_none_or(|p| p.ecn)
-        && s.graph.iter().flat_map(|g| &g.links).all(|l| l.ecn || l.buffer.is_none());
-    let capable: Vec<&str> = s
-        .flows
-        .iter()
-        .filter(|g| if g.kind.is_tcp() { g.tcp.ecn } else { g.ecn == Some(true) })
-        .map(|g| g.name.as_str())
-        .collect();
-    (!marks && !capable.is_empty()).then(|| {
-        let names = capable.join(", ");
-        format!("{names}: ECN-capable, but a queue has ecn = false; every signal there is a drop")
-    })
-}
-
-/// The TCP groups whose congestion control is such.
-fn groups_with(s: &Scenario, such: impl Fn(&FlowGroup) -> bool) -> Option<String> {
-    let names: Vec<&str> =
-        s.flows.iter().filter(|g| g.kind.is_tcp() && such(g)).map(|g| g.name.as_str()).collect();
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
-/// Congestion controls that live on marks, with ECT(1) or ECT(0), beside an algorithm that gives none.
-fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let none: Vec<&str> =
-        s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-    let labels = none.join(", ");
-    (!none.is_empty()).then(|| {
-        format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
-    })
-}
-
-/// Wires that lose packets, which is not what the usual column of losses counts.
-fn wire_note(s: &Scenario) -> Option<String> {
-    let links = s.graph.iter().flat_map(|g| &g.links).map(|l| l.loss);
-    let losses = s.dumbbell.iter().map(|d| d.loss).chain(s.parking_lot.iter().map(|p| p.loss)).chain(links);
-    let most = losses.fold(0.0, f64::max);
-    (most > 0.0).then(|| {
-        format!("loss = {most}: wire_loss_rate has what wires lose, and loss_rate what queues drop; --metric shows both")
-    })
-}
-
-/// A link that becomes faster than what leads to it.
-fn access_note(s: &Scenario) -> Option<String> {
-    let (field, most, access) = s.lifted_above_access()?;
-    Some(format!(
-        "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
-         access_rate a higher rate"
-    ))
-}
-
-/// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
-fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let names = groups_with(s, |g| g.tcp.congestion.is_scalable() && g.tcp.congestion.is_l4s() == ect1)?;
-    let classic = |g: &FlowGroup| !g.tcp.congestion.is_scalable() && !g.tcp.congestion.is_model();
-    let others = groups_with(s, classic)?;
-    let all_capable = s.flows.iter().all(|g| !g.kind.is_tcp() || !classic(g) || g.tcp.ecn);
-    let alike = |marks: Marks| match marks {
-        Marks::Alike => true,
-        Marks::Capable => all_capable,
-        Marks::Apart | Marks::Ect0 => !ect1,
-        Marks::Ect1 | Marks::Nothing => false,
-    };
-    let labels: Vec<&str> = s.aqm.iter().filter(|c| alike(c.marks())).map(AqmChoice::label).collect();
-    let labels = (!labels.is_empty()).then(|| labels.join(", "))?;
-    Some(match ect1 {
-        true => format!(
-            "{names}: sends ECT(1), which is ECT(0) to {labels}: beside {others} in the same queue it takes more than \
-             its share (RFC 9331 section 4.3)"
-        ),
-        false => format!(
-            "{names}: sends ECT(0), to which {labels} may signal as often as to {others}: in the same queue it takes more than \
-             its share (RFC 8257 section 5)"
-        ),
-    })
-}
-
 /// Prints a point, by its number, with its defaults filled in. Comments say which one of a sweep it is, and
 /// what the others are: all of it is one file.
-pub fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
+fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
     let study = simulate::study(file, changes, None)?;
     let total = study.points.len();
     let shown = number.unwrap_or(1) as usize;
@@ -276,7 +193,7 @@ pub fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), F
     for line in Hole::lines(&study.holes, MOST_HOLES).iter().filter(|_| number.is_none()) {
         text.push_str(&format!("# Not valid: {}\n", one_line(line)));
     }
-    text.push_str(&point.scenario.to_toml());
+    text.push_str(&point.to_toml());
     terminal::print(&text)
 }
 
@@ -308,25 +225,25 @@ struct Release {
 struct Key {
     table: &'static str,
     key: &'static str,
-    /// By the name of the dialect.
+    /// The defaults by the name of the dialect.
     defaults: BTreeMap<&'static str, String>,
     source: &'static str,
 }
 
 /// Lists the dialects that are named, or all.
-pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
+fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     let every = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
     if let Some(wrong) = names.iter().find(|name| every().all(|d| d.name() != *name)) {
         return Err(unknown_name("dialect", wrong, every().map(Dialect::name)));
     }
     let named = |d: &Dialect| names.is_empty() || names.iter().any(|name| name == d.name());
     let all = || every().filter(named);
-    let value = |row: &Row, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
+    let value = |row: &KeyDefaults, dialect| row.value(dialect).unwrap_or_else(|| row.quell());
     let kept = || dialect::TABLE.iter().filter(|row| all().any(|dialect| row.departs(dialect)));
     if format == Format::Json {
-        let key = |row: &Row| {
+        let key = |row: &KeyDefaults| {
             let defaults = all().map(|d| (d.name(), value(row, d))).collect();
-            Key { table: row.table, key: row.key, defaults, source: row.source }
+            Key { table: row.table(), key: row.key, defaults, source: row.source }
         };
         return json::print(&Dialects {
             schema: json::SCHEMA,
@@ -335,8 +252,8 @@ pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
         });
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
-    let row = |row: &Row| {
-        let names = [row.table, row.key].map(str::to_string);
+    let row = |row: &KeyDefaults| {
+        let names = [row.table(), row.key].map(str::to_string);
         names.into_iter().chain(all().map(|d| value(row, d))).collect()
     };
     let rows: Vec<Vec<String>> = kept().map(row).collect();
@@ -352,16 +269,11 @@ pub fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     terminal::print(&format!("{}\n{releases}", rows.iter().map(folded).collect::<String>()))
 }
 
-/// Prints the JSON Schema.
-pub fn schema() -> Result<(), Failure> {
-    json::print(&Scenario::json_schema())
-}
-
 fn summary(study: &Study) -> Summary {
     // Every study has a point; sweeps seldom change what the line says, so the first one stands for all.
     let first = &study.points[0].scenario;
     let runs = |s: &Scenario| s.aqm.len() * s.seeds.list().len();
-    let total = |of: &dyn Fn(&Scenario) -> f64| study.points.iter().map(|p| of(&p.scenario)).sum::<f64>();
+    let total = |of: &dyn Fn(&Point) -> f64| study.points.iter().map(of).sum::<f64>();
     Summary {
         title: study.title().to_string(),
         points: study.points.len(),
@@ -369,7 +281,7 @@ fn summary(study: &Study) -> Summary {
         algorithms: first.aqm.iter().map(|a| a.label().to_string()).collect(),
         seeds: first.seeds.list().len(),
         runs: study.points.iter().map(|p| runs(&p.scenario)).sum(),
-        simulated_s: round(total(&|s| runs(s) as f64 * s.duration.as_secs_f64())),
+        simulated_s: round(total(&|p| runs(&p.scenario) as f64 * p.scenario.duration.as_secs_f64())),
         flow_groups: first
             .flows
             .iter()
@@ -380,7 +292,7 @@ fn summary(study: &Study) -> Summary {
             })
             .collect(),
         network: network(first),
-        estimated_packets: total(&|s| runs(s) as f64 * s.estimated_packets()),
+        estimated_packets: total(&|p| runs(&p.scenario) as f64 * p.estimated_packets()),
     }
 }
 

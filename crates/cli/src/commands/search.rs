@@ -1,24 +1,77 @@
 //! `quell search`.
 
-use quell_lab::{Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, SearchError, Searched, Side, Width};
+use std::path::PathBuf;
+
+use quell_lab::{
+    Axis, Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, SearchError, Searched, Side, Width,
+};
 use quell_view::figures;
 use serde::Serialize;
 
 use crate::align::scale_of;
-use crate::args::{Format, SearchArgs};
+use crate::args::{Changes, Format, FormatArgs, WatchArgs, metric, whole};
 use crate::failure::Failure;
 use crate::selection;
 use crate::table::{self, Column, Tint};
 use crate::{json, simulate, terminal};
 
-/// What `search` prints as JSON.
+/// Arguments of `search`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell search my.toml --over aqm.red.max_p=0.01..0.5:log --metric loss_rate --crosses 2%
+  quell search my.toml --over \"dumbbell.rate=5 Mbit/s..50 Mbit/s\" --metric queue_delay_mean_s --crosses \"20 ms\" --aqm pi
+  quell search my.toml --over flows.ftp.count=10..500 --metric utilization --crosses 95% --aqm red --tolerance 2
+
+Bisection. On which side of the value the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., \
+with more seeds where it is undecided; where it remains so, the search goes on at both sides. All probes together \
+err with a probability of at most 5 %, for normal samples and a metric that crosses the value once (docs/seeds.md). \
+Where a field takes whole numbers only, only those are probed.")]
+pub struct Args {
+    /// The scenario file; one point, no sweep.
+    #[arg(value_name = "SCENARIO")]
+    scenario: PathBuf,
+    /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors.
+    #[arg(long, value_name = "AXIS")]
+    over: Axis,
+    /// The metric, by name (`quell show --help` lists them); NAME[CLASS], internal:SIGNAL and A/B as for `quell run`.
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    metric: Quantity,
+    /// The value that it crosses, in its unit or with one: 0.02, 2%, "20 ms".
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    crosses: String,
+    /// The algorithm, by its label; default: the one that the field names, or the scenario's only one.
+    #[arg(long, value_name = "NAME")]
+    aqm: Option<String>,
+    /// The link; default: the first bottleneck.
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// The traffic: all, data (all but acknowledgments) or a class.
+    #[arg(long, value_name = "CLASS", default_value = "all")]
+    scope: String,
+    /// The width of the interval for the crossing: a share of the crossing (5%), but on an axis of equal
+    /// steps at least a thousandth of it; or a value in the axis's unit.
+    #[arg(long, value_name = "WIDTH", default_value = "5%")]
+    tolerance: String,
+    /// The most seeds for a probe; default: 50.
+    #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
+    max_seeds: Option<u32>,
+    #[command(flatten)]
+    changes: Changes,
+    #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// The JSON of `search`.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: u32,
     title: &'a str,
     scenario: &'a str,
     over: &'a str,
-    /// Of the axis; empty for pure numbers.
+    /// The unit of the axis; empty for pure numbers.
     over_unit: &'a str,
     metric: String,
     crosses: f64,
@@ -27,7 +80,7 @@ struct Output<'a> {
     link: &'a str,
     scope: &'a str,
     ending: Ending,
-    /// Whether the metric rises along the axis.
+    /// True if the metric rises along the axis.
     rises: Option<bool>,
     /// The interval for the crossing.
     low: Option<f64>,
@@ -44,7 +97,7 @@ struct ProbeOutput {
 }
 
 /// Searches for the point of an axis at which a metric crosses a value.
-pub fn search(args: &SearchArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let (study, document) = simulate::changed(&args.scenario, &args.changes, None)?;
     let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
     let question = Search {
@@ -116,29 +169,21 @@ fn probes(question: &Search, found: &Searched) -> String {
     let mut probes = found.crossing.probes.clone();
     probes.sort_by(|a, b| a.at.total_cmp(&b.at));
     let plain = |text: String| (text, Tint::Plain);
-    let names = Column {
-        title: question.over.name.clone(),
-        unit: String::new(),
-        cells: probes.iter().map(|p| (question.text(p.at), Tint::Name)).collect(),
-    };
+    let names = Column::names(question.over.name.clone(), probes.iter().map(|p| question.text(p.at)));
     let estimates: Vec<Option<Estimate>> = probes.iter().map(|p| Some(p.estimate)).collect();
     let side = |p: &Probe| match p.side {
         Some(Side::Below) => "below",
         Some(Side::Above) => "above",
         None => "undecided",
     };
-    let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string())).collect();
-    let sides = probes.iter().map(|p| plain(side(p).to_string())).collect();
+    let seeds = probes.iter().map(|p| plain(p.estimate.n.to_string()));
+    let sides = probes.iter().map(|p| plain(side(p).to_string()));
     let columns = [
         selection::column(&question.metric, &estimates, |largest| {
             scale_of(&question.metric, &found.unit, largest)
         }),
-        Column { title: "seeds".to_string(), unit: String::new(), cells: seeds },
-        Column {
-            title: figure(&question.metric, &found.unit, question.crosses),
-            unit: String::new(),
-            cells: sides,
-        },
+        Column::new("seeds", "", seeds),
+        Column::new(figure(&question.metric, &found.unit, question.crosses), "", sides),
     ];
     table::figures(&names, &columns) + "\n"
 }

@@ -1,13 +1,37 @@
 //! `quell show`.
 
-use super::run;
-use crate::args::{Format, ShowArgs};
+use std::path::PathBuf;
+
+use crate::args::{Format, FormatArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::selection;
-use crate::{folder, json, terminal};
+use crate::{folder, terminal};
+
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = metrics_help())]
+pub struct Args {
+    /// The results folders; several are shown as one.
+    #[arg(value_name = "RESULTS", required = true)]
+    results: Vec<PathBuf>,
+    #[command(flatten)]
+    view: ViewArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Every metric with its unit, for `--help`.
+fn metrics_help() -> String {
+    let width = quell_lab::Metric::ALL.iter().map(|m| m.name().len()).max().unwrap_or(0);
+    let lines = quell_lab::Metric::ALL.iter().map(|m| {
+        let unit = if m.unit() == "1" { String::new() } else { format!(" [{}]", m.unit()) };
+        format!("  {:width$}  {}{unit}\n", m.name(), m.title())
+    });
+    format!("Metrics:\n{}", lines.collect::<String>())
+}
 
 /// Prints the tables of a results folder.
-pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+pub fn run(args: &Args) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let results = folder::read_all(&args.results)?;
     selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
@@ -17,17 +41,7 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
         // Several have no folder in common.
         let dir = if let [one] = args.results.as_slice() { Some(folder::of(one)) } else { None };
         let report = dir.as_ref().map(|dir| dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
-        return json::print(&json::Output {
-            schema: json::SCHEMA,
-            run: selection::json_run(
-                &results,
-                dir.map(|d| d.display().to_string()),
-                report.map(|r| r.display().to_string()),
-            ),
-            points: selection::json_points(&results, &selection),
-        });
+        return selection::print_json(&results, &selection, dir.as_deref(), report.as_deref());
     }
-    let tables = selection::tables(&results, &selection);
-    let (heading, holes) = (run::heading(&results), selection::holes(&results));
-    terminal::print(&format!("{heading}{tables}{holes}{}", selection::caption(&results)))
+    terminal::print(&selection::text(&results, &selection))
 }

@@ -1,11 +1,34 @@
-//! `quell tcp`: what senders are made of.
+//! `quell tcp`: the parts of senders.
 
 use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
 use serde::Serialize;
 
-use crate::args::Format;
-use crate::failure::Failure;
-use crate::{json, table, terminal, unknown_name};
+use crate::args::{Format, FormatArgs};
+use crate::failure::{Failure, unknown_name};
+use crate::{json, table, terminal};
+
+/// About senders.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// List every value of the keys by which senders are chosen.
+    List(FormatArgs),
+    /// Describe one: what it needs and refuses, the keys that it reads with their ranges, and what was chosen where
+    /// its source leaves something open.
+    Describe {
+        /// The value, such as cubic; with its key where another one has that name: recovery.reno.
+        name: String,
+        #[command(flatten)]
+        format: FormatArgs,
+    },
+}
+
+/// Lists the parts of senders, or describes one.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::List(args) => list(args.format),
+        Command::Describe { name, format } => describe(name, format.format),
+    }
+}
 
 /// A value of a key, for JSON.
 #[derive(Serialize)]
@@ -19,7 +42,7 @@ struct Sender {
     details: Option<Details>,
 }
 
-/// What a description has beyond the list, for JSON.
+/// The part of a description that the list lacks, for JSON.
 #[derive(Serialize)]
 struct Details {
     needs: Vec<String>,
@@ -87,7 +110,7 @@ fn common() -> impl Iterator<Item = Parameter> {
 }
 
 /// Lists the catalog.
-pub fn list(format: Format) -> Result<(), Failure> {
+fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         return json::print(&List {
             schema: json::SCHEMA,
@@ -127,11 +150,11 @@ fn describe_key(key: &Parameter, format: Format) -> Result<(), Failure> {
     terminal::print(&terminal::prose(&text))
 }
 
-/// Narrower than this, a description has fewer columns.
+/// The width below which a description has fewer columns.
 const NARROW: usize = 110;
 
 /// Describes one value, or one key.
-pub fn describe(name: &str, format: Format) -> Result<(), Failure> {
+fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let keys = Parameter::all();
     if let Some(key) = keys.iter().find(|p| p.doc.name == name) {
         return describe_key(key, format);

@@ -2,21 +2,89 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quell_lab::{Cache, Key, Made, Options, Task};
+use quell_units::text::cut;
 
-use super::scenario;
-use crate::args::{EngineChoice, Format, Part, Seeds, SimulationArgs, TasksArgs, WorkerArgs};
+use crate::args::{EngineChoice, Format, FormatArgs, Seeds, SimulationArgs};
 use crate::failure::Failure;
 use crate::simulate::{self, Watch};
-use crate::{json, terminal};
+use crate::{json, notes, terminal};
+
+/// Arguments of `tasks`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A line is key, cost (packets that the links can carry), seed, algorithm and the settings of its point, separated \
+by tabs; the longest are first.
+
+Examples:
+  quell tasks my.toml --missing
+  quell tasks my.toml --missing | parallel --pipe -N 20 quell worker my.toml --quiet --keys -
+
+docs/scale.md has recipes for GNU parallel, Slurm, Kubernetes, Dask and Ray.")]
+pub struct TasksArgs {
+    /// The scenario file.
+    #[arg(value_name = "SCENARIO")]
+    scenario: PathBuf,
+    /// Only those that the cache does not have.
+    #[arg(long)]
+    missing: bool,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Arguments of `worker`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+For each replication a line says its key, and \"made\", \"found\" (it was in the cache) or \"failed\" with the \
+reason. A worker keeps nothing but the cache: it may be killed at any time, and what it was doing be given to \
+another.
+
+Examples:
+  quell worker my.toml --part 3/16 --cache /shared/quell
+  quell tasks my.toml --missing | head -100 | quell worker my.toml --keys -
+  quell worker my.toml --seeds 1000 --part $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
+
+docs/scale.md has recipes for GNU parallel, Slurm, Kubernetes, Dask and Ray.")]
+pub struct WorkerArgs {
+    /// The scenario file.
+    #[arg(value_name = "SCENARIO")]
+    scenario: PathBuf,
+    /// A file of keys, one a line, as `quell tasks` prints them; - for standard input. Default: all of the study.
+    #[arg(long, value_name = "FILE", conflicts_with = "part")]
+    keys: Option<PathBuf>,
+    /// One of several parts that take about as long as each other, such as 3/16.
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    part: Option<Part>,
+    #[command(flatten)]
+    simulation: SimulationArgs,
+}
+
+/// One of several equal parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The number of the part, from 1 on.
+    number: usize,
+    /// The number of parts.
+    of: usize,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let found = text.split_once('/').and_then(|(number, of)| {
+        let part = Part { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? };
+        (1..=part.of).contains(&part.number).then_some(part)
+    });
+    found.ok_or_else(|| format!("{}: must be a part and the number of parts, such as 3/16", cut(text)))
+}
 
 /// Lists the replications of a study, the longest first.
 pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let mut all = all(&study, &args.simulation)?;
     if args.missing {
         let cache = cache(&args.simulation)?;
@@ -57,7 +125,7 @@ struct Listed<'a> {
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let study = simulate::read(&args.scenario, &args.simulation)?;
-    scenario::say_holes(&study, 1);
+    notes::say_holes(&study, 1);
     let all = all(&study, &args.simulation)?;
     let of_study: HashSet<Key> = all.iter().map(|task| task.key).collect();
     let keys: HashSet<Key> = match (&args.keys, args.part) {
@@ -95,8 +163,7 @@ pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let warn = |why: &str| terminal::complain("warning", why);
     let options = Options {
         cache: Some(&cache),
-        fresh: args.simulation.cache.fresh,
-        verify: args.simulation.cache.verify.unwrap_or(0.0),
+        reuse: simulate::reuse(&args.simulation.cache),
         series: simulate::series(args.simulation.series),
         threads: args.simulation.threads.map(usize::from),
         stop: Some(watch.stop()),
@@ -150,7 +217,7 @@ fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
         let line = line.map_err(cannot)?;
         let Some(word) = line.split_whitespace().next() else { continue };
         let key = Key::parse(word).ok_or_else(|| {
-            let word = quell_units::text::cut(word);
+            let word = cut(word);
             let rule = "must begin with a key of 64 hexadecimal digits, as `quell tasks` prints them";
             Failure::BadInput(format!("{}:{number}: \"{word}\": {rule}", path.display()))
         })?;

@@ -4,7 +4,7 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_names::{suggest, unknown};
 use serde_json::{Map, Value};
 
-use super::Failure;
+use super::failure::Failure;
 
 /// The algorithm called `name` with the parameters of `set`; `option` is what the user wrote it after.
 ///
@@ -76,7 +76,7 @@ pub(super) fn algorithm(
     }
 }
 
-/// What a reader of configurations says, with what would be right.
+/// A parser's message, with what would be right.
 fn explained(error: &str) -> String {
     // The name that is wrong, and then those that are right.
     let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();

@@ -1,9 +1,12 @@
 //! `quell gateway`, and the binary `quell-gateway`: the same commands.
 
 mod algorithm;
+mod failure;
 pub mod replay;
 #[cfg(target_os = "linux")]
 mod router;
+#[cfg(target_os = "linux")]
+mod run_dir;
 #[cfg(target_os = "linux")]
 pub mod status;
 // Elsewhere there is only `replay`.
@@ -12,11 +15,11 @@ mod text;
 #[cfg(target_os = "linux")]
 pub mod top;
 
-use core::fmt;
-
 use clap::Subcommand;
 
 pub use algorithm::named_algorithm;
+pub use failure::{Failure, say};
+pub use text::Format;
 
 /// What a gateway does.
 #[derive(Clone, Debug, Subcommand)]
@@ -48,42 +51,6 @@ pub enum Command {
     Top(top::TopArgs),
 }
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    /// A table to read.
-    #[default]
-    Table,
-    /// JSON.
-    Json,
-}
-
-/// Why a command ended without success, with its exit code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The user's input is wrong: exit code 2.
-    BadInput(String),
-    /// Something else went wrong: exit code 1.
-    Failed(String),
-}
-
-impl Failure {
-    /// The exit code.
-    pub fn code(&self) -> i32 {
-        match self {
-            Failure::Failed(_) => 1,
-            Failure::BadInput(_) => 2,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::BadInput(why) | Failure::Failed(why)) = self;
-        f.write_str(why)
-    }
-}
-
 /// Carries out a command. `words` lead to it on the command line of this program, which `run` starts once more.
 ///
 /// # Errors
@@ -106,21 +73,4 @@ pub fn execute(command: &Command, words: &[&str]) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         Command::Top(args) => top::run(args),
     }
-}
-
-/// Prints to stdout; whoever has seen enough may close it.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    text::print(text).map(|_| ())
-}
-
-/// Says something on stderr. A long-running process does not end because nobody listens there any more.
-pub fn say(what: impl fmt::Display) {
-    use std::io::Write as _;
-    // In one piece: others write there too.
-    let _ = std::io::stderr().write_all(format!("{what}\n").as_bytes());
-}
-
-/// Rows of cells, the first of them the heading, with their columns aligned.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    text::table(rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }

@@ -9,8 +9,9 @@ use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
 
-use super::text::{self, json, percent, table_within};
-use super::{Failure, Format, named_algorithm, print};
+use super::algorithm::named_algorithm;
+use super::failure::Failure;
+use super::text::{self, Format, json, percent, print, table_within};
 use crate::config::LineConfig;
 use crate::packet::Packet;
 use crate::record::{ARRIVAL_COLUMNS, Event, LogError, LogReader, write_arrival};
@@ -41,7 +42,7 @@ pub struct ReplayArgs {
 /// Another algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct With {
-    /// As it was asked for, without "aqm=".
+    /// The words that asked for it, without "aqm=".
     pub label: String,
     /// The algorithm and its parameters.
     pub aqm: AqmConfig,
@@ -71,7 +72,7 @@ impl With {
     }
 }
 
-/// What a replay found.
+/// The findings of a replay.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// The version of this shape.
@@ -79,9 +80,9 @@ pub struct Outcome {
     /// The log.
     pub log: Log,
     /// One for each line.
-    pub lines: Vec<Line>,
-    /// What the logged algorithms and others make of the same arrivals; empty unless it was asked for.
-    pub open_loop: Vec<Row>,
+    pub lines: Vec<LineFindings>,
+    /// The figures of the logged algorithms and of others for the same arrivals; empty unless they were asked for.
+    pub open_loop: Vec<AlgorithmFigures>,
     /// The arrivals that were written.
     pub csv: Option<Csv>,
 }
@@ -101,28 +102,28 @@ pub struct Log {
     pub end_s: f64,
 }
 
-/// What the replay found at a line.
+/// The findings of a replay at a line.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct LineFindings {
     /// Its name.
     pub line: String,
     /// Its algorithm, at the end.
     pub algorithm: String,
     /// Packets that came.
     pub arrivals: u64,
-    /// How often the line was configured anew.
+    /// The number of times that the line was configured again.
     pub reloads: u64,
     /// Decisions that were compared: verdicts, departures and drops of what had been stored.
     pub compared: u64,
-    /// How many differ.
+    /// The number of those that differ.
     pub differ: u64,
     /// The first that differs, in words.
     pub first: Option<String>,
 }
 
-/// What an algorithm makes of a line's arrivals.
+/// The figures of an algorithm for a line's arrivals.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct AlgorithmFigures {
     /// The line.
     pub line: String,
     /// The algorithm.
@@ -148,19 +149,19 @@ pub struct Csv {
     pub file: String,
     /// The line that they came to.
     pub line: String,
-    /// How many.
+    /// The number.
     pub arrivals: u64,
     /// Reloads meanwhile: a file of arrivals has none.
     pub reloads: u64,
 }
 
 impl Outcome {
-    /// Whether every decision came out as it was.
+    /// Succeeds if every decision came out as it was.
     ///
     /// # Errors
     /// If one did not: exit code 1.
     pub fn verdict(&self) -> Result<(), Failure> {
-        let sum = |count: fn(&Line) -> u64| self.lines.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&LineFindings) -> u64| self.lines.iter().map(count).sum::<u64>();
         match sum(|l| l.differ) {
             0 => Ok(()),
             n => {
@@ -203,10 +204,10 @@ pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let mut open_loop = Vec::new();
     for (i, (line, seen)) in found.lines.iter().zip(&seen).enumerate() {
         if !with.is_empty() {
-            open_loop.push(Row::of(line, line.config.aqm.name().to_string(), true, seen, end));
+            open_loop.push(AlgorithmFigures::of(line, line.config.aqm.name().to_string(), true, seen, end));
         }
         for (replayed, with) in with.iter().zip(&args.with) {
-            open_loop.push(Row::of(&replayed.lines[i], with.label.clone(), false, seen, end));
+            open_loop.push(AlgorithmFigures::of(&replayed.lines[i], with.label.clone(), false, seen, end));
         }
     }
     let csv = chosen.map(|(file, line)| Csv {
@@ -215,7 +216,7 @@ pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
         arrivals: found.lines[line].arrivals,
         reloads: seen[line].reloads(),
     });
-    let line = |(r, seen): (&Replayed, &Seen)| Line {
+    let line = |(r, seen): (&Replayed, &LoggedLine)| LineFindings {
         line: r.config.name.clone(),
         algorithm: r.config.aqm.name().to_string(),
         arrivals: r.arrivals,
@@ -281,20 +282,20 @@ fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, F
     }
 }
 
-/// What a log says of a line, before anything is replayed.
+/// A log's account of a line, before anything is replayed.
 #[derive(Debug, Default)]
-struct Seen {
+struct LoggedLine {
     first: Option<Time>,
     /// The rates in bit/s and since when.
     rates: Vec<(Time, f64)>,
 }
 
-impl Seen {
+impl LoggedLine {
     fn reloads(&self) -> u64 {
         self.rates.len() as u64 - 1
     }
 
-    /// What the line could have sent from the first arrival until `end`.
+    /// The bits that the line could have sent from the first arrival until `end`.
     fn capacity_bits(&self, end: Time) -> f64 {
         let Some(first) = self.first else { return 0.0 };
         let ends = self.rates.iter().skip(1).map(|(at, _)| *at).chain([end]);
@@ -306,7 +307,7 @@ impl Seen {
 }
 
 struct Scan {
-    seen: Vec<Seen>,
+    seen: Vec<LoggedLine>,
     records: u64,
     end: Time,
 }
@@ -347,8 +348,8 @@ fn read<R: io::Read>(
     mut log: LogReader<R>,
     mut arrived: impl FnMut(usize, Time, &Packet) -> Result<(), Failure>,
 ) -> Result<Scan, Failure> {
-    let start = |l: &LineConfig| Seen { first: None, rates: vec![(Time::ZERO, l.rate.bps() as f64)] };
-    let mut seen: Vec<Seen> = log.header().lines.iter().map(start).collect();
+    let start = |l: &LineConfig| LoggedLine { first: None, rates: vec![(Time::ZERO, l.rate.bps() as f64)] };
+    let mut seen: Vec<LoggedLine> = log.header().lines.iter().map(start).collect();
     let mut end = Time::ZERO;
     while let Some(entry) = log.next_entry().map_err(|e| damaged(&args.log, e))? {
         end = end.max(entry.time);
@@ -366,12 +367,12 @@ fn read<R: io::Read>(
     Ok(Scan { seen, records: log.records(), end })
 }
 
-impl Row {
-    fn of(replayed: &Replayed, algorithm: String, logged: bool, seen: &Seen, end: Time) -> Self {
+impl AlgorithmFigures {
+    fn of(replayed: &Replayed, algorithm: String, logged: bool, seen: &LoggedLine, end: Time) -> Self {
         let (meter, c) = (&replayed.meter, &replayed.counters);
         let share = |n: u64| (c.arrived.packets > 0).then(|| n as f64 / c.arrived.packets as f64);
         let capacity = seen.capacity_bits(end);
-        Row {
+        AlgorithmFigures {
             line: replayed.config.name.clone(),
             algorithm,
             logged,
@@ -424,7 +425,7 @@ fn decision(name: &str) -> Option<String> {
 impl core::fmt::Display for Outcome {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let head = ["line", "algorithm", "arrivals", "decisions", "differ"].map(String::from).to_vec();
-        let row = |l: &Line| {
+        let row = |l: &LineFindings| {
             let counts = [l.arrivals, l.compared, l.differ].map(|n| n.to_string());
             [vec![text::plain(&l.line), l.algorithm.clone()], counts.to_vec()].concat()
         };
@@ -465,7 +466,7 @@ impl core::fmt::Display for Outcome {
                 "\nOpen loop, the same arrivals for all (to other decisions, senders would have responded otherwise):\n"
             )?;
             let head = ["line", "algorithm", "loss", "marks", "mean delay", "P99 delay", "utilization"];
-            let row = |r: &Row| {
+            let row = |r: &AlgorithmFigures| {
                 let logged = if r.logged { " (logged)" } else { "" };
                 vec![
                     text::plain(&r.line),
@@ -529,8 +530,8 @@ mod tests {
     fn capacity_follows_the_rate() {
         let at = |s: u64| Time::from_nanos(s * 1_000_000_000);
         let rates = vec![(at(0), 10.0), (at(4), 20.0)];
-        assert_eq!(Seen { first: Some(at(2)), rates: rates.clone() }.capacity_bits(at(5)), 40.0);
-        assert_eq!(Seen { first: Some(at(5)), rates: rates.clone() }.capacity_bits(at(7)), 40.0);
-        assert_eq!(Seen { first: None, rates }.capacity_bits(at(7)), 0.0);
+        assert_eq!(LoggedLine { first: Some(at(2)), rates: rates.clone() }.capacity_bits(at(5)), 40.0);
+        assert_eq!(LoggedLine { first: Some(at(5)), rates: rates.clone() }.capacity_bits(at(7)), 40.0);
+        assert_eq!(LoggedLine { first: None, rates }.capacity_bits(at(7)), 0.0);
     }
 }

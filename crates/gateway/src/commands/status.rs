@@ -6,14 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
 
+use super::failure::Failure;
+use super::run_dir::RUN_DIR;
 use super::text::{
-    NO_FIGURE, bit_rate, bytes, json, long, percent, plain, seconds, table, terminal_width, wrap,
+    Format, NO_FIGURE, bit_rate, bytes, json, long, percent, plain, print, seconds, table, terminal_width,
+    wrap,
 };
-use super::{Failure, Format, print};
 use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
-
-/// Where gateways have their sockets and journals.
-pub const RUN_DIR: &str = "/run/quell";
 
 /// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,7 +44,7 @@ pub fn run(args: &StatusArgs) -> Result<(), Failure> {
     print(&text(args)?)
 }
 
-/// What is printed.
+/// The text that is printed.
 ///
 /// # Errors
 /// If no gateway answers.
@@ -60,7 +59,7 @@ pub fn text(args: &StatusArgs) -> Result<String, Failure> {
     }
 }
 
-/// How long an answer may take.
+/// The time that an answer may take.
 const PATIENCE: Wait = Wait::from_secs(2);
 /// The longest answer.
 const LONGEST: u64 = 1 << 24;
@@ -141,7 +140,7 @@ fn exchange(mut stream: impl Read + Write) -> io::Result<String> {
     Ok(answer)
 }
 
-/// Where a gateway answers.
+/// The place where a gateway answers.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
     Socket(PathBuf),
@@ -256,7 +255,7 @@ fn block(line: &LineStatus) -> Vec<String> {
     text
 }
 
-/// What the algorithm shows of its inside, and what judges beside it.
+/// The internal signals of an algorithm, and what judges beside it.
 fn inside(line: &LineStatus) -> Vec<String> {
     let name = plain(&line.direction);
     let mut text: Vec<String> = line.lanes.iter().map(|of| lane(&name, of)).collect();

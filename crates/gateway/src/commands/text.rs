@@ -4,10 +4,25 @@ use std::io::{self, Write};
 
 use quell_units::text::{duration, three_digits};
 
-use super::Failure;
+use super::failure::Failure;
 
-/// Writes a command's result to stdout; false if its reader wants no more, which is not an error.
-pub fn print(text: &str) -> Result<bool, Failure> {
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table to read.
+    #[default]
+    Table,
+    /// JSON.
+    Json,
+}
+
+/// Prints to stdout; whoever has seen enough may close it.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_on(text).map(drop)
+}
+
+/// Prints to stdout; false if its reader has closed it, which is not an error.
+pub fn print_on(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -47,7 +62,7 @@ pub fn wrap(line: &str, width: usize) -> Vec<String> {
     lines.iter().map(|line| line.trim_end().chars().take(width).collect()).collect()
 }
 
-/// What stands for a figure that there is not.
+/// The sign for a figure that is missing.
 pub const NO_FIGURE: &str = "-";
 
 /// A share in percent.
@@ -92,7 +107,7 @@ pub fn long(seconds: f64) -> String {
     }
 }
 
-/// Without what a terminal would obey.
+/// Returns the text without what a terminal would obey.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -116,7 +131,7 @@ pub fn table(rows: &[Vec<String>], figures_from: usize) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// How wide stdout is, if it is a terminal.
+/// The width of stdout, if it is a terminal.
 pub fn terminal_width() -> Option<usize> {
     #[cfg(target_os = "linux")]
     let width = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));

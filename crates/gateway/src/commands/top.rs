@@ -10,9 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::Failure;
+use super::failure::Failure;
 use super::status::{Source, show, unix_s};
-use super::text::{bit_rate, bytes, long, percent, plain, print, seconds, wrap};
+use super::text::{bit_rate, bytes, long, percent, plain, print_on, seconds, wrap};
 use crate::metrics::Status;
 
 /// Shows a running gateway once a second; q or Ctrl-C ends it. In a pipe, each second is a line of text for each line
@@ -46,8 +46,8 @@ pub fn run(args: &TopArgs) -> Result<(), Failure> {
         let listens = match &mut screen {
             Some(screen) => screen.draw(&status)?,
             None => match &status {
-                Ok(status) => print(&lines(status))?,
-                Err(failure) => print(&format!("{}\n", plain(&failure.to_string())))?,
+                Ok(status) => print_on(&lines(status))?,
+                Err(failure) => print_on(&format!("{}\n", plain(&failure.to_string())))?,
             },
         };
         next += SECOND;
@@ -106,7 +106,7 @@ impl Screen {
             let _ = tcsetattr(&stdin, OptionalActions::Now, &raw);
         }
         // The other screen, without a cursor.
-        let _ = print("\x1b[?1049h\x1b[?25l");
+        let _ = print_on("\x1b[?1049h\x1b[?25l");
         Screen { before }
     }
 
@@ -117,7 +117,7 @@ impl Screen {
             Ok(status) => show(status, Some(columns), unix_s()),
             Err(failure) => wrap(&plain(&failure.to_string()), columns),
         };
-        print(&page(&text, rows))
+        print_on(&page(&text, rows))
     }
 }
 

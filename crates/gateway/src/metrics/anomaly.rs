@@ -1,4 +1,4 @@
-//! What is wrong, with hysteresis: each anomaly is raised at one threshold and cleared at a lower one, and both must
+//! Anomalies, with hysteresis: each is raised at one threshold and cleared at a lower one, and both must
 //! have been passed for some time, so that a figure at the edge is not a storm of events (RFC 9332 section 2.5.2).
 
 use core::fmt;
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// What it means and what helps.
+    /// Its meaning, and what helps.
     pub fn says(self) -> &'static str {
         match self {
             Kind::Overflow => "the buffer overflows: more comes than the algorithm can turn away",
@@ -67,7 +67,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// When anomalies are raised and cleared. Of a pair the first raises and the second clears.
+/// The thresholds at which anomalies are raised and cleared. Of a pair the first raises and the second clears.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thresholds {
     /// The share of arrivals that is dropped for want of room.
@@ -76,11 +76,11 @@ pub struct Thresholds {
     pub delay: [Duration; 2],
     /// The 99th percentile of the lateness.
     pub lateness: [Duration; 2],
-    /// How long the first must have been passed.
+    /// The time for which the first must have been passed.
     pub raise: Duration,
-    /// How long the figure must have been below the second.
+    /// The time for which the figure must have been below the second.
     pub clear: Duration,
-    /// How long the worker may publish nothing.
+    /// The time for which the worker may publish nothing.
     pub stalled: Duration,
 }
 
@@ -97,19 +97,19 @@ impl Default for Thresholds {
     }
 }
 
-/// Where a figure is.
+/// The place of a figure relative to its thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Above what raises.
+    /// It is above what raises.
     Above,
-    /// Between the two: nothing changes.
+    /// It is between the two: nothing changes.
     Between,
-    /// Below what clears.
+    /// It is below what clears.
     Below,
 }
 
 impl Level {
-    /// Where `x` is; what could not be measured is below.
+    /// The place of `x`; what could not be measured is below.
     pub fn of<T: PartialOrd>(x: Option<T>, [raise, clear]: [T; 2]) -> Level {
         match x {
             Some(x) if x > raise => Level::Above,
@@ -122,31 +122,31 @@ impl Level {
 /// An anomaly that holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anomaly {
-    /// What.
+    /// The kind.
     pub kind: Kind,
     /// The line, if it is one line's.
     pub direction: Option<String>,
-    /// Since when, in seconds since 1970.
+    /// Its beginning, in seconds since 1970.
     pub since_unix_s: u64,
-    /// In words.
+    /// The anomaly in words.
     pub says: String,
 }
 
-/// How often an anomaly was raised.
+/// A count of one anomaly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Raised {
-    /// What.
+    /// The kind.
     pub kind: Kind,
     /// The line, if it is one line's.
     pub direction: Option<String>,
-    /// How often, since the gateway began.
+    /// The number of times since the gateway began.
     pub times: u64,
 }
 
 /// An anomaly was raised or cleared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
-    /// What.
+    /// The kind.
     pub kind: Kind,
     /// The line, if it is one line's.
     pub direction: Option<String>,
@@ -168,7 +168,7 @@ impl fmt::Display for Notice {
 #[derive(Clone, Debug)]
 pub(super) struct Latch {
     pub kind: Kind,
-    /// How long the figure has been where it is, and since when in seconds since 1970.
+    /// The time for which the figure has been where it is, and its beginning in seconds since 1970.
     above: Option<(Duration, u64)>,
     below: Duration,
     since: Option<u64>,
@@ -180,7 +180,7 @@ impl Latch {
         Latch { kind, above: None, below: Duration::ZERO, since: None, raised: 0 }
     }
 
-    /// Since when it holds, in seconds since 1970.
+    /// The time since which it holds, in seconds since 1970.
     pub fn since(&self) -> Option<u64> {
         self.since
     }

@@ -5,10 +5,10 @@ use core::fmt::Write as _;
 use super::anomaly::Kind;
 use super::status::{Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Spread, Status};
 
-/// What this format is called in HTTP.
+/// The name of this format in HTTP.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// How values of a metric behave.
+/// The behavior of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// It only grows, from zero when the gateway begins.
@@ -35,11 +35,11 @@ impl Type {
 pub struct Metric {
     /// Its name.
     pub name: &'static str,
-    /// How it behaves.
+    /// Its behavior.
     pub kind: Type,
     /// Its labels.
     pub labels: &'static [&'static str],
-    /// What it is.
+    /// Its configuration.
     pub help: &'static str,
 }
 
@@ -364,7 +364,7 @@ fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
     });
 }
 
-/// Where packets were dropped, and for what.
+/// Writes where packets were dropped, and for what.
 type Places<'a> = [(&'static str, &'a Causes); 2];
 
 fn drops(

@@ -13,10 +13,10 @@ use super::status::{
 use super::{KernelDrops, LaneSnapshot, PathSnapshot, Reader, Snapshot, copy};
 use crate::meter::Meter;
 
-/// How often rates and anomalies are looked at.
+/// The interval at which rates and anomalies are looked at.
 pub const STEP: Duration = Duration::from_secs(1);
 
-/// What recent quantiles are taken over.
+/// The window of recent quantiles.
 pub const WINDOW: Duration = Duration::from_secs(10);
 
 const STEPS: usize = 10;
@@ -100,11 +100,11 @@ impl Totals {
     }
 }
 
-/// What is remembered of a path.
+/// The monitor's memory of a path.
 struct Watch {
     delay: Window,
     lateness: Window,
-    /// Of lanes, by name.
+    /// Windows of lanes, by name.
     lanes: Vec<(&'static str, Window)>,
     before: Totals,
     recent: Recent,
@@ -165,7 +165,7 @@ pub struct Monitor {
     kernel: Option<KernelDrops>,
     /// The worker's time of the last step.
     stepped: Time,
-    /// When a snapshot was last new, and when that was looked at, by the time of the calls.
+    /// The time at which a snapshot was last new, and at which that was looked at, by the time of the calls.
     fresh: Option<Time>,
     looked: Option<Time>,
 }
@@ -287,7 +287,7 @@ fn direction(index: usize, path: &PathSnapshot) -> String {
 }
 
 fn line(index: usize, path: &PathSnapshot, watch: &Watch) -> LineStatus {
-    let signal = |(name, unit, value): &super::Seen| Signal {
+    let signal = |(name, unit, value): &super::SignalValue| Signal {
         name: (*name).to_string(),
         unit: (*unit).to_string(),
         value: value.is_finite().then_some(*value),

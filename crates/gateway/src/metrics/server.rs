@@ -28,10 +28,10 @@ use crate::port::{MonotonicClock, timespec};
 const CLIENTS: usize = 8;
 /// The longest request, headers included.
 const LONGEST_REQUEST: usize = 4096;
-/// How long a client may take from its connection to the last byte of its answer.
+/// The time that a client may take from its connection to the last byte of its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where a gateway answers.
+/// The place where a gateway answers.
 #[derive(Clone, Debug)]
 pub struct Endpoint(Place);
 
@@ -377,7 +377,7 @@ impl Answer {
     }
 }
 
-/// What a request asks for.
+/// The page that a request asks for.
 #[derive(Debug, PartialEq)]
 enum Asked {
     /// Metrics (0) or status (1).

@@ -1,4 +1,4 @@
-//! What is shown, as JSON and to the exporter. A change of shape raises [`SCHEMA`].
+//! The status, as JSON and for the exporter. A change of shape raises [`SCHEMA`].
 
 use quell_queue::{Counters, Drops, Tally};
 use serde::{Deserialize, Serialize};
@@ -16,27 +16,27 @@ pub struct Status {
     pub schema: u32,
     /// The version of Quell.
     pub version: String,
-    /// How long it had run when the worker published this.
+    /// The time that it had run when the worker published this.
     pub up_s: f64,
-    /// How long ago that was.
+    /// The age of that.
     pub age_s: f64,
-    /// How often the worker was stopped for more than a second.
+    /// The number of times that the worker was stopped for more than a second.
     pub pauses: u64,
     /// Packets that were sent and are on their way through a delay.
     pub on_the_way: u64,
-    /// What the kernel dropped around the gateway.
+    /// The kernel's drops around the gateway.
     pub kernel: KernelDrops,
     /// The log.
     pub log: LogState,
     /// One for each path.
     pub lines: Vec<LineStatus>,
-    /// What is wrong now.
+    /// The anomalies that hold now.
     pub anomalies: Vec<Anomaly>,
-    /// How often each was raised.
+    /// The number of times that each was raised.
     pub raised: Vec<Raised>,
 }
 
-/// What becomes of the log.
+/// The state of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum LogState {
@@ -46,7 +46,7 @@ pub enum LogState {
     Writing,
     /// It ended before its time.
     Ended {
-        /// Why.
+        /// The cause.
         why: String,
     },
 }
@@ -60,19 +60,19 @@ pub struct LineStatus {
     pub line: usize,
     /// The line's queue; none without a line.
     pub queue: Option<Queue>,
-    /// What was sent.
+    /// Packets and bytes that were sent.
     pub sent: Count,
-    /// From arrival to the start of transmission.
+    /// Delays from arrival to the start of transmission.
     pub delay: Spread,
-    /// From when a packet was due to when it was let go.
+    /// Times from when a packet was due to its release.
     pub lateness: Spread,
-    /// What is recent.
+    /// Recent figures.
     pub recent: Recent,
     /// The queues that it consists of, where they have names.
     pub lanes: Vec<LaneStatus>,
-    /// What the algorithm shows of its inside.
+    /// The internal signals of the algorithm.
     pub signals: Vec<Signal>,
-    /// What judges beside it.
+    /// The algorithms that judge beside it.
     pub shadows: Vec<ShadowStatus>,
 }
 
@@ -92,15 +92,15 @@ pub struct Queue {
     pub digest: String,
     /// The rate that it is served at.
     pub rate_bps: u64,
-    /// How much may wait.
+    /// The size of the buffer.
     pub buffer: String,
-    /// Whether it marks.
+    /// It marks.
     pub ecn: bool,
-    /// What waits.
+    /// Packets and bytes that wait.
     pub now: Count,
     /// Packets that came.
     pub arrived: Count,
-    /// Of those, the ones that came marked.
+    /// Those among them that came marked.
     pub arrived_ce: Count,
     /// Packets that were stored.
     pub enqueued: Count,
@@ -147,11 +147,11 @@ impl Queue {
 pub struct LaneStatus {
     /// Its name: "c", "l".
     pub name: String,
-    /// What waits.
+    /// Packets and bytes that wait.
     pub now: Count,
     /// Packets that came, and were presented to the algorithm.
     pub arrived: Count,
-    /// Of those, the ones that came marked.
+    /// Those among them that came marked.
     pub arrived_ce: Count,
     /// Packets that were stored.
     pub enqueued: Count,
@@ -163,7 +163,7 @@ pub struct LaneStatus {
     pub refused: Causes,
     /// Dropped after they were stored.
     pub dropped: Causes,
-    /// From arrival to the start of transmission.
+    /// Delays from arrival to the start of transmission.
     pub delay: Spread,
     /// The same of the last ten seconds; none if nothing was sent.
     pub recent: Option<Quantiles>,
@@ -187,13 +187,13 @@ impl From<Tally> for Count {
 /// Drops by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Causes {
-    /// By the algorithm, instead of a mark or because it drops.
+    /// Drops by the algorithm, instead of a mark or because it drops.
     pub early: Count,
     /// A hard limit of the algorithm.
     pub forced: Count,
-    /// For want of room.
+    /// Drops for want of room.
     pub overflow: Count,
-    /// Of all these, the ECN-capable ones.
+    /// ECN-capable packets among all these.
     pub ecn_capable: Count,
 }
 
@@ -226,20 +226,20 @@ impl Causes {
 /// A distribution since the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Their sum in seconds.
     pub sum_s: f64,
-    /// How many are at most so many seconds, which is known to 1 %.
+    /// The number of those that are at most so many seconds, which is known to 1 %.
     pub buckets: Vec<(f64, u64)>,
 }
 
-/// What is recent.
+/// Recent figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
-    /// What came in the last second, in bit/s; none without a line.
+    /// Arrivals of the last second, in bit/s; `None` without a line.
     pub in_bps: Option<f64>,
-    /// What was sent in the last second, in bit/s.
+    /// Departures of the last second, in bit/s.
     pub out_bps: f64,
     /// The share of arrivals that was dropped in the last second.
     pub dropped: Option<f64>,
@@ -280,6 +280,6 @@ pub struct Signal {
 pub struct ShadowStatus {
     /// Its queue.
     pub queue: Queue,
-    /// What would have been the delay.
+    /// The delay that there would have been.
     pub delay: Spread,
 }

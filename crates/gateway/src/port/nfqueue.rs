@@ -21,14 +21,14 @@ pub const MARKED: u32 = 1 << 30;
 /// around the gateway.
 pub const WAITS: u32 = 1 << 29;
 
-/// How much of a packet is copied: the headers, with some of IPv6's extensions.
+/// The bytes of a packet that are copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;
 /// Room for a message: its own header and attributes, and what is copied.
 const WIDTH: usize = 512;
 /// Messages taken in at once.
 const BATCH: usize = 64;
 
-/// What happened outside the lines.
+/// Counts of what happened outside the lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
     /// Packets that no algorithm may judge, accepted at once.
@@ -47,7 +47,7 @@ pub struct NfQueue {
     lengths: [usize; BATCH],
     verdicts: Vec<u8>,
     key: FlowKey,
-    /// What happened beside the lines.
+    /// Counts of what happened beside the lines.
     pub counters: QueueCounters,
 }
 
@@ -135,7 +135,7 @@ fn kind(message: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(*message.get(4..)?.first_chunk()?))
 }
 
-/// Reads a message; `None` if it is no packet.
+/// Reads a message; `None` if it is not a packet.
 fn parse(message: &[u8]) -> Option<Queued<'_>> {
     if kind(message)? != number::SUBSYSTEM << 8 | number::PACKET {
         return None;
@@ -208,7 +208,7 @@ impl NfQueue {
         Ok(())
     }
 
-    /// From now on the queues hold at most `most` packets each. What the kernel says to it is not waited for.
+    /// Lets the queues hold at most `most` packets each. What the kernel says to it is not waited for.
     pub fn resize(&mut self, most: u32) {
         for queue in self.queues {
             let mut out = Vec::new();
@@ -277,7 +277,7 @@ impl NfQueue {
     }
 }
 
-/// What the kernel has lost of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts it. The file stays open:
+/// The kernel's losses of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts them. The file stays open:
 /// whoever has given up its rights may not open it.
 #[derive(Debug)]
 pub struct Losses {

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::header::{FlowKey, Header, ip_offset, set_ce};
 use crate::{Packet, Ports};
 
-/// What a device's frames begin with.
+/// The beginning of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// The IP header: TUN.
@@ -18,10 +18,10 @@ pub enum Framing {
     Ethernet,
 }
 
-/// What happened to packets outside the lines.
+/// Counts of packets outside the lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounters {
-    /// Frames that no algorithm may judge, passed on at once: ARP, neighbor discovery, what is no IP.
+    /// Frames that no algorithm may judge, passed on at once: ARP, neighbor discovery, what is not IP.
     pub passed: u64,
     /// Packets that the other device did not take.
     pub refused: u64,
@@ -39,11 +39,11 @@ pub struct Pair {
     slot: usize,
     free: Vec<u32>,
     lengths: Vec<u32>,
-    /// Which device is read first, in turn.
+    /// The device that is read first, in turn.
     first: usize,
     /// The packets' delay is chosen by the low 16 bits of their IPv4 source.
     by_address: bool,
-    /// What happened beside the lines.
+    /// Counts of what happened beside the lines.
     pub counters: PairCounters,
 }
 

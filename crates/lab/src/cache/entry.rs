@@ -3,23 +3,49 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
+use quell_metrics::{NamedColumns, Replication, Table, replications};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{About, Hit, Key};
-use crate::table::{self, Found, Table};
+use super::key::Key;
 
-/// How a file begins. Whatever changes the format changes this line.
+/// The beginning of a file. Whatever changes the format changes this line.
 const MAGIC: &[u8; 16] = b"quell entry   2\n";
 const HASH: usize = 32;
-/// Where the body begins, of which the hash is.
+/// The beginning of the body, of which the hash is.
 const BODY: usize = MAGIC.len() + HASH;
-/// Before the head stands its length, in so many bytes.
+/// The bytes of the head's length, which stands before it.
 const LENGTH: usize = 4;
 /// More than any replication has, and less than a machine has: the length in a damaged file is any number.
 const MOST: usize = 1 << 31;
 
-/// What is known of an entry without its tables.
+/// The description that an entry has of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The scenario's title.
+    pub title: String,
+    /// The settings that distinguish the point from others of its study.
+    pub point: String,
+    /// The algorithm's name in the catalog.
+    pub algorithm: String,
+    /// The scenario with every default and this algorithm alone, as TOML.
+    pub scenario: String,
+    /// The version of Quell that ran it.
+    pub version: String,
+}
+
+/// A replication that a cache has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// All of it, or all but its time series.
+    pub replication: Replication,
+    /// True if its time series were kept.
+    pub series: bool,
+    /// Its description.
+    pub about: About,
+}
+
+/// The part of an entry before its tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     key: [u8; 32],
@@ -30,7 +56,7 @@ pub(super) struct Head {
 /// All tables of a replication, as stored.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    tables: Vec<(String, Found)>,
+    tables: Vec<(String, NamedColumns)>,
 }
 
 /// The file of a replication.
@@ -97,7 +123,7 @@ fn parse_head(head: &[u8], length: usize, key: &Key) -> Result<Head, String> {
     Ok(head)
 }
 
-/// What a file holds; none of it is trusted.
+/// The contents of a file, none of which is trusted.
 pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
     let length = length(file)?;
     if Sha256::digest(&file[BODY..])[..] != file[MAGIC.len()..BODY] {
@@ -111,8 +137,9 @@ pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
     }
     let plain = snap::raw::Decoder::new().decompress_vec(tables).map_err(|e| e.to_string())?;
     let Stored { tables } = postcard::from_bytes(&plain).map_err(|e| e.to_string())?;
-    let mut tables: Vec<(String, Option<Found>)> = tables.into_iter().map(|(n, t)| (n, Some(t))).collect();
-    let mut all = table::replications(|table| {
+    let mut tables: Vec<(String, Option<NamedColumns>)> =
+        tables.into_iter().map(|(n, t)| (n, Some(t))).collect();
+    let mut all = replications(|table| {
         let found = tables.iter_mut().find(|(name, _)| name == table.name());
         found.and_then(|(_, found)| found.take()).ok_or_else(|| format!("it has no table {}", table.name()))
     })?;
@@ -120,4 +147,12 @@ pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
         (Some(replication), 0) => Ok(Hit { replication, series: head.series, about: head.about }),
         _ => Err("it is not one replication".into()),
     }
+}
+
+/// Reads the bytes of an entry's file as that of `key`, trusting none of them.
+///
+/// # Errors
+/// If it is damaged; says how.
+pub fn read_entry(bytes: &[u8], key: &Key) -> Result<Replication, String> {
+    decode(bytes, key).map(|hit| hit.replication)
 }

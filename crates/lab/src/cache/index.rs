@@ -9,15 +9,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quell_metrics::{Column, NamedColumns, Replication, Table, Texts, hex};
 use sha2::{Digest, Sha256};
 
-use super::{About, Cache, Key, Lookup};
-use crate::columns::{Column, Texts};
+use super::entry::About;
+use super::folder::{Cache, Lookup};
+use super::key::Key;
 use crate::parquet;
-use crate::results::Replication;
-use crate::run::hex;
-use crate::store::StoreError;
-use crate::table::{Found, Table};
+use crate::store::{StoreError, at};
 
 /// The folder of the parts, within that of the cache.
 pub(super) const FOLDER: &str = "index";
@@ -25,7 +24,7 @@ pub(super) const FOLDER: &str = "index";
 const PARTS: usize = 32;
 /// The column that names an entry.
 const KEY: &str = "key";
-/// How many entries are read before their rows are written.
+/// The number of entries that are read before their rows are written.
 const BATCH: usize = 2000;
 
 /// A replication and what the index says of it beside its metrics.
@@ -78,7 +77,7 @@ impl Cache {
         self.write_part(&table(rows))
     }
 
-    /// Takes the rows of entries that are no more out of the index.
+    /// Takes the rows of entries that were removed out of the index.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -118,11 +117,12 @@ impl Cache {
 
     /// Makes one part of those that have the same columns.
     fn merge(&self, parts: &[PathBuf]) -> Result<(), StoreError> {
-        let mut merged: Vec<(Found, Vec<&PathBuf>)> = Vec::new();
+        let mut merged: Vec<(NamedColumns, Vec<&PathBuf>)> = Vec::new();
         for path in parts {
-            let part = parquet::read(bytes(path)?).map_err(|e| wrong(path, "read", e))?;
-            let same =
-                |found: &Found| found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name));
+            let part = parquet::read(bytes(path)?).map_err(at(path, "be read"))?;
+            let same = |found: &NamedColumns| {
+                found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name))
+            };
             match merged.iter_mut().find(|(found, _)| same(found)) {
                 Some((found, from)) => {
                     found.iter_mut().zip(&part).for_each(|((_, all), (_, more))| all.append(more));
@@ -142,7 +142,7 @@ impl Cache {
         let folder = self.dir().join(FOLDER);
         let mut parts: Vec<PathBuf> = match fs::read_dir(&folder) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files.map_err(|e| wrong(&folder, "read", e))?.flatten().map(|f| f.path()).collect(),
+            files => files.map_err(at(&folder, "be read"))?.flatten().map(|f| f.path()).collect(),
         };
         parts.retain(|path| path.extension().is_some_and(|e| e == "parquet"));
         parts.sort();
@@ -150,10 +150,10 @@ impl Cache {
     }
 
     /// A part's name is the hash of its contents: the same rows are never there twice by that.
-    fn write_part(&self, rows: &Found) -> Result<(), StoreError> {
+    fn write_part(&self, rows: &NamedColumns) -> Result<(), StoreError> {
         let folder = self.dir().join(FOLDER);
         let encoded = parquet::write(rows.iter().map(|(name, column)| (name.as_str(), column)))
-            .map_err(|e| wrong(&folder, "encoded", e))?;
+            .map_err(at(&folder, "be encoded"))?;
         let name = hex(&Sha256::digest(&encoded)[..12]);
         self.write(&folder.join(format!("{name}.parquet")), &encoded)
     }
@@ -161,25 +161,20 @@ impl Cache {
     /// Whoever rewrites the index does so alone; its readers are not kept waiting.
     fn lock_index(&self) -> Result<File, StoreError> {
         let folder = self.dir().join(FOLDER);
-        fs::create_dir_all(&folder).map_err(|e| wrong(&folder, "written", e))?;
+        fs::create_dir_all(&folder).map_err(at(&folder, "be written"))?;
         let path = folder.join("lock");
-        let file =
-            File::options().create(true).append(true).open(&path).map_err(|e| wrong(&path, "written", e))?;
+        let file = File::options().create(true).append(true).open(&path).map_err(at(&path, "be written"))?;
         // Some file systems have no locks. There the worst is a row in two parts.
         let _ = file.lock();
         Ok(file)
     }
 }
 
-fn wrong(path: &Path, what: &str, e: impl std::fmt::Display) -> StoreError {
-    StoreError { path: path.to_path_buf(), why: format!("cannot be {what}: {e}") }
-}
-
 fn bytes(part: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(part).map_err(|e| wrong(part, "read", e))
+    fs::read(part).map_err(at(part, "be read"))
 }
 
-/// The keys of a part; none if it is damaged.
+/// The keys of a part; `None` if it is damaged.
 fn keys(part: &Path) -> Option<Vec<Key>> {
     let found = parquet::read_only(bytes(part).ok()?, Some(KEY)).ok()?;
     match &found[..] {
@@ -190,13 +185,13 @@ fn keys(part: &Path) -> Option<Vec<Key>> {
 
 fn remove(part: &Path) -> Result<(), StoreError> {
     match fs::remove_file(part) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(wrong(part, "removed", e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(at(part, "be removed")(e)),
         _ => Ok(()),
     }
 }
 
 /// The metrics, each row with what distinguishes its replication from all others.
-fn table(all: &[Indexed<'_>]) -> Found {
+fn table(all: &[Indexed<'_>]) -> NamedColumns {
     let names = [KEY, "title", "settings", "scenario", "version", "digest", "algorithm"];
     let mut first = names.map(|_| Texts::default());
     let mut elapsed_s = Vec::new();

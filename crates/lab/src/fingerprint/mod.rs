@@ -1,4 +1,4 @@
-//! What the engine computes: a replication that was kept is used again only if the engine that kept it
+//! Fingerprints of the engine: a replication that was kept is used again only if the engine that kept it
 //! computes the same.
 //!
 //! An algorithm's fingerprint is a hash over all that short golden runs with it find, one for each scenario in
@@ -10,11 +10,12 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use quell_metrics::{Replication, hex};
 use quell_scenario::{Document, Plugins};
+use quell_sim::{Control, Engine};
 use sha2::{Digest, Sha256};
 
-use crate::run::{Options, hex, run};
-use crate::table;
+use crate::replicate::{Ended, bytes, replicate};
 
 const SCENARIOS: [(&str, &str); 4] = [
     ("mixed.toml", include_str!("mixed.toml")),
@@ -48,9 +49,16 @@ fn golden_runs(algorithm: &str) -> Result<String, String> {
         let choice = toml::Table::from_iter([("algorithm".to_string(), algorithm.into())]);
         document.set("aqm", &toml::Value::Array(vec![choice.into()])).map_err(|e| e.to_string())?;
         let study = document.study(&Plugins::new()).map_err(|e| e.to_string())?;
-        let results = run(&study, &Options { threads: Some(1), ..Options::default() });
-        for replication in results.map_err(|e| e.to_string())?.replications {
-            hash.update(table::found(&replication)?);
+        for (at, point) in study.points.iter().enumerate() {
+            for seed in point.scenario.seeds.list() {
+                let with = (Engine::default(), &Plugins::new());
+                let found =
+                    replicate(point, 0, seed, with, &Control::default()).map_err(|ended| match ended {
+                        Ended::Stopped => "stopped".to_string(),
+                        Ended::Failed(why) => format!("{algorithm} with seed {seed}: {why}"),
+                    })?;
+                hash.update(bytes(&Replication { point: at, ..found })?);
+            }
         }
     }
     Ok(hex(&hash.finalize()[..12]))
@@ -61,7 +69,7 @@ mod tests {
     use quell_aqm::catalog::CATALOG;
 
     use super::*;
-    use crate::Metric;
+    use crate::{Metric, Options, run};
 
     #[test]
     fn every_algorithm_has_a_fingerprint_of_its_own_and_it_stays() {

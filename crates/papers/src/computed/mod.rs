@@ -1,15 +1,20 @@
-//! What the documents compute rather than simulate: numbers and figures of the theory.
+//! Numbers and figures of the theory, which the documents compute rather than simulate.
 
+mod answer;
+mod compute;
 mod red_tail;
 mod vrc;
 
 use std::collections::BTreeMap;
 
-use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use serde::Deserialize;
 
-use crate::experiment::Value;
+pub use answer::Answer;
+use answer::Named;
+pub use compute::Compute;
 use red_tail::Simulated;
+
+use crate::value::Value;
 
 /// A number or a figure that the document computes.
 #[derive(Clone, Debug, Deserialize)]
@@ -21,26 +26,26 @@ pub struct Computed {
     /// The number of the figure, if it is one.
     #[serde(default)]
     pub figure: Option<String>,
-    /// What it shows.
+    /// Its title.
     #[serde(default)]
     pub title: String,
-    /// How it is computed.
+    /// The computation.
     pub compute: Compute,
     /// Borders that runs show, to draw over what is computed.
     #[serde(default, rename = "border")]
     pub borders: Vec<Border>,
 }
 
-/// Where a quantity of runs leaves a range as a field is raised, for each value of another field.
+/// The border at which a quantity of runs leaves a range as a field is raised, for each value of another field.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Border {
-    /// What the curve is called.
+    /// The label of the curve.
     pub label: String,
-    /// The title of its panel; none for all panels.
+    /// The title of its panel; `None`: all panels.
     #[serde(default)]
     pub panel: Option<String>,
-    /// The run; none for the first.
+    /// The run; `None`: the first.
     #[serde(default)]
     pub run: Option<String>,
     /// The label of the algorithm.
@@ -56,7 +61,7 @@ pub struct Border {
     pub x: String,
     /// The field along the vertical axis.
     pub y: String,
-    /// Which of the two is raised.
+    /// The one of the two fields that is raised.
     pub raised: Raised,
 }
 
@@ -70,118 +75,8 @@ pub enum Raised {
     Y,
 }
 
-/// What is computed, and for which values.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Compute {
-    /// A number: the largest K_I (Park et al. 2004, eq. 20).
-    VrcLargestIntegral {
-        /// K_D in seconds per packet.
-        k_d: f64,
-        /// R in seconds.
-        rtt: f64,
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-    },
-    /// A number: the largest K_P (Park et al. 2004, eq. 21).
-    VrcLargestProportional {
-        /// K_I per packet and second.
-        k_i: f64,
-        /// K_D in seconds per packet.
-        k_d: f64,
-        /// R in seconds.
-        rtt: f64,
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-    },
-    /// A number: the longest round-trip time at which PID gains are stable, in seconds (Park et al. 2004, eq. 17).
-    VrcLongestRtt {
-        /// K_P per packet.
-        k_p: f64,
-        /// K_I per packet and second.
-        k_i: f64,
-        /// K_D in seconds per packet.
-        k_d: f64,
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-        /// This many packets of queueing are taken off: the longest propagation delay remains.
-        #[serde(default)]
-        q_ref: f64,
-    },
-    /// A number: the longest round-trip time at which AVQ is stable, in seconds (Kunniyur and Srikant 2001, Theorem
-    /// 4.1).
-    AvqLongestRtt {
-        /// phi per second.
-        phi: f64,
-        /// tau: the utilization that is aimed for.
-        tau: f64,
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-    },
-    /// A figure: the longest stable round-trip time over C, for several N (Park et al. 2004, Fig. 3).
-    VrcStabilitySurface {
-        /// K_P per packet.
-        k_p: f64,
-        /// K_I per packet and second.
-        k_i: f64,
-        /// K_D in seconds per packet.
-        k_d: f64,
-        /// N, a curve each.
-        flows: Vec<f64>,
-        /// The ends of the axis of C, in packets per second.
-        capacity: [f64; 2],
-    },
-    /// A figure: the largest K_P over K_I, for several K_D and R (Park et al. 2004, Fig. 4 and 8).
-    VrcGainRegions {
-        /// K_D in seconds per packet, a curve each.
-        k_d: Vec<f64>,
-        /// R in seconds, a panel each.
-        rtt: Vec<f64>,
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-    },
-    /// A figure: the longest stable propagation delay over K_P = K_I, for several K_D (Park et al. 2004, Fig. 7).
-    VrcLongestDelay {
-        /// K_D in seconds per packet, a curve each.
-        k_d: Vec<f64>,
-        /// The ends of the axis of K_P = K_I.
-        gain: [f64; 2],
-        /// N.
-        flows: f64,
-        /// C in packets per second.
-        capacity: f64,
-        /// The target in packets, whose delay is taken off.
-        q_ref: f64,
-    },
-    /// A figure: the map of the queue from slot to slot (Jou et al. 2003, Fig. 18 and 19).
-    RedTailMap(red_tail::Mapped),
-    /// A figure: the queue slot by slot, with noise (Jou et al. 2003, Fig. 17 and 20).
-    RedTailTrajectory(red_tail::Trajectory),
-    /// A figure: the distribution of the queue (Jou et al. 2003, Fig. 21).
-    RedTailDistribution(red_tail::Distribution),
-}
-
-/// What was computed.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// A number.
-    Number(f64),
-    /// A figure.
-    Chart(Box<Chart>),
-}
-
 impl Compute {
-    /// Whether it gives a number rather than a figure.
+    /// Says whether it gives a number rather than a figure.
     pub fn is_number(&self) -> bool {
         matches!(
             self,
@@ -212,12 +107,7 @@ impl Compute {
             of => vrc::answer(of),
         }
     }
-}
 
-/// A quantity of a figure that tests may name, and the fields on which it depends.
-pub type Named = (&'static str, &'static [&'static str]);
-
-impl Compute {
     /// The quantities of the figure; a number has none.
     pub fn quantities(&self) -> &'static [Named] {
         match self {
@@ -255,44 +145,4 @@ impl Compute {
             compute => vrc::quantity(compute, name, &of),
         }
     }
-}
-
-/// The value of a field where a quantity is asked for.
-type At<'a> = dyn Fn(&str) -> Result<f64, String> + 'a;
-
-/// There is no such quantity; what is read from files is checked before.
-fn unknown(name: &str) -> String {
-    format!("{name}: there is no such quantity")
-}
-
-/// Evenly spaced values.
-fn steps(from: f64, to: f64, n: usize) -> Vec<f64> {
-    (0..=n).map(|i| from + (to - from) * i as f64 / n as f64).collect()
-}
-
-/// A chart of lines.
-fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: Vec<Panel>) -> Answer {
-    Answer::Chart(Box::new(Chart {
-        title: String::new(),
-        x: Horizontal { label: x.to_string(), log: false, names: Vec::new() },
-        y: y.to_string(),
-        y_factor: 1.0,
-        panel_key: panel_key.to_string(),
-        curve_key: curve_key.to_string(),
-        panels,
-        form: Form::Line,
-        warmup: None,
-        events: Vec::new(),
-    }))
-}
-
-/// A line of a chart.
-fn line(label: String, style: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
-    let (x, y) = points.into_iter().unzip();
-    Curve { label, style, x, y, half_width: Vec::new() }
-}
-
-/// An error of the theory, as a sentence.
-fn why(error: quell_theory::TheoryError) -> String {
-    error.to_string()
 }

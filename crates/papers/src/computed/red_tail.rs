@@ -6,7 +6,7 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 
-use super::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
 
 /// A run's density of the queue: its place in packets and the share of the time per packet, by the run's name.
 pub type Simulated<'a> = dyn Fn(&str) -> Result<Vec<(f64, f64)>, String> + 'a;
@@ -90,13 +90,13 @@ impl Mapped {
 pub struct Trajectory {
     /// The link.
     pub link: Link,
-    /// When N changes, in seconds, and to what; the first at 0.
+    /// The changes of N: times in seconds, the first 0, with the new N.
     pub flows: Vec<(f64, u32)>,
     /// The deviation sigma of a flow's rate in bit/s, for each N.
     pub sigma_bps: Vec<f64>,
     /// The slot S in round-trip times, a panel each.
     pub slots_rtt: Vec<f64>,
-    /// How long, in seconds.
+    /// The duration in seconds.
     pub duration_s: f64,
     /// The buffer in bits.
     pub buffer_bits: f64,
@@ -187,7 +187,7 @@ pub struct Distribution {
     pub buffer_bits: f64,
     /// The packet L in bits.
     pub packet_bits: f64,
-    /// The runs that simulate it, for each N; none for no histogram beside.
+    /// The runs that simulate it, for each N; an empty list: no histogram beside.
     #[serde(default)]
     pub runs: Vec<String>,
 }

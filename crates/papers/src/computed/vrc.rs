@@ -7,12 +7,13 @@ use quell_theory::rules::criteria::{
 };
 use quell_view::chart::Panel;
 
-use super::{Answer, At, Compute, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::compute::Compute;
 
 /// Points of a curve.
 const POINTS: usize = 120;
 
-/// What tests may name.
+/// The quantities that tests may name.
 pub(super) fn quantities(of: &Compute) -> &'static [Named] {
     match of {
         Compute::VrcStabilitySurface { .. } => {

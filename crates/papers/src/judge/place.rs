@@ -1,16 +1,16 @@
-//! Whether what an experiment asks of its runs is there to be found: known before anything is run.
+//! Checks that what an experiment asks of its runs can be found there, before anything is run.
 
 use quell_lab::View;
 use quell_view::chart::Diagram;
 
 use super::Judge;
 use crate::error::PaperError;
-use crate::experiment::{Experiment, Figure, Papers, Place};
-use crate::plan::{Found, NOT_RUN, Spot, same};
+use crate::experiment::{CellPlace, Experiment, Figure, Papers};
+use crate::results::{ExperimentResults, NOT_RUN, Spot, same};
 
 /// Refuses cells, claims and figures of points, algorithms, links, classes and segments that are not there. `planned`
 /// has every run that will be, and nothing that it found.
-pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &Found) -> Result<(), PaperError> {
+pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &ExperimentResults) -> Result<(), PaperError> {
     let judge = Judge { papers, e, found: planned };
     for (i, of) in e.cells.iter().enumerate() {
         for cell in papers.cells_of(of) {
@@ -65,7 +65,7 @@ fn vary<'a>(
 }
 
 /// Refuses a figure of what is not there.
-fn drawn(e: &Experiment, figure: &Figure, planned: &Found) -> Result<(), String> {
+fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result<(), String> {
     let reading = figure.reading.as_deref();
     let results = planned.results(e, reading, figure.run.as_deref()).ok_or(NOT_RUN)?;
     vary(results, figure.at.keys().chain(&figure.x).chain(&figure.by).chain(figure.names.keys()))?;
@@ -74,17 +74,13 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &Found) -> Result<(), String>
             .by
             .as_ref()
             .ok_or_else(|| format!("panel = \"{panel}\": \"by\" must say of which field"))?;
-        let mut values: Vec<&str> = Vec::new();
-        for setting in results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by) {
-            if !values.contains(&setting.value.as_str()) {
-                values.push(&setting.value);
-            }
-        }
+        let settings = results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by);
+        let values = quell_lab::distinct(settings.map(|setting| setting.value.as_str()));
         if !values.iter().any(|value| same(panel, value)) {
             return Err(format!("panel = \"{panel}\": is no value of {by}; there are {}", values.join(", ")));
         }
     }
-    let place = Place { run: figure.run.clone(), at: figure.at.clone(), ..Place::default() };
+    let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     let diagram = Diagram::find(&figure.kind);
     if diagram == Some(Diagram::Metric) && results.run.points.len() < 2 {
         return Err(

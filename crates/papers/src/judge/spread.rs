@@ -1,4 +1,4 @@
-//! How far apart some runs lie.
+//! The spread of runs.
 
 use std::f64::consts::PI;
 

@@ -7,8 +7,9 @@ use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
 use super::{Holds, Judge, JudgedClaim, figure, samples, text};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::Compute;
-use crate::experiment::{Claim, Place, Value};
-use crate::plan::{NOT_RUN, Spot};
+use crate::experiment::{CellPlace, Claim};
+use crate::results::{NOT_RUN, Spot};
+use crate::value::Value;
 
 /// Runs that do not say whether a claim holds: what that makes of it, and why.
 struct Silent {
@@ -30,22 +31,22 @@ impl From<&str> for Silent {
 
 /// One of the things that a test says, as "this is more than zero".
 struct Comparison {
-    /// What is to be more than zero.
+    /// A difference that must be more than zero.
     clear: f64,
     /// Half of the 95 % interval about it; none from a single run.
     half: Option<f64>,
-    /// How many runs it is from.
+    /// The number of runs that it is from.
     n: usize,
-    /// Whether zero itself will do.
+    /// Accepts zero itself.
     limit: bool,
-    /// Whether it can only speak against the test: a step that goes the other way.
+    /// Can only speak against the test: a step that goes the other way.
     against: bool,
-    /// What was found.
+    /// The comparison in words.
     found: String,
 }
 
 impl Comparison {
-    /// What it comes to, as one of so many: the test holds only if all of them hold, each at 95 %, but it would fail by
+    /// The verdict, as one of so many: the test holds only if all of them hold, each at 95 %, but it would fail by
     /// chance of any of them. So against it they have Bonferroni's intervals.
     fn holds(&self, of: usize) -> Holds {
         let wider = match (self.half, self.n.saturating_sub(1)) {
@@ -82,7 +83,7 @@ impl Side {
         Ok(self.estimate().ok_or("no values")?.mean)
     }
 
-    /// What is found when another is taken from it, seed by seed.
+    /// The difference to another, seed by seed.
     fn minus(&self, other: &Side) -> Result<Estimate, Silent> {
         let differences: Vec<f64> = match (self, other) {
             (Side::Exact(a), Side::Exact(b)) => {
@@ -123,7 +124,7 @@ impl<'a> Judge<'a, '_> {
         (all.0, all.1.join("; "))
     }
 
-    /// What a part of a test says, at each of the places that it names.
+    /// The comparisons of a part of a test, at each of the places that it names.
     fn comparisons(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Comparison>, Silent> {
         let mut all = Vec::new();
         for choice in self.choices(part, reading)? {
@@ -200,7 +201,7 @@ impl<'a> Judge<'a, '_> {
         Ok(choices)
     }
 
-    fn results(&self, found: &claims::Found, reading: Option<&str>) -> Result<&Results, String> {
+    fn results(&self, found: &claims::Measured, reading: Option<&str>) -> Result<&Results, String> {
         let results = self.found.results(self.e, reading, found.run.as_deref());
         results.ok_or_else(|| NOT_RUN.to_string())
     }
@@ -215,25 +216,19 @@ impl<'a> Judge<'a, '_> {
             }
             Term::Number(_) => return Err("a number has no fields".to_string()),
         };
-        let mut values: Vec<String> = Vec::new();
-        for point in &self.results(found, reading)?.run.points {
-            for setting in point.settings.iter().filter(|s| s.field == field) {
-                if !values.contains(&setting.value) {
-                    values.push(setting.value.clone());
-                }
-            }
-        }
+        let settings = self.results(found, reading)?.run.points.iter().flat_map(|point| &point.settings);
+        let values = quell_lab::distinct(settings.filter(|s| s.field == field).map(|s| s.value.clone()));
         if values.is_empty() { Err(format!("{field}: no run varies it")) } else { Ok(values) }
     }
 
     /// The computation of the figure that is read.
-    fn computed_figure(&self, read: &claims::Read) -> Result<&'a Compute, String> {
+    fn computed_figure(&self, read: &claims::FigureReading) -> Result<&'a Compute, String> {
         let of = self.e.computed.iter().find(|of| of.figure.as_ref() == Some(&read.figure));
         of.map(|of| &of.compute).ok_or_else(|| format!("figure {}: is not computed", read.figure))
     }
 
-    /// What is read off a computed figure at one place.
-    fn read(&self, read: &claims::Read, choice: &Choice) -> Result<Side, Silent> {
+    /// Reads a value off a computed figure at one place.
+    fn read(&self, read: &claims::FigureReading, choice: &Choice) -> Result<Side, Silent> {
         let mut at = Vec::new();
         for (field, values) in &read.at {
             let chosen = choice.at.iter().find(|(f, _)| is_choice(values) && f == field);
@@ -245,7 +240,7 @@ impl<'a> Judge<'a, '_> {
         Ok(Side::Exact(read.factor * found.map_err(|why| format!("{}: {why}", read.quantity))?))
     }
 
-    /// What a part says of one label at one place.
+    /// The comparisons of a part for one label at one place.
     fn said(
         &self,
         part: &claims::Part,
@@ -348,7 +343,7 @@ fn shortened(all: Vec<String>) -> String {
     shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// What comparisons that must all hold come to, of all of a test, and what was found where it is worst.
+/// The verdict of comparisons that must all hold, of all of a test, and what was found where it is worst.
 fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
     let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(of), c)).collect();
     let holds = judged.iter().fold(Holds::Holds, |holds, (own, _)| holds.and(*own));
@@ -369,7 +364,7 @@ fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
     }
 }
 
-/// Whether a list of alternatives has more than one.
+/// Says whether a list of alternatives has more than one.
 fn is_choice(values: &[String]) -> bool {
     values.len() > 1 || values.first().is_some_and(|v| v == "*")
 }
@@ -389,8 +384,8 @@ impl Choice {
         choice
     }
 
-    /// Where a quantity is looked up at this place.
-    fn place(&self, found: &claims::Found) -> Place {
+    /// The place at which a quantity is looked up.
+    fn place(&self, found: &claims::Measured) -> CellPlace {
         let fixed = found.at.iter().filter(|(_, values)| !is_choice(values));
         let fixed = fixed.map(|(field, values)| (field.clone(), toml::Value::String(values[0].clone())));
         // What the other side alone varies is not a field of another run.
@@ -403,7 +398,7 @@ impl Choice {
             None if found.segments.is_empty() => None,
             None => self.segment,
         };
-        Place {
+        CellPlace {
             run: found.run.clone(),
             at: fixed.chain(chosen).collect(),
             segment,
@@ -412,14 +407,14 @@ impl Choice {
         }
     }
 
-    /// What a reader needs to know of the place; may be empty.
+    /// The place in words for a reader; may be empty.
     fn title(&self) -> String {
         let at = self.at.iter().map(|(field, value)| format!(" at {field} = {value}")).collect::<String>();
         self.segment.map_or(at.clone(), |s| format!("{at} in segment {s}"))
     }
 }
 
-fn fixed_field(found: &claims::Found, field: &str) -> bool {
+fn fixed_field(found: &claims::Measured, field: &str) -> bool {
     found.at.iter().any(|(f, values)| f == field && !is_choice(values))
 }
 

@@ -1,4 +1,4 @@
-//! What the theory says about a scenario, and parameters from published rules.
+//! The theory's verdicts on a scenario, and parameters from published rules.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,311 +9,242 @@ use pyo3::types::{PyDict, PyTuple};
 use quell_analysis::shorthand::{Shorthand, changed};
 use quell_analysis::{Assessment, Bottleneck as Seen, Figures};
 use quell_aqm::catalog::AqmConfig;
-use quell_scenario::Plugins;
+use quell_scenario::{Plugins, Setting};
 use quell_theory::rules::design::{self as rules, DESIGNED, Target};
 use quell_theory::rules::reach::{self, Beyond, Quantity};
-use quell_theory::{Signal, TheoryError};
+use quell_theory::{FluidNetwork, Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
 
-use super::arrays::array;
+use super::arrays::Numbers;
 use super::criteria::Criterion;
 use super::linear::{Loop, Margins, Mode};
 use super::words;
 use crate::aqm::Trap;
 use crate::attend::interruptible;
-use crate::{errors, results, run};
+use crate::value::{self, Dict};
+use crate::{errors, scenario};
 
 /// The equilibrium of a network and an algorithm.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Equilibrium(Figures);
+pub struct Equilibrium {
+    /// float: The queue.
+    queue_packets: f64,
+    /// float: The time that the queue takes to drain.
+    queue_delay_s: f64,
+    /// float: The probability of a signal.
+    probability: f64,
+    /// float: A flow's window.
+    window_packets: f64,
+    /// float: The round-trip time, queueing included, as a mean over flows.
+    rtt_s: f64,
+    /// dict of str to float: The algorithm's own variables.
+    state: Dict<f64>,
+}
+
+impl From<Figures> for Equilibrium {
+    fn from(x: Figures) -> Self {
+        Equilibrium {
+            queue_packets: x.queue_packets,
+            queue_delay_s: x.queue_delay_s,
+            probability: x.probability,
+            window_packets: x.window_packets,
+            rtt_s: x.rtt_s,
+            state: Dict(x.state.into_iter().map(|(name, _, value)| (name.to_string(), value)).collect()),
+        }
+    }
+}
 
 #[pymethods]
 impl Equilibrium {
-    /// float: The queue.
-    #[getter]
-    fn queue_packets(&self) -> f64 {
-        self.0.queue_packets
-    }
-
-    /// float: The time that the queue takes to drain.
-    #[getter]
-    fn queue_delay_s(&self) -> f64 {
-        self.0.queue_delay_s
-    }
-
-    /// float: The probability of a signal.
-    #[getter]
-    fn probability(&self) -> f64 {
-        self.0.probability
-    }
-
-    /// float: A flow's window.
-    #[getter]
-    fn window_packets(&self) -> f64 {
-        self.0.window_packets
-    }
-
-    /// float: The round-trip time, queueing included, as a mean over flows.
-    #[getter]
-    fn rtt_s(&self) -> f64 {
-        self.0.rtt_s
-    }
-
-    /// dict of str to float: The algorithm's own variables.
-    #[getter]
-    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        self.0.state.iter().try_for_each(|(name, _, x)| dict.set_item(name, x))?;
-        Ok(dict)
-    }
-
     fn __repr__(&self) -> String {
-        let f = &self.0;
         format!(
             "Equilibrium(queue_packets={:.2}, probability={:.4}, window_packets={:.2}, rtt_s={:.4})",
-            f.queue_packets, f.probability, f.window_packets, f.rtt_s
+            self.queue_packets, self.probability, self.window_packets, self.rtt_s
         )
     }
 }
 
-/// How far a quantity may move, alone, before the verdict changes.
-#[pyclass(module = "quell.theory", frozen)]
+/// The range in which a quantity may move, alone, before the verdict changes.
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Reach(reach::Reach);
-
-#[pymethods]
-impl Reach {
-    /// str: What moves: "flows", "capacity" (packets/s) or "rtt" (seconds).
-    #[getter]
-    fn quantity(&self) -> &'static str {
-        match self.0.quantity {
-            Quantity::Flows => "flows",
-            Quantity::Capacity => "capacity",
-            Quantity::Rtt => "rtt",
-        }
-    }
-
+pub struct Reach {
+    /// {"flows", "capacity", "rtt"}: The quantity that moves; capacity is in packets/s, rtt in seconds.
+    quantity: &'static str,
     /// float: Its current value.
-    #[getter]
-    fn now(&self) -> f64 {
-        self.0.now
-    }
-
+    now: f64,
     /// float or None: The smallest value with this verdict; None if the verdict does not change down to a
     /// thousandth.
-    #[getter]
-    fn low(&self) -> Option<f64> {
-        self.0.below.as_ref().map(|e| e.at)
-    }
-
+    low: Option<f64>,
     /// float or None: The largest value with this verdict; None if the verdict does not change up to a
     /// thousandfold.
-    #[getter]
-    fn high(&self) -> Option<f64> {
-        self.0.above.as_ref().map(|e| e.at)
-    }
-
+    high: Option<f64>,
     /// str or None: The verdict below: "stable", "unstable" or why there is no equilibrium.
-    #[getter]
-    fn beyond_low(&self) -> Option<&str> {
-        self.0.below.as_ref().map(|e| word(&e.beyond))
-    }
-
+    beyond_low: Option<String>,
     /// str or None: The verdict above: "stable", "unstable" or why there is no equilibrium.
-    #[getter]
-    fn beyond_high(&self) -> Option<&str> {
-        self.0.above.as_ref().map(|e| word(&e.beyond))
-    }
+    beyond_high: Option<String>,
+}
 
-    fn __repr__(&self) -> String {
-        let end = |x: Option<f64>| x.map_or("None".into(), |x| format!("{x:.4}"));
-        let [low, high] = [self.low(), self.high()].map(end);
-        format!("Reach({:?}, low={low}, now={:.4}, high={high})", self.quantity(), self.0.now)
+impl From<reach::Reach> for Reach {
+    fn from(x: reach::Reach) -> Self {
+        let (low, beyond_low) = x.below.map(|e| (e.at, word(e.beyond))).unzip();
+        let (high, beyond_high) = x.above.map(|e| (e.at, word(e.beyond))).unzip();
+        Reach {
+            quantity: match x.quantity {
+                Quantity::Flows => "flows",
+                Quantity::Capacity => "capacity",
+                Quantity::Rtt => "rtt",
+            },
+            now: x.now,
+            low,
+            high,
+            beyond_low,
+            beyond_high,
+        }
     }
 }
 
-fn word(verdict: &Beyond) -> &str {
+#[pymethods]
+impl Reach {
+    fn __repr__(&self) -> String {
+        let end = |x: Option<f64>| x.map_or("None".into(), |x| format!("{x:.4}"));
+        let [low, high] = [self.low, self.high].map(end);
+        format!("Reach({:?}, low={low}, now={:.4}, high={high})", self.quantity, self.now)
+    }
+}
+
+fn word(verdict: Beyond) -> String {
     match verdict {
-        Beyond::Stable => "stable",
-        Beyond::Unstable => "unstable",
+        Beyond::Stable => "stable".into(),
+        Beyond::Unstable => "unstable".into(),
         Beyond::NoEquilibrium(reason) => reason,
     }
 }
 
-/// What the theory says about one algorithm at a bottleneck.
-#[pyclass(module = "quell.theory", frozen)]
+/// The theory's verdict on one algorithm at a bottleneck.
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Analysis(Assessment);
+pub struct Analysis {
+    /// str: The algorithm's label in the scenario.
+    label: String,
+    /// str: Its name in the catalog.
+    algorithm: &'static str,
+    /// {"stable", "unstable", "no equilibrium", "no model"}: The verdict of the linear model.
+    verdict: &'static str,
+    /// list of str: Why, and what to make of it, in sentences.
+    reasons: Vec<String>,
+    /// Equilibrium or None: The equilibrium.
+    equilibrium: Option<Equilibrium>,
+    /// int or None: Roots to the right of the imaginary axis; 0 is stable.
+    unstable_roots: Option<usize>,
+    /// list of Criterion: The published conditions that apply to it.
+    criteria: Vec<Criterion>,
+    /// list of Reach: How far N, C and R may each move before the verdict changes, if requested.
+    reach: Vec<Reach>,
+    /// Loop or None: The loop, for everything else.
+    #[pyo3(name = "loop")]
+    control: Option<Loop>,
+}
+
+impl From<Assessment> for Analysis {
+    fn from(x: Assessment) -> Self {
+        Analysis {
+            label: x.label,
+            algorithm: x.algorithm,
+            verdict: x.verdict.word(),
+            reasons: x.reasons,
+            equilibrium: x.equilibrium.map(Equilibrium::from),
+            unstable_roots: x.margins.map(|m| m.unstable_roots),
+            criteria: x.criteria.into_iter().map(Criterion::from).collect(),
+            reach: x.reach.into_iter().map(Reach::from).collect(),
+            control: x.control.map(Loop),
+        }
+    }
+}
 
 #[pymethods]
 impl Analysis {
-    /// str: The algorithm's label in the scenario.
-    #[getter]
-    fn label(&self) -> &str {
-        &self.0.label
-    }
-
-    /// str: Its name in the catalog.
-    #[getter]
-    fn algorithm(&self) -> &str {
-        self.0.algorithm
-    }
-
-    /// str: One of "stable", "unstable", "no equilibrium" and "no model".
-    #[getter]
-    fn verdict(&self) -> &'static str {
-        self.0.verdict.word()
-    }
-
-    /// list of str: Why, and what to make of it, in sentences.
-    #[getter]
-    fn reasons(&self) -> Vec<String> {
-        self.0.reasons.clone()
-    }
-
-    /// Equilibrium or None: The equilibrium.
-    #[getter]
-    fn equilibrium(&self) -> Option<Equilibrium> {
-        self.0.equilibrium.clone().map(Equilibrium)
-    }
-
     /// Margins or None: How far it is from the limit of stability.
     #[getter]
     fn margins(&self, py: Python<'_>) -> PyResult<Option<Margins>> {
-        let margins = py.detach(|| self.0.control.as_ref().map(|l| l.margins()).transpose());
-        Ok(margins.map_err(|e| errors::theory(py, &e))?.map(Margins))
+        let margins = py.detach(|| self.control.as_ref().map(|l| l.0.margins()).transpose());
+        Ok(margins.map_err(|e| errors::theory(py, &e))?.map(Margins::from))
     }
 
     /// Mode or None: The slowest mode, or the fastest to grow.
     #[getter]
     fn mode(&self, py: Python<'_>) -> PyResult<Option<Mode>> {
-        let mode = py.detach(|| self.0.control.as_ref().map(|l| l.mode()).transpose());
-        Ok(mode.map_err(|e| errors::theory(py, &e))?.map(Mode))
-    }
-
-    /// int or None: Roots to the right of the imaginary axis; 0 is stable.
-    #[getter]
-    fn unstable_roots(&self) -> Option<usize> {
-        self.0.margins.as_ref().map(|m| m.unstable_roots)
-    }
-
-    /// list of Criterion: The published conditions that apply to it.
-    #[getter]
-    fn criteria(&self) -> Vec<Criterion> {
-        self.0.criteria.iter().cloned().map(Criterion).collect()
-    }
-
-    /// list of Reach: How far N, C and R may each move before the verdict changes, if requested.
-    #[getter]
-    fn reach(&self) -> Vec<Reach> {
-        self.0.reach.iter().cloned().map(Reach).collect()
-    }
-
-    /// Loop or None: The loop, for everything else.
-    #[getter(r#loop)]
-    fn control(&self) -> Option<Loop> {
-        self.0.control.clone().map(Loop)
+        let mode = py.detach(|| self.control.as_ref().map(|l| l.0.mode()).transpose());
+        Ok(mode.map_err(|e| errors::theory(py, &e))?.map(Mode::from))
     }
 
     fn __repr__(&self) -> String {
-        format!("Analysis({:?}, {:?})", self.0.label, self.0.verdict.word())
+        format!("Analysis({:?}, {:?})", self.label, self.verdict)
     }
 }
 
 /// A link, the flows that fill it, and what the theory says about each algorithm there.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    bottleneck: Seen,
-    settings: Vec<quell_scenario::Setting>,
-    assessments: Vec<Assessment>,
+    /// dict of str to str: The fields that a sweep set, and their values.
+    settings: Dict<String>,
+    /// str: The link's name.
+    link: String,
+    /// numpy.ndarray: N of each class of flows with one round-trip time.
+    flows: Numbers<f64>,
+    /// numpy.ndarray: The round-trip time of each class without queueing, in seconds.
+    propagation_s: Numbers<f64>,
+    /// float: C in packets of mean size per second.
+    capacity_pps: f64,
+    /// float: The buffer.
+    buffer_packets: f64,
+    /// {"mark", "drop"}: How a signal reaches the senders.
+    signal: &'static str,
+    /// {"reno", "cubic", "dctcp", "prague"}: The flows' congestion control.
+    congestion: &'static str,
+    /// list of str: What the models leave out of the scenario, in words.
+    left_out: Vec<String>,
+    /// dict of str to Analysis: The analysis of each algorithm, by label.
+    analyses: Dict<Analysis>,
 }
 
 #[pymethods]
 impl Bottleneck {
-    /// dict of str to str: The fields that a sweep set, and their values.
-    #[getter]
-    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        self.settings.iter().try_for_each(|s| dict.set_item(&s.field, &s.value))?;
-        Ok(dict)
-    }
-
-    /// str: The link's name.
-    #[getter]
-    fn link(&self) -> &str {
-        &self.bottleneck.name
-    }
-
-    /// numpy.ndarray: N of each class of flows with one round-trip time.
-    #[getter]
-    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.bottleneck.network.classes.iter().map(|c| c.flows).collect::<Vec<_>>())
-    }
-
-    /// numpy.ndarray: The round-trip time of each class without queueing, in seconds.
-    #[getter]
-    fn propagation_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.bottleneck.network.classes.iter().map(|c| c.propagation).collect::<Vec<_>>())
-    }
-
-    /// float: C in packets of mean size per second.
-    #[getter]
-    fn capacity_pps(&self) -> f64 {
-        self.bottleneck.network.capacity
-    }
-
-    /// float: The buffer.
-    #[getter]
-    fn buffer_packets(&self) -> f64 {
-        self.bottleneck.network.buffer
-    }
-
-    /// str: How a signal reaches the senders: "mark" or "drop".
-    #[getter]
-    fn signal(&self) -> &'static str {
-        match self.bottleneck.network.signal {
-            Signal::Mark => "mark",
-            Signal::Drop => "drop",
-        }
-    }
-
-    /// str: The flows' congestion control: "reno", "cubic", "dctcp" or "prague".
-    #[getter]
-    fn congestion(&self) -> &'static str {
-        self.bottleneck.network.congestion.name()
-    }
-
-    /// list of str: What the models leave out of the scenario, in words.
-    #[getter]
-    fn left_out(&self) -> Vec<String> {
-        self.bottleneck.left_out.clone()
-    }
-
-    /// dict of str to Analysis: The analysis of each algorithm, by label.
-    #[getter]
-    fn analyses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        self.assessments.iter().try_for_each(|a| dict.set_item(&a.label, Analysis(a.clone())))?;
-        Ok(dict)
-    }
-
     fn __getitem__(&self, label: &str) -> PyResult<Analysis> {
-        let found = self.assessments.iter().find(|a| a.label == label);
-        found.map(|a| Analysis(a.clone())).ok_or_else(|| PyKeyError::new_err(self.unknown(label)))
+        let found = self.analyses.0.iter().find(|(name, _)| name == label);
+        found.map(|(_, analysis)| analysis.clone()).ok_or_else(|| PyKeyError::new_err(self.unknown(label)))
     }
 
     fn __repr__(&self) -> String {
         let all: Vec<String> =
-            self.assessments.iter().map(|a| format!("{}: {}", a.label, a.verdict.word())).collect();
-        format!("Bottleneck({:?}, {})", self.bottleneck.name, all.join(", "))
+            self.analyses.0.iter().map(|(label, a)| format!("{label}: {}", a.verdict)).collect();
+        format!("Bottleneck({:?}, {})", self.link, all.join(", "))
     }
 }
 
 impl Bottleneck {
+    fn of(bottleneck: Seen, settings: Vec<Setting>, analyses: Vec<(String, Analysis)>) -> Self {
+        let FluidNetwork { classes, capacity, buffer, signal, congestion, .. } = bottleneck.network;
+        Bottleneck {
+            settings: settings.into(),
+            link: bottleneck.name,
+            flows: classes.iter().map(|c| c.flows).collect(),
+            propagation_s: classes.iter().map(|c| c.propagation).collect(),
+            capacity_pps: capacity,
+            buffer_packets: buffer,
+            signal: match signal {
+                Signal::Mark => "mark",
+                Signal::Drop => "drop",
+            },
+            congestion: congestion.name(),
+            left_out: bottleneck.left_out,
+            analyses: Dict(analyses),
+        }
+    }
+
     fn unknown(&self, label: &str) -> String {
-        let all: Vec<&str> = self.assessments.iter().map(|a| a.label.as_str()).collect();
+        let all: Vec<&str> = self.analyses.0.iter().map(|(label, _)| label.as_str()).collect();
         format!("no algorithm is labeled \"{label}\" (there are {})", all.join(", "))
     }
 }
@@ -327,10 +258,10 @@ pub fn bottlenecks(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Vec<(Vec<quell_scenario::Setting>, Seen)>> {
+) -> PyResult<Vec<(Vec<Setting>, Seen)>> {
     let trap = Arc::new(Trap::default());
-    let changes = run::Changes { overrides, ..run::Changes::default() };
-    let study = run::study(py, scenario, &changes, &Plugins::new(), &trap)?;
+    let changes = scenario::Changes { overrides, ..scenario::Changes::default() };
+    let study = scenario::study(py, scenario, &changes, &Plugins::new(), &trap)?;
     let at = at.map(|at| words::time("at", at)).transpose()?.map(|at| Time::ZERO + at);
     let mut all = Vec::new();
     for point in &study.points {
@@ -438,14 +369,15 @@ pub fn analyze(
     let found = interruptible(py, |stop| -> Result<Vec<Bottleneck>, TheoryError> {
         let mut all = Vec::new();
         for (settings, bottleneck) in seen {
-            let mut assessments = Vec::new();
+            let mut analyses = Vec::new();
             for (label, config) in &bottleneck.algorithms {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(all);
                 }
-                assessments.push(Assessment::of(label, config, &bottleneck, plant, reach)?);
+                let assessment = Assessment::of(label, config, &bottleneck, plant, reach)?;
+                analyses.push((label.clone(), Analysis::from(assessment)));
             }
-            all.push(Bottleneck { bottleneck, settings, assessments });
+            all.push(Bottleneck::of(bottleneck, settings, analyses));
         }
         Ok(all)
     })?;
@@ -506,7 +438,7 @@ pub fn dumbbell<'py>(
         congestion: words::congestion(py, congestion)?,
         ..plain
     };
-    let dict = results::resolved(py, &shorthand.to_toml())?;
+    let dict = value::resolved(py, &shorthand.to_toml())?;
     let tables = algorithms.into_iter().map(|a| {
         if a.is_instance_of::<PyDict>() {
             return Ok(a);
@@ -526,10 +458,17 @@ const PACKET: Bytes = Bytes::new(1000);
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Design {
-    design: rules::Design,
-    assessment: Assessment,
+    /// list of str: The rule with its source, and what it assumes.
+    #[pyo3(get)]
+    assumptions: Vec<String>,
+    /// list of str: What one should know before use.
+    #[pyo3(get)]
+    warnings: Vec<String>,
+    /// Analysis: Its equilibrium, its margins, and how far the network may move.
+    #[pyo3(get)]
+    analysis: Analysis,
     aqm: String,
-    flows: u32,
+    scenario: String,
 }
 
 #[pymethods]
@@ -538,36 +477,17 @@ impl Design {
     /// defaults.
     #[getter]
     fn aqm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        results::resolved(py, &self.aqm)
-    }
-
-    /// list of str: The rule with its source, and what it assumes.
-    #[getter]
-    fn assumptions(&self) -> Vec<String> {
-        self.design.assumptions.clone()
-    }
-
-    /// list of str: What one should know before use.
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.design.warnings.clone()
-    }
-
-    /// Analysis: Its equilibrium, its margins, and how far the network may move.
-    #[getter]
-    fn analysis(&self) -> Analysis {
-        Analysis(self.assessment.clone())
+        value::resolved(py, &self.aqm)
     }
 
     /// dict: A scenario of the network with this design: ``quell.run`` shows whether packets confirm it.
     #[getter]
     fn scenario<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let shorthand = Shorthand::of_design(&self.design, self.flows, vec![self.aqm.clone()]);
-        results::resolved(py, &shorthand.to_toml())
+        value::resolved(py, &self.scenario)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Design({}, {:?})", self.aqm(py)?.repr()?, self.assessment.verdict.word()))
+        Ok(format!("Design({}, {:?})", self.aqm(py)?.repr()?, self.analysis.verdict))
     }
 }
 
@@ -645,7 +565,9 @@ pub fn design(
         let plant = quell_theory::Plant::Exact;
         let assessment = Assessment::of(design.config.name(), &design.config, &bottleneck, plant, true)?;
         let aqm = written(&design.config)?;
-        Ok(Design { design, assessment, aqm, flows })
+        let scenario = Shorthand::of_design(&design, flows, vec![aqm.clone()]).to_toml();
+        let rules::Design { assumptions, warnings, .. } = design;
+        Ok(Design { assumptions, warnings, analysis: assessment.into(), aqm, scenario })
     })?;
     found.map_err(|e: TheoryError| errors::theory(py, &e))
 }

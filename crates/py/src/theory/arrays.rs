@@ -4,14 +4,38 @@ use num_complex::Complex64;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-/// Numbers, and the shape in which they stand.
+/// Numbers and their shape: an array in Python.
+#[derive(Clone, Debug)]
 pub struct Numbers<T> {
     /// Row by row.
     pub values: Vec<T>,
-    shape: Vec<usize>,
+    /// The length of each dimension.
+    pub shape: Vec<usize>,
 }
 
-/// What an array holds.
+impl<T> From<Vec<T>> for Numbers<T> {
+    fn from(values: Vec<T>) -> Self {
+        Numbers { shape: vec![values.len()], values }
+    }
+}
+
+impl<T> FromIterator<T> for Numbers<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        values.into_iter().collect::<Vec<T>>().into()
+    }
+}
+
+impl<'py, T: Item> IntoPyObject<'py> for &Numbers<T> {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shaped(py, &self.values, &self.shape)
+    }
+}
+
+/// A type of numbers that arrays hold.
 pub trait Item: Copy {
     /// The name of its type in numpy.
     const NAME: &'static str;

@@ -14,54 +14,44 @@ use crate::attend::interruptible;
 use crate::errors;
 
 /// A published condition of the form ``left < right``, evaluated.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Criterion(pub criteria::Criterion);
+pub struct Criterion {
+    /// str: What it says and where: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
+    statement: String,
+    /// float: The left side.
+    left: f64,
+    /// float: The right side.
+    right: f64,
+    /// bool: Whether it holds.
+    holds: bool,
+    /// bool: Whether, by its paper, a loop that does not meet it is unstable; otherwise it only may be.
+    necessary: bool,
+    /// str: Why, in words with the numbers, and what would help.
+    reason: String,
+}
+
+impl From<criteria::Criterion> for Criterion {
+    fn from(x: criteria::Criterion) -> Self {
+        Criterion {
+            statement: x.statement,
+            left: x.left,
+            right: x.right,
+            holds: x.holds,
+            necessary: x.necessary,
+            reason: x.reason,
+        }
+    }
+}
 
 #[pymethods]
 impl Criterion {
-    /// str: What it says and where: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
-    #[getter]
-    fn statement(&self) -> &str {
-        &self.0.statement
-    }
-
-    /// float: The left side.
-    #[getter]
-    fn left(&self) -> f64 {
-        self.0.left
-    }
-
-    /// float: The right side.
-    #[getter]
-    fn right(&self) -> f64 {
-        self.0.right
-    }
-
-    /// bool: Whether it holds.
-    #[getter]
-    fn holds(&self) -> bool {
-        self.0.holds
-    }
-
-    /// bool: Whether, by its paper, a loop that does not meet it is unstable; otherwise it only may be.
-    #[getter]
-    fn necessary(&self) -> bool {
-        self.0.necessary
-    }
-
-    /// str: Why, in words with the numbers, and what would help.
-    #[getter]
-    fn reason(&self) -> &str {
-        &self.0.reason
-    }
-
     fn __bool__(&self) -> bool {
-        self.0.holds
+        self.holds
     }
 
     fn __repr__(&self) -> String {
-        let c = &self.0;
+        let c = self;
         format!(
             "Criterion({:?}, left={:.4e}, right={:.4e}, holds={})",
             c.statement,
@@ -88,14 +78,14 @@ fn not_negative(py: Python<'_>, name: &str, x: f64) -> PyResult<()> {
 }
 
 fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) -> PyResult<Criterion> {
-    found.map(Criterion).map_err(|e| errors::theory(py, &e))
+    found.map(Criterion::from).map_err(|e| errors::theory(py, &e))
 }
 
 /// Find the round-trip time at which an algorithm with a fixed transfer function loses stability.
 ///
 /// Parameters
 /// ----------
-/// controller : tuple of array_like
+/// controller : (array_like, array_like)
 ///     As for :class:`Loop`: numerator and denominator, the highest power of s first.
 /// flows : float
 ///     N.
@@ -272,7 +262,7 @@ pub fn vrc_largest_k_i(
 ///
 /// Returns
 /// -------
-/// tuple of float or None
+/// (float, float), or None
 ///     Both ends, per packet, exclusive; None if K_I exceeds eq. 20.
 ///
 /// Raises

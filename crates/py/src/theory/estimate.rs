@@ -110,7 +110,7 @@ pub fn measure<'py>(
     Ok(dict)
 }
 
-/// How samples are correlated.
+/// The correlation of samples.
 enum Correlation {
     None,
     Geometric(f64),
@@ -237,57 +237,43 @@ pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> 
 }
 
 /// The strongest periodic motion of a queue.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Oscillation(quell_analysis::Oscillation);
+pub struct Oscillation {
+    /// {"settled", "oscillating", "irregular"}: The motion; an irregular queue swings far, without a period.
+    motion: &'static str,
+    /// float: The period.
+    period_s: f64,
+    /// float: The share of the variance within a quarter of its frequency.
+    share: f64,
+    /// float: How far it swings to either side: that of a sine with its variance.
+    amplitude: f64,
+    /// float: How far a sine of the whole variance swings, over the mean; up to 0.5 it is settled.
+    swing: f64,
+    /// float: The mean of the samples.
+    mean: f64,
+    /// float: The standard deviation of the samples.
+    deviation: f64,
+}
+
+impl From<quell_analysis::Oscillation> for Oscillation {
+    fn from(x: quell_analysis::Oscillation) -> Self {
+        Oscillation {
+            motion: x.motion().word(),
+            period_s: x.period,
+            share: x.share,
+            amplitude: x.amplitude,
+            swing: x.swing(),
+            mean: x.mean,
+            deviation: x.deviation,
+        }
+    }
+}
 
 #[pymethods]
 impl Oscillation {
-    /// str: One of "settled", "oscillating" and "irregular": it swings far, without a period.
-    #[getter]
-    fn motion(&self) -> &'static str {
-        self.0.motion().word()
-    }
-
-    /// float: The period.
-    #[getter]
-    fn period_s(&self) -> f64 {
-        self.0.period
-    }
-
-    /// float: The share of the variance within a quarter of its frequency.
-    #[getter]
-    fn share(&self) -> f64 {
-        self.0.share
-    }
-
-    /// float: How far it swings to either side: that of a sine with its variance.
-    #[getter]
-    fn amplitude(&self) -> f64 {
-        self.0.amplitude
-    }
-
-    /// float: How far a sine of the whole variance swings, over the mean; up to 0.5 it is settled.
-    #[getter]
-    fn swing(&self) -> f64 {
-        self.0.swing()
-    }
-
-    /// float: The mean of the samples.
-    #[getter]
-    fn mean(&self) -> f64 {
-        self.0.mean
-    }
-
-    /// float: The standard deviation of the samples.
-    #[getter]
-    fn deviation(&self) -> f64 {
-        self.0.deviation
-    }
-
     fn __repr__(&self) -> String {
-        let o = &self.0;
-        format!("Oscillation({:?}, period_s={:.4}, swing={:.3})", o.motion().word(), o.period, o.swing())
+        format!("Oscillation({:?}, period_s={:.4}, swing={:.3})", self.motion, self.period_s, self.swing)
     }
 }
 
@@ -320,7 +306,7 @@ impl Oscillation {
 pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyResult<Option<Oscillation>> {
     let step = words::time("step", step)?.as_secs_f64();
     words::positive(samples.py(), "step", step, "s")?;
-    Ok(quell_analysis::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation))
+    Ok(quell_analysis::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation::from))
 }
 
 /// The map behind ARED with dynamic thresholds: the queue from one time slot to the next (Jou et al. 2003,
@@ -506,7 +492,7 @@ impl QueueMap {
     ///
     /// Returns
     /// -------
-    /// tuple of float
+    /// (float, float)
     ///     The mean and the standard deviation, in bits.
     ///
     /// Raises
@@ -534,7 +520,7 @@ impl QueueMap {
     ///
     /// Returns
     /// -------
-    /// tuple of numpy.ndarray
+    /// (numpy.ndarray, numpy.ndarray)
     ///     The queues in bits (0, the middles of the cells, the buffer) and their probabilities.
     ///
     /// Raises

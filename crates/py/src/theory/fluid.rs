@@ -17,68 +17,52 @@ use super::{analysis, words};
 use crate::attend::interruptible;
 use crate::errors;
 
-/// What a queue does over some time.
-#[pyclass(module = "quell.theory", frozen)]
+/// A summary of the motion of a queue.
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Summary(fluids::Summary);
-
-#[pymethods]
-impl Summary {
+pub struct Summary {
     /// float: The mean of the queue, in packets.
-    #[getter]
-    fn mean(&self) -> f64 {
-        self.0.mean
-    }
-
+    mean: f64,
     /// float: Its standard deviation, in packets.
-    #[getter]
-    fn deviation(&self) -> f64 {
-        self.0.deviation
-    }
-
+    deviation: f64,
     /// float: The smallest queue, in packets.
-    #[getter]
-    fn least(&self) -> f64 {
-        self.0.least
-    }
-
+    least: f64,
     /// float: The largest queue, in packets.
-    #[getter]
-    fn most(&self) -> f64 {
-        self.0.most
-    }
-
+    most: f64,
     /// float: Half of the range from the least to the most, in packets, in the second half of the time.
-    #[getter]
-    fn amplitude(&self) -> f64 {
-        self.0.amplitude
-    }
-
+    amplitude: f64,
     /// float: The same in the first half.
-    #[getter]
-    fn amplitude_before(&self) -> f64 {
-        self.0.amplitude_before
-    }
-
+    amplitude_before: f64,
     /// float or None: The period, if there are at least two.
-    #[getter]
-    fn period_s(&self) -> Option<f64> {
-        self.0.period
-    }
-
+    period_s: Option<f64>,
     /// bool: Whether the queue settles, or its oscillations die out; otherwise they persist or grow.
-    #[getter]
-    fn settles(&self) -> bool {
-        self.0.settles()
-    }
+    settles: bool,
+}
 
-    fn __repr__(&self) -> String {
-        let (s, settles) = (&self.0, if self.0.settles() { "True" } else { "False" });
-        format!("Summary(mean={:.2}, deviation={:.3}, settles={settles})", s.mean, s.deviation)
+impl From<fluids::Summary> for Summary {
+    fn from(x: fluids::Summary) -> Self {
+        Summary {
+            mean: x.mean,
+            deviation: x.deviation,
+            least: x.least,
+            most: x.most,
+            amplitude: x.amplitude,
+            amplitude_before: x.amplitude_before,
+            period_s: x.period,
+            settles: x.settles(),
+        }
     }
 }
 
-/// What a fluid did, sampled. At a jump, the sample is the value before it.
+#[pymethods]
+impl Summary {
+    fn __repr__(&self) -> String {
+        let settles = if self.settles { "True" } else { "False" };
+        format!("Summary(mean={:.2}, deviation={:.3}, settles={settles})", self.mean, self.deviation)
+    }
+}
+
+/// The motion of a fluid, sampled. At a jump, the sample is the value before it.
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Trajectory {
@@ -176,7 +160,7 @@ impl Trajectory {
     ///     If there are fewer than 8 samples from that time on.
     #[pyo3(signature = (from_s=0.0))]
     fn summary(&self, py: Python<'_>, from_s: f64) -> PyResult<Summary> {
-        self.found.summary(from_s).map(Summary).map_err(|e| errors::theory(py, &e))
+        self.found.summary(from_s).map(Summary::from).map_err(|e| errors::theory(py, &e))
     }
 
     fn __len__(&self) -> usize {
@@ -189,7 +173,7 @@ impl Trajectory {
     }
 }
 
-/// How a run is done, as users write it.
+/// The options of a run, as users write them.
 fn options(sample: Option<&Bound<'_, PyAny>>, tolerance: Option<f64>, overflow: &str) -> PyResult<Options> {
     let both = [("signals", Overflow::Signals), ("ignored", Overflow::Ignored)];
     let overflow = words::choice("overflow", overflow, &both)?;
@@ -263,7 +247,7 @@ fn changed(
 ///     Windows of one packet and an empty queue, or the equilibrium that :func:`analyze` finds.
 /// nudge : float, default 0.0
 ///     With "equilibrium", this many more packets in the queue, to see whether it returns.
-/// changes : sequence of tuple, optional
+/// changes : sequence of (str or float, dict of str to str or float), optional
 ///     Times in seconds, rising, each with a dict of what changes then: "flows" (N), "rate" ("5 Mbit/s",
 ///     or bit/s) and "rtt" (the mean without queueing, including a packet's own transmission). The algorithm
 ///     is not told.
@@ -362,9 +346,9 @@ const TOGETHER: usize = 1024;
 /// ----------
 /// scenario : str, os.PathLike or dict
 ///     As for :func:`analyze`, without a sweep.
-/// x : tuple
+/// x : (str, array_like), or (str, array_like, str)
 ///     What varies across, as for :func:`map`.
-/// y : tuple
+/// y : (str, array_like), or (str, array_like, str)
 ///     What varies from bottom to top.
 /// duration : str or float
 ///     How long each is simulated ("100 s", or seconds).

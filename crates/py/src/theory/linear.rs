@@ -6,91 +6,75 @@ use pyo3::prelude::*;
 use quell_theory::Controller;
 use quell_theory::{Class, Congestion, FluidNetwork, Poly, Rational, TheoryError};
 
-use super::arrays::{array, numbers, row};
+use super::arrays::{Numbers, array, numbers, row};
 use super::words;
 use crate::errors;
 
-/// How far a loop is from the limit of stability.
-#[pyclass(module = "quell.theory", frozen)]
+/// The margins of a loop: its distance from the limit of stability.
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Margins(pub quell_theory::Margins);
+pub struct Margins {
+    /// float or None: The factor by which the gain may rise; for an unstable loop, the factor to which it
+    /// must fall. None if no factor changes the verdict.
+    gain: Option<f64>,
+    /// float or None: The smallest change of phase that reaches -1: positive for a lag, negative for a lead
+    /// or an unstable loop. None without a crossover.
+    phase_deg: Option<f64>,
+    /// float or None: The smallest additional delay that makes it unstable, in seconds. None without a
+    /// crossover, and for an unstable loop.
+    delay_s: Option<f64>,
+    /// numpy.ndarray: Where the gain is 1, rising.
+    crossovers_rad_per_s: Numbers<f64>,
+    /// numpy.ndarray: Where the loop's value is negative, rising: those that matter to the gain.
+    phase_crossovers_rad_per_s: Numbers<f64>,
+}
+
+impl From<quell_theory::Margins> for Margins {
+    fn from(x: quell_theory::Margins) -> Self {
+        Margins {
+            gain: x.gain,
+            phase_deg: x.phase.map(f64::to_degrees),
+            delay_s: x.delay,
+            crossovers_rad_per_s: x.crossovers.into(),
+            phase_crossovers_rad_per_s: x.phase_crossovers.into(),
+        }
+    }
+}
 
 #[pymethods]
 impl Margins {
-    /// float or None: The factor by which the gain may rise; for an unstable loop, the factor to which it
-    /// must fall. None if no factor changes the verdict.
-    #[getter]
-    fn gain(&self) -> Option<f64> {
-        self.0.gain
-    }
-
-    /// float or None: The smallest change of phase that reaches -1: positive for a lag, negative for a lead
-    /// or an unstable loop. None without a crossover.
-    #[getter]
-    fn phase_deg(&self) -> Option<f64> {
-        self.0.phase.map(f64::to_degrees)
-    }
-
-    /// float or None: The smallest additional delay that makes it unstable, in seconds. None without a
-    /// crossover, and for an unstable loop.
-    #[getter]
-    fn delay_s(&self) -> Option<f64> {
-        self.0.delay
-    }
-
-    /// numpy.ndarray: Where the gain is 1, rising.
-    #[getter]
-    fn crossovers_rad_per_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.0.crossovers)
-    }
-
-    /// numpy.ndarray: Where the loop's value is negative, rising: those that matter to the gain.
-    #[getter]
-    fn phase_crossovers_rad_per_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.0.phase_crossovers)
-    }
-
     fn __repr__(&self) -> String {
         let show = |x: Option<f64>| x.map_or("None".into(), |x| format!("{x:.4}"));
-        let [gain, phase, delay] = [self.0.gain, self.phase_deg(), self.0.delay].map(show);
+        let [gain, phase, delay] = [self.gain, self.phase_deg, self.delay_s].map(show);
         format!("Margins(gain={gain}, phase_deg={phase}, delay_s={delay})")
     }
 }
 
 /// A mode of the closed loop.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
-pub struct Mode(pub quell_theory::Mode);
+pub struct Mode {
+    /// complex: The root, per second; its real part is negative if the mode dies out.
+    root: Complex64,
+    /// float: The damping ratio, ``-real/abs`` of the root.
+    damping: f64,
+    /// float or None: The period, if it oscillates.
+    period_s: Option<f64>,
+    /// float or None: The time in which it falls to 2 %, if it does.
+    settling_s: Option<f64>,
+}
+
+impl From<quell_theory::Mode> for Mode {
+    fn from(x: quell_theory::Mode) -> Self {
+        Mode { root: x.root, damping: x.damping, period_s: x.period, settling_s: x.settling }
+    }
+}
 
 #[pymethods]
 impl Mode {
-    /// complex: The root, per second; its real part is negative if the mode dies out.
-    #[getter]
-    fn root(&self) -> Complex64 {
-        self.0.root
-    }
-
-    /// float: The damping ratio, ``-real/abs`` of the root.
-    #[getter]
-    fn damping(&self) -> f64 {
-        self.0.damping
-    }
-
-    /// float or None: The period, if it oscillates.
-    #[getter]
-    fn period_s(&self) -> Option<f64> {
-        self.0.period
-    }
-
-    /// float or None: The time in which it falls to 2 %, if it does.
-    #[getter]
-    fn settling_s(&self) -> Option<f64> {
-        self.0.settling
-    }
-
     fn __repr__(&self) -> String {
-        let Complex64 { re, im } = self.0.root;
-        format!("Mode(root=({re:.4}{im:+.4}j), damping={:.4})", self.0.damping)
+        let Complex64 { re, im } = self.root;
+        format!("Mode(root=({re:.4}{im:+.4}j), damping={:.4})", self.damping)
     }
 }
 
@@ -104,7 +88,7 @@ impl Mode {
 ///
 /// Parameters
 /// ----------
-/// controller : tuple of array_like
+/// controller : (array_like, array_like)
 ///     The algorithm's transfer function, numerator and denominator: from the queue in packets (or from
 ///     the rate of arrivals in packets/s) to the probability of a signal.
 /// flows : float or array_like
@@ -245,7 +229,7 @@ impl Loop {
         build().map(Loop).map_err(|e| errors::theory(py, &e))
     }
 
-    /// tuple of numpy.ndarray: The algorithm's transfer function: numerator and denominator, the highest
+    /// (numpy.ndarray, numpy.ndarray): The algorithm's transfer function: numerator and denominator, the highest
     /// power first.
     #[getter]
     fn controller<'py>(&self, py: Python<'py>) -> PyResult<Pair<'py>> {
@@ -277,7 +261,7 @@ impl Loop {
     /// TheoryError
     ///     If the open loop is itself unstable, or a root lies on the axis.
     fn margins(&self, py: Python<'_>) -> PyResult<Margins> {
-        py.detach(|| self.0.margins()).map(Margins).map_err(|e| errors::theory(py, &e))
+        py.detach(|| self.0.margins()).map(Margins::from).map_err(|e| errors::theory(py, &e))
     }
 
     /// Find the slowest mode of the closed loop, or the fastest to grow.
@@ -292,7 +276,7 @@ impl Loop {
     /// TheoryError
     ///     If no root could be confirmed as the farthest.
     fn mode(&self, py: Python<'_>) -> PyResult<Mode> {
-        py.detach(|| self.0.mode()).map(Mode).map_err(|e| errors::theory(py, &e))
+        py.detach(|| self.0.mode()).map(Mode::from).map_err(|e| errors::theory(py, &e))
     }
 
     /// Evaluate ``L(j omega)``, with the exact delay.
@@ -385,7 +369,7 @@ impl Loop {
     ///
     /// Returns
     /// -------
-    /// tuple of numpy.ndarray
+    /// (numpy.ndarray, numpy.ndarray, numpy.ndarray)
     ///     The frequencies in rad/s, the gain as a factor, and the phase in degrees, continuous from the
     ///     lowest frequency on.
     #[pyo3(signature = (omega=None))]
@@ -443,7 +427,7 @@ impl Loop {
     ///
     /// Returns
     /// -------
-    /// tuple
+    /// (numpy.ndarray, numpy.ndarray, float)
     ///     Numerator and denominator (arrays, the highest power first) and the delay in seconds.
     ///
     /// Raises
@@ -464,7 +448,7 @@ impl Loop {
     ///
     /// Returns
     /// -------
-    /// tuple
+    /// (numpy.ndarray, numpy.ndarray, float)
     ///     P and Q (arrays, the highest power first) and R in seconds.
     ///
     /// Raises
@@ -506,7 +490,7 @@ impl Loop {
     ///
     /// Returns
     /// -------
-    /// tuple
+    /// (control.TransferFunction, float)
     ///     A ``control.TransferFunction`` and the delay in seconds.
     ///
     /// Raises

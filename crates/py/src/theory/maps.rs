@@ -9,80 +9,46 @@ use quell_theory::map::{self as grids, Closed, Input, Shown as OfLoop};
 use quell_theory::rules::criteria::PidGains;
 use quell_theory::{Tcp, TheoryError};
 
-use super::arrays::{array, row, shaped};
+use super::arrays::{Numbers, row, shaped};
 use super::{analysis, words};
 use crate::attend::interruptible;
 use crate::errors;
 
 /// A quantity over a grid of two others.
-#[pyclass(module = "quell.theory", frozen)]
+#[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Map {
+    /// str: What the map shows.
     show: String,
-    names: [String; 2],
-    x: Vec<f64>,
-    y: Vec<f64>,
-    values: Vec<f64>,
+    /// str: What varies across.
+    x_name: String,
+    /// str: What varies from bottom to top.
+    y_name: String,
+    /// numpy.ndarray: The values across.
+    x: Numbers<f64>,
+    /// numpy.ndarray: The values upwards.
+    y: Numbers<f64>,
+    /// numpy.ndarray: The figures, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN where there is none,
+    /// which ``missing`` explains.
+    values: Numbers<f64>,
+    /// list of (str, int): Why points have no figure: the first such point's reason, and how many there are.
     missing: Vec<(String, usize)>,
 }
 
 #[pymethods]
 impl Map {
-    /// str: What the map shows.
-    #[getter]
-    fn show(&self) -> &str {
-        &self.show
-    }
-
-    /// str: What varies across.
-    #[getter]
-    fn x_name(&self) -> &str {
-        &self.names[0]
-    }
-
-    /// str: What varies from bottom to top.
-    #[getter]
-    fn y_name(&self) -> &str {
-        &self.names[1]
-    }
-
-    /// numpy.ndarray: The values across.
-    #[getter]
-    fn x<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.x)
-    }
-
-    /// numpy.ndarray: The values upwards.
-    #[getter]
-    fn y<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.y)
-    }
-
-    /// numpy.ndarray: The figures, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN where there is none,
-    /// which ``missing`` explains.
-    #[getter]
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        shaped(py, &self.values, &[self.y.len(), self.x.len()])
-    }
-
-    /// list of tuple: Why points have no figure: the first such point's reason, and how many there are.
-    #[getter]
-    fn missing(&self) -> Vec<(String, usize)> {
-        self.missing.clone()
-    }
-
     fn __repr__(&self) -> String {
-        let [x, y] = &self.names;
-        format!("Map({:?}, x={x:?} ({}), y={y:?} ({}))", self.show, self.x.len(), self.y.len())
+        let (x, y) = (self.x.values.len(), self.y.values.len());
+        format!("Map({:?}, x={:?} ({x}), y={:?} ({y}))", self.show, self.x_name, self.y_name)
     }
 }
 
 impl Map {
-    /// From the figures row by row; `None` where there is none.
+    /// Makes a map from the figures row by row; `None` where there is none.
     pub fn of(
         py: Python<'_>,
         show: &str,
-        names: [String; 2],
+        [x_name, y_name]: [String; 2],
         (x, y): (Vec<f64>, Vec<f64>),
         found: Vec<Result<Option<f64>, TheoryError>>,
     ) -> PyResult<Map> {
@@ -105,9 +71,10 @@ impl Map {
             }
             f64::NAN
         };
-        let values = found.into_iter().map(figure).collect();
+        let shape = vec![y.len(), x.len()];
+        let values = Numbers { values: found.into_iter().map(figure).collect(), shape };
         let missing = missing.into_iter().map(|(_, reason, count)| (reason, count)).collect();
-        Ok(Map { show: show.into(), names, x, y, values, missing })
+        Ok(Map { show: show.into(), x_name, y_name, x: x.into(), y: y.into(), values, missing })
     }
 }
 
@@ -143,11 +110,11 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// ----------
 /// scenario : str, os.PathLike or dict
 ///     As for :func:`analyze`, without a sweep.
-/// x : tuple
+/// x : (str, array_like), or (str, array_like, str)
 ///     What varies across: its name, its values, and their unit if it is not the scenario's. Names are
 ///     "flows", "rate" (bit/s), "rtt" (the mean without queueing, including a packet's own transmission, in
 ///     seconds), or a parameter of the algorithm: ``("q_ref", [10, 20, 50], "packets")``.
-/// y : tuple
+/// y : (str, array_like), or (str, array_like, str)
 ///     What varies from bottom to top.
 /// show : str, default "growth"
 ///     "growth" (real part of the slowest mode's root, per second: negative is stable),
@@ -262,9 +229,9 @@ fn closed<'py>(
 ///
 /// Parameters
 /// ----------
-/// x : tuple
+/// x : (str, array_like)
 ///     What varies across: its name ("flows", "rtt", "capacity", "slope" or "filter") and its values.
-/// y : tuple
+/// y : (str, array_like)
 ///     What varies from bottom to top.
 /// flows : float, optional
 ///     N.
@@ -281,7 +248,7 @@ fn closed<'py>(
 ///
 /// Returns
 /// -------
-/// numpy.ndarray
+/// numpy.ndarray of floating
 ///     The gain at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
 ///
 /// Raises
@@ -332,9 +299,9 @@ pub fn red_map<'py>(
 ///
 /// Parameters
 /// ----------
-/// x : tuple
+/// x : (str, array_like)
 ///     What varies across: its name ("flows", "rtt", "capacity", "k_p", "k_i" or "k_d") and its values.
-/// y : tuple
+/// y : (str, array_like)
 ///     What varies from bottom to top.
 /// flows : float, optional
 ///     N.
@@ -355,7 +322,7 @@ pub fn red_map<'py>(
 ///
 /// Returns
 /// -------
-/// numpy.ndarray
+/// numpy.ndarray of floating
 ///     The figure at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
 ///
 /// Raises

@@ -22,27 +22,27 @@ pub fn choice<T: Copy>(name: &str, word: &str, all: &[(&str, T)]) -> PyResult<T>
     })
 }
 
-/// How much of the delay is kept.
+/// The part of the delay that is kept.
 pub fn plant(word: &str) -> PyResult<Plant> {
     choice("plant", word, &[("exact", Plant::Exact), ("simplified", Plant::Simplified)])
 }
 
-/// How a signal reaches the senders.
+/// The way in which a signal reaches the senders.
 pub fn signal(word: &str) -> PyResult<Signal> {
     choice("signal", word, &[("mark", Signal::Mark), ("drop", Signal::Drop)])
 }
 
-/// What a controller is applied to.
+/// The input of a controller.
 pub fn input(word: &str) -> PyResult<Input> {
     choice("input", word, &[("queue", Input::Queue), ("rate", Input::Rate)])
 }
 
-/// How the delay enters a critical round-trip time.
+/// The way in which the delay enters a critical round-trip time.
 pub fn delay(word: &str) -> PyResult<Delay> {
     choice("delay", word, &[("exact", Delay::Exact), ("first-order-lag", Delay::FirstOrderLag)])
 }
 
-/// How windows move.
+/// The constants by which windows move.
 pub fn tcp(py: Python<'_>, a: f64, increase: f64) -> PyResult<Tcp> {
     positive(py, "decrease constant a", a, "")?;
     positive(py, "increase of the window", increase, "packets per round trip")?;

@@ -1,19 +1,17 @@
 //! Values that are computed from other fields: `"0.2 * dumbbell.buffer"`.
 
-mod amount;
 mod parse;
 mod path;
 
-pub(crate) use amount::{Amount, Unit};
-
 use quell_aqm::catalog;
 use quell_units::text::cut;
-use serde::de::Error;
 
 use crate::dialect;
 use crate::error::Problem;
 use crate::fields::{assign, resolve};
-use crate::format::{FlowGroup, Scenario};
+use crate::files::{Contents, Loaded};
+use crate::format::Scenario;
+use crate::number::Amount;
 use crate::plan;
 use crate::tree::{Fault, Node, Path, Step, Value};
 use parse::{Expression, read};
@@ -100,10 +98,7 @@ enum State {
 fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Problem> {
     match &node.value {
         Value::String(text) => {
-            let key = at.0.iter().rev().find_map(|step| match step {
-                Step::Key(key) => Some(key.as_str()),
-                Step::Index(_) => None,
-            });
+            let key = at.last_key();
             if key.is_some_and(|key| TEXTS.contains(&key))
                 || matches!(at.0.last(), Some(Step::Key(k)) if k == FILE)
             {
@@ -124,9 +119,8 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
         }
         Value::Table(entries) => {
             // What a plug-in makes of its parameters is its own affair.
-            let plug_in = node
-                .get("algorithm")
-                .is_some_and(|n| matches!(&n.value, Value::String(name) if catalog::find(name).is_none()));
+            let algorithm = node.get("algorithm").and_then(Node::text);
+            let plug_in = algorithm.is_some_and(|name| catalog::find(name).is_none());
             for e in entries.iter().filter(|_| !plug_in) {
                 at.0.push(Step::Key(e.key.clone()));
                 collect(&e.node, at, found)?;
@@ -138,11 +132,11 @@ fn collect(node: &Node, at: &mut Path, found: &mut Vec<Place>) -> Result<(), Pro
     Ok(())
 }
 
-/// Why an expression has no value, for now or at all.
+/// The reason why an expression has no value, for now or at all.
 enum Stop {
-    /// What is wrong with it.
+    /// The rule that it breaks.
     Rule(String),
-    /// What is wrong with one that it needs.
+    /// The fault of one that it needs.
     Problem(Problem),
     WantsDefault,
 }
@@ -161,7 +155,7 @@ struct Work<'a> {
     defaults: Option<Option<Node>>,
     /// The defaults that were used: by which expression, where, and the value.
     used: Vec<(usize, Path, Amount)>,
-    /// What is being computed, the outermost first.
+    /// The expressions that are being computed, the outermost first.
     open: Vec<usize>,
 }
 
@@ -187,10 +181,10 @@ impl Work<'_> {
 
     /// The value of a field that number `i` names.
     fn field(&mut self, i: usize, name: &str) -> Result<Amount, Stop> {
-        match name {
-            path::BDP => return self.bdp(i),
-            path::CAPACITY => return self.capacity(i),
-            _ => {}
+        if [path::BDP, path::CAPACITY].contains(&name) {
+            let (tree, at) = (self.tree, self.found[i].path.clone());
+            let mut link = path::Link { tree, at: &at, field: &mut |name| self.field(i, name) };
+            return if name == path::BDP { link.bdp() } else { link.capacity() };
         }
         let signs = if name.contains(['+', '-']) { "; + and - need spaces around them" } else { "" };
         let path = resolve(self.tree, name).map_err(|p| {
@@ -283,10 +277,9 @@ const STAND_INS: &[&str] = &["1", "1 s", "1 Mbit/s", "1 packet", "1 kB"];
 fn resolved(tree: &Node) -> Result<Node, Fault> {
     let mut tree = tree.clone();
     dialect::speak(&mut tree);
-    let mut scenario = tree.read::<Scenario>()?;
-    scenario.flows.iter_mut().for_each(FlowGroup::complete);
-    let table = toml::Table::try_from(plan::resolved(&scenario)).map_err(Fault::custom)?;
-    Ok(Node::from_toml(&toml::Value::Table(table)))
+    let scenario = Scenario::read(&tree)?;
+    let loaded = Loaded { scenario: &scenario, contents: &Contents::default() };
+    Node::of(&plan::resolved(loaded))
 }
 
 /// A default may depend on what was computed from it: then there is no telling which was meant.

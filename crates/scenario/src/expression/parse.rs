@@ -11,7 +11,7 @@
 
 use quell_units::text::cut;
 
-use super::amount::{Amount, Unit};
+use crate::number::{Amount, Unit};
 use crate::range;
 
 /// Longer ones are not written by hand.
@@ -29,7 +29,7 @@ pub(crate) enum Expression {
     Call(Function, Vec<Expression>),
 }
 
-/// What stands between two values.
+/// The sign between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Plus,
@@ -38,7 +38,7 @@ pub(crate) enum Operator {
     Over,
 }
 
-/// What stands before parentheses.
+/// The name before parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     Min,
@@ -106,7 +106,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// What comes next, without the space before it.
+    /// The text that comes next, without the space before it.
     fn skip(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         self.rest

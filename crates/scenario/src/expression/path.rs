@@ -1,15 +1,15 @@
-//! What expressions know of the path: the bandwidth-delay product, by which buffers and numbers of flows are chosen.
+//! The path in expressions: the bandwidth-delay product, by which buffers and numbers of flows are chosen.
 
-use super::amount::{Amount, Unit};
 use super::parse::{Expression, Function, Operator, read};
-use super::{Stop, Work};
-use crate::tree::{Node, Step, Value};
+use crate::fields::resolve;
+use crate::number::{Amount, Unit};
+use crate::tree::{Node, Path, Step, Value};
 
 /// The bandwidth-delay product of a link, in packets of the mean size, with the longest round-trip time that a group of
 /// flows has.
 pub(super) const BDP: &str = "bdp";
 
-/// That and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
+/// The bandwidth-delay product and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
 pub(super) const CAPACITY: &str = "bdp_and_buffer";
 
 /// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1 % of packets, as a share of the packets that
@@ -38,10 +38,19 @@ pub(super) fn words(key: &str, text: &str) -> Option<Result<Expression, String>>
     }
 }
 
-impl Work<'_> {
-    /// The link that number `i` speaks of: that of a graph in which it stands, or the topology's only kind.
-    fn link(&self, i: usize) -> Result<String, Stop> {
-        if let [Step::Key(graph), Step::Key(links), Step::Index(k), ..] = &self.found[i].path.0[..]
+/// The link that an expression speaks of, and what is known of it.
+pub(super) struct Link<'a, E> {
+    pub(super) tree: &'a Node,
+    /// The path of the expression.
+    pub(super) at: &'a Path,
+    /// Gives the value of a field by its name.
+    pub(super) field: &'a mut dyn FnMut(&str) -> Result<Amount, E>,
+}
+
+impl<E: From<String>> Link<'_, E> {
+    /// Its field: the link of a graph in which the expression stands, or the topology's only kind.
+    fn name(&self) -> Result<String, E> {
+        if let [Step::Key(graph), Step::Key(links), Step::Index(k), ..] = &self.at.0[..]
             && graph == "graph"
             && links == "links"
         {
@@ -51,19 +60,19 @@ impl Work<'_> {
         topology.map(String::from).ok_or_else(|| {
             let rule = "needs the bandwidth-delay product, which each link of a graph has its own of: write \
                         1 packet * graph.links[0].rate * 100 ms / mean_packet";
-            Stop::Rule(rule.to_string())
+            E::from(rule.to_string())
         })
     }
 
     /// See [`BDP`].
-    pub(super) fn bdp(&mut self, i: usize) -> Result<Amount, Stop> {
-        let link = self.link(i)?;
-        let back = self.found[i].path.0.iter().any(|step| matches!(step, Step::Key(key) if key == "reverse"));
-        let rate = self.directed(i, &link, "rate", back)?;
-        let rtt = self.longest_rtt(i, &link)?;
-        let packet = self.field(i, "mean_packet")?;
+    pub(super) fn bdp(&mut self) -> Result<Amount, E> {
+        let link = self.name()?;
+        let back = self.at.0.iter().any(|step| matches!(step, Step::Key(key) if key == "reverse"));
+        let rate = self.directed(&link, "rate", back)?;
+        let rtt = self.longest_rtt(&link)?;
+        let packet = (self.field)("mean_packet")?;
         if packet.value <= 0.0 {
-            return Err(Stop::Rule("needs a mean_packet above 0 B".to_string()));
+            return Err(E::from("needs a mean_packet above 0 B".to_string()));
         }
         Ok(Amount {
             value: rate.value * rtt.value / packet.value,
@@ -72,37 +81,36 @@ impl Work<'_> {
     }
 
     /// See [`CAPACITY`].
-    pub(super) fn capacity(&mut self, i: usize) -> Result<Amount, Stop> {
-        let link = self.link(i)?;
-        let bdp = self.bdp(i)?;
-        let buffer = self.field(i, &format!("{link}.buffer"))?;
+    pub(super) fn capacity(&mut self) -> Result<Amount, E> {
+        let link = self.name()?;
+        let bdp = self.bdp()?;
+        let buffer = (self.field)(&format!("{link}.buffer"))?;
         let buffer = if buffer.unit == Unit::PACKETS {
             buffer.value
         } else {
-            buffer.value / self.field(i, "mean_packet")?.value
+            buffer.value / (self.field)("mean_packet")?.value
         };
         Ok(Amount::number(bdp.value + buffer))
     }
 
-    /// What a link has forward or, if it says so, back.
-    fn directed(&mut self, i: usize, link: &str, key: &str, back: bool) -> Result<Amount, Stop> {
+    /// The value that a link has forward or, if it says so, back.
+    fn directed(&mut self, link: &str, key: &str, back: bool) -> Result<Amount, E> {
         let own = format!("{link}.reverse.{key}");
-        let has =
-            |node: &Node, name: &str| super::resolve(node, name).is_ok_and(|path| node.at(&path).is_some());
+        let has = |node: &Node, name: &str| resolve(node, name).is_ok_and(|path| node.at(&path).is_some());
         let name = if back && has(self.tree, &own) { own } else { format!("{link}.{key}") };
-        self.field(i, &name)
+        (self.field)(&name)
     }
 
     /// The longest round-trip time that a group of flows says to have; without any, that of the links.
-    fn longest_rtt(&mut self, i: usize, link: &str) -> Result<Amount, Stop> {
+    fn longest_rtt(&mut self, link: &str) -> Result<Amount, E> {
         let mut longest: Option<Amount> = None;
         for name in self.tree.get("flows").map(rtts).unwrap_or_default() {
             let rtt = match name {
-                Rtt::Of(name) => self.field(i, &name)?,
+                Rtt::Of(name) => (self.field)(&name)?,
                 Rtt::Last { first, step, count } => {
-                    let (first, step) = (self.field(i, &first)?, self.field(i, &step)?);
+                    let (first, step) = ((self.field)(&first)?, (self.field)(&step)?);
                     let count = match count {
-                        Some(count) => self.field(i, &count)?.value,
+                        Some(count) => (self.field)(&count)?.value,
                         None => 1.0,
                     };
                     Amount { value: first.value + step.value * (count - 1.0), ..first }
@@ -114,13 +122,13 @@ impl Work<'_> {
             Some(rtt) => Ok(rtt),
             None if link.starts_with("graph") => {
                 let rule = "needs the bandwidth-delay product, but no group of flows says its rtt";
-                Err(Stop::Rule(rule.to_string()))
+                Err(E::from(rule.to_string()))
             }
             None => {
-                let there = self.directed(i, link, "delay", false)?;
-                let back = self.directed(i, link, "delay", true)?;
+                let there = self.directed(link, "delay", false)?;
+                let back = self.directed(link, "delay", true)?;
                 let hops = match link {
-                    "parking_lot" => self.field(i, "parking_lot.bottlenecks")?.value,
+                    "parking_lot" => (self.field)("parking_lot.bottlenecks")?.value,
                     _ => 1.0,
                 };
                 Ok(Amount { value: (there.value + back.value) * hops, ..there })
@@ -129,13 +137,13 @@ impl Work<'_> {
     }
 }
 
-/// Where the longest round-trip time of a group is written.
+/// The fields that give the longest round-trip time of a group.
 enum Rtt {
     Of(String),
     Last { first: String, step: String, count: Option<String> },
 }
 
-/// Those of all groups.
+/// The fields of all groups.
 fn rtts(flows: &Node) -> Vec<Rtt> {
     let mut all = Vec::new();
     for (k, group) in flows.items().iter().enumerate() {

@@ -1,16 +1,15 @@
-//! What holds for a scenario as a whole.
+//! Checks of a scenario as a whole.
 
 use quell_aqm::params::Marks;
 use quell_sim::network::LinkId;
 use quell_units::Duration;
 
-use super::groups::{shortest_rtt, too_many_flows, window};
-use super::limits;
+use super::groups::{Group, Population, too_many_flows};
 use super::measure::{ACKS, classes, measure, series_step};
-use super::routes::Frame;
-use super::traffic::{connections, datagrams_per_second};
+use super::routes::{Frame, Route};
 use crate::error::{Problem, require};
-use crate::format::{AqmChoice, Kind, Scenario};
+use crate::format::{AqmChoice, Scenario};
+use crate::limits;
 use crate::tree::steps;
 use crate::values::{Seeds, Segments};
 
@@ -144,8 +143,8 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Congestion controls that live on marks need a queue that gives some.
-pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+/// Refuses congestion controls that live on marks without a queue that gives some.
+pub(super) fn check_marks(s: &Scenario, groups: &[Group], frame: &Frame) -> Result<(), Problem> {
     let shared: Vec<Marks> = s.aqm.iter().map(AqmChoice::marks).collect();
     let marks = |link: &LinkId, ect1: bool| {
         let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
@@ -154,13 +153,13 @@ pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
             queue.ecn && queue.own.as_ref().map_or_else(some, |(own, _)| own.marks().any(ect1))
         })
     };
-    for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
-        let needs = g.kind.is_tcp() && g.tcp.congestion.is_scalable();
+    for (i, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
+        let Some(congestion) = g.tcp().map(|tcp| tcp.congestion).filter(|c| c.is_scalable()) else {
+            continue;
+        };
+        let marked = |route: &Route| route.there.iter().any(|link| marks(link, congestion.is_l4s()));
         require(
-            !needs
-                || routes
-                    .iter()
-                    .all(|route| route.there.iter().any(|link| marks(link, g.tcp.congestion.is_l4s()))),
+            routes.iter().all(marked),
             steps!["flows", i, "tcp", "congestion"],
             "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm that marks its \
              packets, such as red, codel or dualpi2 (RFC 8257 section 3.1)",
@@ -169,34 +168,31 @@ pub(super) fn check_marks(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The packets of a connection and those of a class at a link are counted in 32 bits.
-pub(super) fn check_packets(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+/// Refuses more packets of a connection, or of a class at a link, than 32 bits count.
+pub(super) fn check_packets(s: &Scenario, groups: &[Group], frame: &Frame) -> Result<(), Problem> {
     let seconds = s.duration.as_secs_f64();
     let (mut tcp, mut udp) = (vec![0.0_f64; frame.links.len()], vec![0.0_f64; frame.links.len()]);
-    for (g, routes) in s.flows.iter().zip(&frame.routes) {
+    for (g, routes) in groups.iter().zip(&frame.routes) {
         for route in routes {
             let links =
                 route.there.iter().chain(&route.back).map(|&LinkId(link)| &frame.links[link as usize]);
             let way = links.fold(Duration::ZERO, |sum, link| sum + link.least_delay());
             for &LinkId(link) in &route.there {
                 let link = link as usize;
+                let Some(params) = g.tcp() else {
+                    udp[link] += g.offered(seconds);
+                    continue;
+                };
+                // All of a link's rate, or a full window in each of the shortest round trips.
                 let fastest = frame.links[link].rate.values().max().unwrap_or_default();
-                if let Some(arrivals) = &g.arrivals {
-                    udp[link] += arrivals.trace.arrivals().len() as f64;
-                } else if g.kind == Kind::Udp {
-                    udp[link] += datagrams_per_second(g) * seconds;
-                } else {
-                    // All of a link's rate, or a full window in each of the shortest round trips.
-                    let carried = fastest.packets_per_sec(g.tcp.wire_bytes());
-                    let flows = if g.kind == Kind::Sessions {
-                        f64::INFINITY
-                    } else {
-                        f64::from(g.count.unwrap_or(1)) * f64::from(connections(g))
-                    };
-                    let round = shortest_rtt(g).max(way).as_secs_f64();
-                    let windows = flows * f64::from(g.tcp.max_window) / round;
-                    tcp[link] = tcp[link].max(carried.min(windows) * seconds);
-                }
+                let carried = fastest.packets_per_sec(params.wire_bytes());
+                let flows = match g.population {
+                    Population::Sessions { .. } => f64::INFINITY,
+                    Population::Fixed(_) => g.flows(),
+                };
+                let round = g.shortest_rtt().max(way).as_secs_f64();
+                let windows = flows * f64::from(params.max_window) / round;
+                tcp[link] = tcp[link].max(carried.min(windows) * seconds);
             }
         }
     }
@@ -215,18 +211,15 @@ pub(super) fn check_packets(s: &Scenario, frame: &Frame) -> Result<(), Problem> 
     Ok(())
 }
 
-pub(super) fn check_totals(s: &Scenario, frame: &Frame) -> Result<(), Problem> {
+/// Refuses more flows, or more figures, than fit into memory.
+pub(super) fn check_totals(s: &Scenario, groups: &[Group], frame: &Frame) -> Result<(), Problem> {
     let mut total = 0.0;
-    for (i, (g, routes)) in s.flows.iter().zip(&frame.routes).enumerate() {
-        let (field, each) = match g.kind {
-            Kind::Sessions => {
-                let span = window(s, g);
-                let rate = g.sessions_per_second.unwrap_or(0.0);
-                ("sessions_per_second", rate * (span.1 - span.0).as_secs_f64())
-            }
-            _ => ("count", f64::from(g.count.unwrap_or(1)) * f64::from(connections(g))),
+    for (i, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
+        total += g.flows() * routes.len() as f64;
+        let field = match g.population {
+            Population::Sessions { .. } => "sessions_per_second",
+            Population::Fixed(_) => "count",
         };
-        total += each * routes.len() as f64;
         require(total <= limits::FLOWS, steps!["flows", i, field], too_many_flows(total))?;
     }
     let classes = classes(s).len();

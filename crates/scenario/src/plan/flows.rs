@@ -5,14 +5,12 @@ use quell_sim::network::{App, FlowSpec, LinkId, Schedule, Traffic};
 use quell_sim::topology::{self, Topology};
 use quell_units::{Duration, Time};
 
-use super::groups::window;
-use super::limits;
-use super::links::access_rate;
+use super::groups::{Group, Population};
 use super::measure::{ACKS, at, classes};
 use super::routes::{Frame, Route};
-use super::traffic::{connections, traffic};
 use crate::error::{Problem, require};
-use crate::format::{FlowGroup, Kind, Scenario};
+use crate::format::Scenario;
+use crate::limits;
 use crate::tree::{Path, steps};
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
@@ -25,11 +23,11 @@ pub struct FlowFact {
     pub class: u16,
     /// Its round-trip time without queueing.
     pub base_rtt: Duration,
-    /// When it begins.
+    /// The time at which it begins.
     pub start: Time,
-    /// When it ends, if it is made to.
+    /// The time at which it ends, if it is made to.
     pub stop: Option<Time>,
-    /// Whether it always has something to send.
+    /// True if it always has something to send.
     pub bulk: bool,
     /// The links that its data crosses.
     pub links: Vec<LinkId>,
@@ -58,11 +56,8 @@ fn when_of(when: &When, i: u64, rng: impl FnOnce() -> Rng) -> Duration {
     }
 }
 
-/// The times at which sessions arrive: a Poisson process.
-fn arrivals(s: &Scenario, g: &FlowGroup, seed: Seed, k: usize) -> Vec<Duration> {
-    let (from, to) = window(s, g);
-    let mut rng = seed.indexed_stream(&format!("flows.{}.arrivals", g.name), k as u64);
-    let mean_gap = 1.0 / g.sessions_per_second.unwrap_or(1.0);
+/// The times at which sessions arrive, `mean_gap` seconds apart on average: a Poisson process.
+fn arrivals(mean_gap: f64, from: Duration, to: Duration, rng: &mut Rng) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut t = from.as_secs_f64();
     loop {
@@ -78,6 +73,7 @@ fn arrivals(s: &Scenario, g: &FlowGroup, seed: Seed, k: usize) -> Vec<Duration> 
 /// The flows; `moment` is when their round-trip times are read; if `None`, at each flow's start.
 pub(super) fn draw_flows(
     s: &Scenario,
+    groups: &[Group],
     topology: &mut Topology,
     frame: &Frame,
     seed: Seed,
@@ -89,27 +85,31 @@ pub(super) fn draw_flows(
     // What a link's delay draws is not made up for, as little as what it changes to.
     let usual = frame.topology(None)?;
     let (mut flows, mut facts) = (Vec::new(), Vec::new());
-    for (index, g) in s.flows.iter().enumerate() {
+    let mut first_host = 1_u16;
+    for (index, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
         let at_group = steps!["flows", index];
-        let class = class_of(g.class());
-        let first_host = s.flows[..index].iter().filter_map(|g| g.hosts).fold(1, u16::saturating_add);
+        let class = class_of(&g.class);
         let mut number = 0; // Counts the group's flows over all its routes.
-        for (k, route) in frame.routes[index].iter().enumerate() {
-            let sessions = (g.kind == Kind::Sessions).then(|| arrivals(s, g, seed, k));
-            let n = sessions.as_ref().map_or(u64::from(g.count.unwrap_or(1)), |times| times.len() as u64);
+        for (k, route) in routes.iter().enumerate() {
+            let (n, sessions) = match g.population {
+                Population::Fixed(n) => (u64::from(n), None),
+                Population::Sessions { per_second, from, to } => {
+                    let mut rng = seed.indexed_stream(&format!("flows.{}.arrivals", g.name), k as u64);
+                    let times = arrivals(1.0 / per_second, from, to, &mut rng);
+                    (times.len() as u64, Some(times))
+                }
+            };
             for i in 0..n {
                 let stream = |what: &str| seed.indexed_stream(&format!("flows.{}.{what}", g.name), number);
                 let start = match &sessions {
                     Some(times) => times[i as usize],
-                    None => g.start.as_ref().map_or(Duration::ZERO, |w| when_of(w, i, || stream("start"))),
+                    None => when_of(&g.start, i, || stream("start")),
                 };
                 // A session that has arrived runs to its end.
                 let stop = g.stop.as_ref().filter(|_| sessions.is_none());
-                let stop = stop.map(|w| when_of(w, i, || stream("stop")));
+                let stop = stop.map(|w| at(when_of(w, i, || stream("stop"))));
                 let access = access_of(g, i, n, &usual, route, &at_group, stream)?;
-                let default = if g.kind == Kind::Trace { Access::None } else { access_rate(s) };
-                let source = endpoint(g.access_rate.unwrap_or(default), &access);
-                let receiver = endpoint(g.receiver_rate.unwrap_or(Access::None), &access);
+                let (source, receiver) = (endpoint(g.access, &access), endpoint(g.receiver, &access));
                 let share = if source.is_some() && receiver.is_some() { 2 } else { 1 };
                 let divide = |a: Option<topology::Access>| {
                     a.map(|a| topology::Access { delay: a.delay.map(|delay| delay / share), ..a })
@@ -122,61 +122,59 @@ pub(super) fn draw_flows(
                         at_group.then("rtt"),
                         format!(
                             "needs an access link to add the delay, but there is none: give {} a rate",
-                            access_field(s, g, &at_group)
+                            access_field(s, index, &at_group)
                         ),
                     )?;
                 }
-                let tcp = g.kind.is_tcp();
+                let tcp = g.tcp().is_some();
                 let way =
                     topology.connect(&route.there, &route.back, source.as_ref(), receiver.as_ref(), tcp);
                 let read = moment.unwrap_or(at(start));
                 let base_rtt = topology.propagation(&route.there, read)
                     + topology.propagation(&route.back, read)
                     + access.at(read) * 2;
-                facts.push(FlowFact {
+                let fact = FlowFact {
                     group: index as u16,
                     class,
                     base_rtt,
                     start: at(start),
-                    stop: stop.map(at),
-                    bulk: g.kind == Kind::Bulk && g.rate.is_none(),
+                    stop,
+                    bulk: g.is_bulk(),
                     links: route.there.clone(),
-                });
-                let first = flows.len();
-                flows.push(FlowSpec {
+                };
+                let source = g.hosts.map_or(0, |n| first_host.saturating_add((number % u64::from(n)) as u16));
+                let flow = FlowSpec {
                     class,
                     forward: way.forward,
                     reverse: way.reverse,
                     ack_class: acks,
-                    traffic: traffic(g, &at_group, || stream("transfers"))?,
-                    dscp: g.code_point(),
-                    hosts: Hosts {
-                        source: g
-                            .hosts
-                            .map_or(0, |n| first_host.saturating_add((number % u64::from(n)) as u16)),
-                        destination: 0,
-                    },
+                    traffic: g.traffic(|| stream("transfers")),
+                    dscp: g.dscp,
+                    hosts: Hosts { source, destination: 0 },
                     start: at(start),
-                    stop: stop.map(at),
-                    timed: g.measure_delay.unwrap_or(false),
-                });
-                for _ in 1..connections(g) {
-                    let (app, tcp) = (App::Connection { of: first as u32 }, g.tcp.params.clone());
-                    let traffic = Traffic::Tcp { tcp, app };
+                    stop,
+                    timed: g.timed,
+                };
+                facts.extend(std::iter::repeat_n(fact, g.connections() as usize));
+                let first = flows.len();
+                flows.push(flow);
+                for tcp in (1..g.connections()).filter_map(|_| g.tcp()) {
+                    let app = App::Connection { of: first as u32 };
+                    let traffic = Traffic::Tcp { tcp: tcp.clone(), app };
                     flows.push(FlowSpec { traffic, ..flows[first].clone() });
-                    facts.push(facts[first].clone());
                 }
                 number += 1;
             }
         }
+        first_host = first_host.saturating_add(g.hosts.unwrap_or(0));
     }
     Ok((flows, facts))
 }
 
 /// The field that says whether a group has access links: its own, or the topology's.
-fn access_field(s: &Scenario, g: &FlowGroup, at_group: &Path) -> Path {
+fn access_field(s: &Scenario, group: usize, at_group: &Path) -> Path {
     let topology = match (&s.dumbbell, &s.parking_lot) {
-        _ if g.access_rate.is_some() => return at_group.then("access_rate"),
+        _ if s.flows[group].access_rate.is_some() => return at_group.then("access_rate"),
         (Some(_), _) => "dumbbell",
         (None, Some(_)) => "parking_lot",
         (None, None) => "graph",
@@ -194,7 +192,7 @@ fn endpoint(access: Access, delay: &Schedule<Duration>) -> Option<topology::Acce
 /// The one-way delay that a flow's access links must add over time, so that its round trip takes what
 /// the group asks for.
 fn access_of(
-    g: &FlowGroup,
+    g: &Group,
     i: u64,
     n: u64,
     topology: &Topology,

@@ -1,164 +1,275 @@
-//! What holds for a group of flows.
+//! Groups of flows: what is written, checked, and what is meant.
 
-use quell_aqm::Seed;
+use quell_aqm::Rng;
+use quell_sim::network::{App, Distribution, Pages, Traffic, UdpSpec};
+use quell_tcp::TcpParams;
 use quell_units::Duration;
 
-use super::limits;
-use super::links::{Finest, access_rate, check_change, check_rate};
-use super::traffic::traffic;
+use super::links::check_change;
+use super::packets::{Finest, check_rate};
+use super::resolve::fill;
+use super::traffic::Keys;
 use crate::error::{Problem, in_tcp, require};
-use crate::format::{FlowGroup, Kind, Scenario};
-use crate::tree::Path;
+use crate::files::Loaded;
+use crate::format::{FlowGroup, Kind, RttChange};
+use crate::limits;
+use crate::tree::{Node, Path};
 use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
-/// A field that only some kinds of groups have: its name, whether a group has it, and those kinds.
-type Owned = (&'static str, fn(&FlowGroup) -> bool, &'static [Kind]);
-
-const OWNED: &[Owned] = {
+/// Keys that only some kinds of groups have, and those kinds.
+const OWNED: &[(&[&str], &[Kind])] = {
     use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
     &[
-        ("file", |g| g.file.is_some(), &[Trace]),
-        ("sha256", |g| g.sha256.is_some(), &[Trace]),
+        (&["file", "sha256"], &[Trace]),
         // A trace begins at its first link, nobody answers, and its packets say what they are.
-        ("rtt", |g| g.rtt.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("rtt_changes", |g| !g.rtt_changes.is_empty(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("access_rate", |g| g.access_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("receiver_rate", |g| g.receiver_rate.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("measure_delay", |g| g.measure_delay.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("precedence", |g| g.precedence.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("dscp", |g| g.dscp.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("hosts", |g| g.hosts.is_some(), &[Bulk, Transfers, Sessions, Pages, Video, Udp]),
-        ("count", |g| g.count.is_some(), &[Bulk, Transfers, Pages, Video, Udp]),
-        ("tcp", |g| !g.tcp.is_absent(), &[Bulk, Transfers, Sessions, Pages, Video]),
-        ("size", |g| g.size.is_some(), &[Transfers, Sessions, Pages]),
-        ("think", |g| g.think.is_some(), &[Transfers, Sessions, Pages]),
-        ("transfers", |g| g.transfers.is_some(), &[Transfers, Sessions, Pages, Video]),
-        ("request", |g| g.request.is_some(), &[Transfers, Sessions, Pages, Video]),
-        ("connection", |g| g.connection.is_some(), &[Transfers, Sessions, Pages]),
-        ("objects", |g| g.objects.is_some(), &[Pages]),
-        ("connections", |g| g.connections.is_some(), &[Pages]),
-        ("rates", |g| g.rates.is_some(), &[Video]),
-        ("chunk", |g| g.chunk.is_some(), &[Video]),
-        ("playback_buffer", |g| g.playback_buffer.is_some(), &[Video]),
-        ("start_up", |g| g.start_up.is_some(), &[Video]),
-        ("averaged_chunks", |g| g.averaged_chunks.is_some(), &[Video]),
-        ("throughput_share", |g| g.throughput_share.is_some(), &[Video]),
-        ("sessions_per_second", |g| g.sessions_per_second.is_some(), &[Sessions]),
-        ("rate", |g| g.rate.is_some(), &[Bulk, Udp]),
-        ("rate_changes", |g| !g.rate_changes.is_empty(), &[Bulk, Udp]),
-        ("packet", |g| g.packet.is_some(), &[Udp]),
-        ("gaps", |g| g.gaps.is_some(), &[Bulk, Udp]),
-        ("on_off", |g| g.on_off.is_some(), &[Bulk, Udp]),
-        ("ecn", |g| g.ecn.is_some(), &[Udp]),
+        (
+            &[
+                "rtt",
+                "rtt_changes",
+                "access_rate",
+                "receiver_rate",
+                "measure_delay",
+                "precedence",
+                "dscp",
+                "hosts",
+            ],
+            &[Bulk, Transfers, Sessions, Pages, Video, Udp],
+        ),
+        (&["count"], &[Bulk, Transfers, Pages, Video, Udp]),
+        (&["tcp"], &[Bulk, Transfers, Sessions, Pages, Video]),
+        (&["size", "think"], &[Transfers, Sessions, Pages]),
+        (&["transfers", "request"], &[Transfers, Sessions, Pages, Video]),
+        (&["connection"], &[Transfers, Sessions, Pages]),
+        (&["objects", "connections"], &[Pages]),
+        (&["rates", "chunk", "playback_buffer", "start_up", "averaged_chunks", "throughput_share"], &[Video]),
+        (&["sessions_per_second"], &[Sessions]),
+        (&["rate", "rate_changes"], &[Bulk, Udp]),
+        (&["packet"], &[Udp]),
+        (&["gaps", "on_off"], &[Bulk, Udp]),
+        (&["ecn"], &[Udp]),
     ]
 };
 
-/// A kind as scenarios write it.
-fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bulk => "bulk",
-        Kind::Transfers => "transfers",
-        Kind::Sessions => "sessions",
-        Kind::Pages => "pages",
-        Kind::Video => "video",
-        Kind::Udp => "udp",
-        Kind::Trace => "trace",
+impl FlowGroup {
+    /// True if groups of a kind, as it is written, may have a key.
+    pub(crate) fn applies(key: &str, kind: &str) -> bool {
+        OWNED.iter().all(|(keys, kinds)| !keys.contains(&key) || kinds.iter().any(|k| k.name() == kind))
     }
 }
 
-/// Whether groups of a kind, as it is written, may have a key.
-pub(crate) fn applies(key: &str, kind: &str) -> bool {
-    OWNED.iter().all(|(field, _, kinds)| *field != key || kinds.iter().any(|k| word(*k) == kind))
-}
-
-/// What stands in a group and which kinds it belongs to.
+/// Refuses keys that belong to groups of other kinds.
 fn check_kind(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
-    for (field, present, kinds) in OWNED {
-        if present(g) && !kinds.contains(&g.kind) {
-            let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", word(*k))).collect();
-            let mut rule =
-                format!("does not apply to kind \"{}\"; it belongs to {}", word(g.kind), owners.join(", "));
-            if let ("ecn", Some(ecn), true) = (*field, g.ecn, g.kind.is_tcp()) {
-                rule.push_str(&format!("; TCP's {}", in_tcp(field, &ecn.to_string())));
+    let written = Node::of(g)?;
+    let others = OWNED.iter().filter(|(_, kinds)| !kinds.contains(&g.kind));
+    let wrong = others.flat_map(|(keys, kinds)| keys.iter().map(move |key| (*key, kinds)));
+    if let Some((key, kinds)) = wrong.into_iter().find(|(key, _)| written.get(key).is_some()) {
+        let owners: Vec<_> = kinds.iter().map(|k| format!("\"{}\"", k.name())).collect();
+        let (kind, owners) = (g.kind.name(), owners.join(", "));
+        let mut rule = format!("does not apply to kind \"{kind}\"; it belongs to {owners}");
+        if let ("ecn", Some(ecn), true) = (key, g.ecn, g.kind.is_tcp()) {
+            rule.push_str(&format!("; TCP's {}", in_tcp(key, &ecn.to_string())));
+        }
+        return Err(Problem::new(at.then(key), rule));
+    }
+    // Without a rate TCP sends what it can.
+    let of_rate = ["rate_changes", "gaps", "on_off"].into_iter().find(|key| written.get(key).is_some());
+    match of_rate.filter(|_| g.rate.is_none()) {
+        Some(key) => Err(Problem::new(at.then(key), "needs a rate: that of the source while it is on")),
+        None => Ok(()),
+    }
+}
+
+/// A group of flows as it is meant: checked, and with every default in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub name: String,
+    pub class: String,
+    pub population: Population,
+    pub start: When,
+    pub stop: Option<When>,
+    pub rtt: Option<Rtt>,
+    pub rtt_changes: Vec<RttChange>,
+    /// The access links of its sources and its receivers.
+    pub access: Access,
+    pub receiver: Access,
+    traffic: Traffic,
+    /// The number of a flow's transfers, if chance decides.
+    transfers: Option<Distribution>,
+    pub dscp: u8,
+    pub hosts: Option<u16>,
+    pub timed: bool,
+}
+
+/// The flows of a group on a route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Population {
+    /// So many.
+    Fixed(u32),
+    /// Those that arrive as a Poisson process.
+    Sessions { per_second: f64, from: Duration, to: Duration },
+}
+
+impl Group {
+    /// The traffic of a flow; `rng` is asked only if chance decides how many transfers it makes.
+    pub fn traffic(&self, rng: impl FnOnce() -> Rng) -> Traffic {
+        let mut traffic = self.traffic.clone();
+        if let (Traffic::Tcp { app, .. }, Some(transfers)) = (&mut traffic, &self.transfers) {
+            let n = transfers.draw(&mut rng()).ceil().clamp(1.0, f64::from(u32::MAX)) as u32;
+            match app {
+                App::Transfers { count, .. } | App::Pages(Pages { count, .. }) => *count = Some(n),
+                App::Video(video) => video.chunks = Some(n),
+                App::Bulk | App::Paced(_) | App::Connection { .. } => {}
             }
-            return Err(Problem::new(at.then(*field), rule));
+        }
+        traffic
+    }
+
+    /// The parameters of TCP; `None` if it does not speak it.
+    pub fn tcp(&self) -> Option<&TcpParams> {
+        match &self.traffic {
+            Traffic::Tcp { tcp, .. } => Some(tcp),
+            Traffic::Udp(_) | Traffic::Trace(_) => None,
         }
     }
-    let needed = match g.kind {
-        Bulk => &[][..],
-        Transfers => &[("size", g.size.is_some())],
-        Sessions => &[("size", g.size.is_some()), ("sessions_per_second", g.sessions_per_second.is_some())],
-        Pages => &[("size", g.size.is_some()), ("objects", g.objects.is_some())],
-        Video => &[("rates", g.rates.is_some())],
-        Udp => &[("rate", g.rate.is_some())],
-        Trace => &[("file", g.file.is_some())],
-    };
-    for (field, present, _) in OWNED {
-        // Without a rate TCP sends what it can.
-        let of_rate = ["rate_changes", "gaps", "on_off"].contains(field) && present(g);
+
+    /// The connections over which each client loads its pages; 1 for other kinds.
+    pub fn connections(&self) -> u32 {
+        match &self.traffic {
+            Traffic::Tcp { app: App::Pages(pages), .. } => pages.connections,
+            _ => 1,
+        }
+    }
+
+    /// True if its flows always have something to send.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self.traffic, Traffic::Tcp { app: App::Bulk, .. })
+    }
+
+    /// The number of its flows on a route, each connection being one; of sessions, the number to be expected.
+    pub fn flows(&self) -> f64 {
+        match self.population {
+            Population::Fixed(n) => f64::from(n) * f64::from(self.connections()),
+            Population::Sessions { per_second, from, to } => per_second * (to - from).as_secs_f64(),
+        }
+    }
+
+    /// The number of packets that its flows on a route send in a time, whatever links carry; zero for TCP.
+    pub fn offered(&self, seconds: f64) -> f64 {
+        match &self.traffic {
+            Traffic::Tcp { .. } => 0.0,
+            Traffic::Udp(UdpSpec { packet, pace, .. }) => {
+                let fastest = pace.rate.values().max().unwrap_or_default();
+                self.flows() * fastest.bytes_per_sec() / packet.mean().max(1.0) * seconds
+            }
+            Traffic::Trace(trace) => trace.arrivals().len() as f64,
+        }
+    }
+
+    /// The shortest round-trip time that it says to have; zero where the links alone decide.
+    pub fn shortest_rtt(&self) -> Duration {
+        let least = |rtt: &Rtt| match rtt {
+            OneOr::One(d) => *d,
+            OneOr::Spread(RttSpread::Uniform([low, _]) | RttSpread::Grid([low, _])) => *low,
+            OneOr::Spread(RttSpread::Linear(l)) => l.first,
+            OneOr::Spread(RttSpread::List(list)) => list.iter().copied().min().unwrap_or_default(),
+        };
+        let all = self.rtt.iter().chain(self.rtt_changes.iter().map(|c| &c.rtt));
+        all.map(least).min().unwrap_or_default()
+    }
+}
+
+impl FlowGroup {
+    /// The group that is meant, which is written at `at`; `access` is the default of its access links.
+    pub(super) fn typed(&self, s: Loaded<'_>, access: Access, at: &Path) -> Result<Group, Problem> {
+        check_kind(self, at)?;
+        let mut filled = self.clone();
+        fill(&mut filled, access);
+        let keys = Keys { group: &filled, at };
+        let g = &filled;
+        require(g.count != Some(0), at.then("count"), "must be at least 1")?;
+        let count = g.count.unwrap_or(1);
+        require(f64::from(count) <= limits::FLOWS, at.then("count"), too_many_flows(f64::from(count)))?;
+        require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
         require(
-            !of_rate || g.rate.is_some(),
-            at.then(*field),
-            "needs a rate: that of the source while it is on",
+            g.hosts.is_none_or(|n| (1..=1000).contains(&n)),
+            at.then("hosts"),
+            "must lie in [1, 1000]; leave it out for a host for each flow",
         )?;
-    }
-    for (field, present) in needed {
-        require(*present, at.then(*field), format!("is missing: kind \"{}\" needs it", word(g.kind)))?;
-    }
-    Ok(())
-}
-
-pub(super) fn check_group(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    check_kind(g, at)?;
-    require(g.count != Some(0), at.then("count"), "must be at least 1")?;
-    let count = f64::from(g.count.unwrap_or(1));
-    require(count <= limits::FLOWS, at.then("count"), too_many_flows(count))?;
-    require(g.precedence.is_none_or(|p| p <= 7), at.then("precedence"), "must be at most 7")?;
-    require(
-        g.hosts.is_none_or(|n| (1..=1000).contains(&n)),
-        at.then("hosts"),
-        "must lie in [1, 1000]; leave it out for a host for each flow",
-    )?;
-    require(g.dscp.is_none_or(|d| d <= 63), at.then("dscp"), "must be at most 63 (RFC 2474 section 3)")?;
-    require(
-        g.dscp.is_none() || g.precedence.is_none(),
-        at.then("dscp"),
-        "cannot be combined with precedence, which is its upper three bits: give one of them",
-    )?;
-    if let Some(rate) = g.sessions_per_second {
-        require(rate > 0.0 && rate.is_finite(), at.then("sessions_per_second"), "must be positive")?;
-    }
-    check_times(s, g, at)?;
-    g.rtt.as_ref().map_or(Ok(()), |rtt| check_rtt(rtt, s, g, &at.then("rtt")))?;
-    let mut before = None;
-    for (i, change) in g.rtt_changes.iter().enumerate() {
-        let here = at.then("rtt_changes").then(i);
-        check_change(change.at, before, s.duration, here.then("at"))?;
-        check_rtt(&change.rtt, s, g, &here.then("rtt"))?;
-        before = Some(change.at);
-    }
-    require(g.rtt_changes.is_empty() || g.rtt.is_some(), at.then("rtt_changes"), "needs an rtt to change")?;
-    for (field, access) in [("access_rate", g.access_rate), ("receiver_rate", g.receiver_rate)] {
-        if let Some(Access::Rate(rate)) = access {
-            Finest::of(s).check(rate, at.then(field))?;
+        require(g.dscp.is_none_or(|d| d <= 63), at.then("dscp"), "must be at most 63 (RFC 2474 section 3)")?;
+        require(
+            g.dscp.is_none() || g.precedence.is_none(),
+            at.then("dscp"),
+            "cannot be combined with precedence, which is its upper three bits: give one of them",
+        )?;
+        let population = match g.kind {
+            Kind::Sessions => {
+                let per_second = keys.need("sessions_per_second", &g.sessions_per_second)?;
+                let sound = per_second > 0.0 && per_second.is_finite();
+                require(sound, at.then("sessions_per_second"), "must be positive")?;
+                let one = |when: &Option<When>, default| match when {
+                    Some(OneOr::One(t)) => *t,
+                    _ => default,
+                };
+                let to = one(&g.stop, s.duration).min(s.duration);
+                Population::Sessions { per_second, from: one(&g.start, Duration::ZERO), to }
+            }
+            _ => Population::Fixed(count),
+        };
+        check_times(s.duration, g, count, at)?;
+        // The last flow of sessions is the last that is to be expected.
+        let n = match population {
+            Population::Fixed(n) => u64::from(n),
+            Population::Sessions { per_second, from, to } => {
+                (per_second * (to - from).as_secs_f64()).ceil() as u64
+            }
+        };
+        let check_rtt = |rtt: &Rtt, at: Path| check_rtt(rtt, s.duration, n.max(1), &at);
+        g.rtt.as_ref().map_or(Ok(()), |rtt| check_rtt(rtt, at.then("rtt")))?;
+        let mut before = None;
+        for (i, change) in g.rtt_changes.iter().enumerate() {
+            let here = at.then("rtt_changes").then(i);
+            check_change(change.at, before, s.duration, here.then("at"))?;
+            check_rtt(&change.rtt, here.then("rtt"))?;
+            before = Some(change.at);
         }
+        let steady = g.rtt_changes.is_empty() || g.rtt.is_some();
+        require(steady, at.then("rtt_changes"), "needs an rtt to change")?;
+        for (field, access) in [("access_rate", self.access_rate), ("receiver_rate", self.receiver_rate)] {
+            if let Some(Access::Rate(rate)) = access {
+                Finest::of(s).check(rate, at.then(field))?;
+            }
+        }
+        if let Some(tcp) = &g.tcp {
+            let here = at.then("tcp");
+            tcp.check().map_err(|e| Problem::new(here.then(e.field), e.rule).with_value(e.value))?;
+        }
+        check_rates(s.duration, g, at)?;
+        let (traffic, transfers) = keys.traffic(s.contents.arrivals(g).map(|file| &**file))?;
+        Ok(Group {
+            name: g.name.clone(),
+            class: g.class().to_string(),
+            population,
+            start: keys.need("start", &g.start)?,
+            stop: g.stop.clone(),
+            rtt: g.rtt.clone(),
+            rtt_changes: g.rtt_changes.clone(),
+            access: g.access_rate.unwrap_or(Access::None),
+            receiver: g.receiver_rate.unwrap_or(Access::None),
+            traffic,
+            transfers,
+            dscp: g.dscp.unwrap_or(g.precedence.unwrap_or(0) << 3),
+            hosts: g.hosts,
+            timed: g.measure_delay == Some(true),
+        })
     }
-    match g.kind {
-        Kind::Udp | Kind::Trace => Ok(()),
-        _ => check_tcp(g, &at.then("tcp")),
-    }?;
-    check_rates(s, g, at)?;
-    // What chance decides is sound for every seed or for none.
-    traffic(g, at, || Seed(1).stream("check")).map(|_| ())
 }
 
-fn check_rtt(rtt: &Rtt, s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+fn check_rtt(rtt: &Rtt, end: Duration, flows: u64, at: &Path) -> Result<(), Problem> {
     let most = Duration::from_secs(2 * limits::DELAY_SECONDS);
     let (low, high) = match rtt {
         OneOr::One(d) => (*d, *d),
         OneOr::Spread(RttSpread::Uniform([low, high]) | RttSpread::Grid([low, high])) => (*low, *high),
-        OneOr::Spread(RttSpread::Linear(l)) => (l.first, l.first + l.step * (most_flows(s, g) - 1)),
+        OneOr::Spread(RttSpread::Linear(l)) => (l.first, l.first + l.step * (flows - 1)),
         OneOr::Spread(RttSpread::List(list)) => {
             require(!list.is_empty(), at.clone(), "must list at least one time")?;
             (Duration::ZERO, list.iter().copied().max().unwrap_or_default())
@@ -167,32 +278,8 @@ fn check_rtt(rtt: &Rtt, s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Pr
     require(low <= high, at.clone(), "must increase from the first value to the second")?;
     let which = if low < high { format!(", but reaches {high}") } else { String::new() };
     require(high <= most, at.clone(), format!("must be at most {most}{which}"))?;
-    let rule = format!("must be shorter than duration ({}){which}: no reply would ever arrive", s.duration);
-    require(high < s.duration, at.clone(), rule)
-}
-
-/// The shortest round-trip time that a group says to have; zero where the links alone decide.
-pub(super) fn shortest_rtt(g: &FlowGroup) -> Duration {
-    let least = |rtt: &Rtt| match rtt {
-        OneOr::One(d) => *d,
-        OneOr::Spread(RttSpread::Uniform([low, _]) | RttSpread::Grid([low, _])) => *low,
-        OneOr::Spread(RttSpread::Linear(l)) => l.first,
-        OneOr::Spread(RttSpread::List(list)) => list.iter().copied().min().unwrap_or_default(),
-    };
-    let all = g.rtt.iter().chain(g.rtt_changes.iter().map(|c| &c.rtt));
-    all.map(least).min().unwrap_or_default()
-}
-
-/// How many flows a group has on a route; of sessions, how many are to be expected.
-fn most_flows(s: &Scenario, g: &FlowGroup) -> u64 {
-    let n = match (g.kind, g.sessions_per_second) {
-        (Kind::Sessions, Some(rate)) => {
-            let (from, to) = window(s, g);
-            (rate * (to - from).as_secs_f64()).ceil() as u64
-        }
-        _ => u64::from(g.count.unwrap_or(1)),
-    };
-    n.max(1)
+    let rule = format!("must be shorter than duration ({end}){which}: no reply would ever arrive");
+    require(high < end, at.clone(), rule)
 }
 
 /// The earliest and the latest time that a start or stop may take, of `n` flows.
@@ -208,7 +295,7 @@ fn range(when: &When, n: u64) -> (Duration, Duration) {
     }
 }
 
-fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+fn check_times(end: Duration, g: &FlowGroup, count: u32, at: &Path) -> Result<(), Problem> {
     for (field, when) in [("start", &g.start), ("stop", &g.stop)] {
         match when {
             Some(OneOr::Spread(_)) if g.kind == Kind::Sessions => {
@@ -226,9 +313,9 @@ fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
             _ => {}
         }
     }
-    let n = u64::from(g.count.unwrap_or(1));
+    let n = u64::from(count);
     let start = g.start.as_ref().map_or((Duration::ZERO, Duration::ZERO), |w| range(w, n));
-    require(start.0 < s.duration, at.then("start"), format!("is not before the end ({})", s.duration))?;
+    require(start.0 < end, at.then("start"), format!("is not before the end ({end})"))?;
     let Some(stop) = &g.stop else { return Ok(()) };
     let flow = |when: &When, i: u64| match when {
         OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,
@@ -250,22 +337,17 @@ fn check_times(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     require(orderly, at.then("stop"), "must be later than start, for every flow and draw")
 }
 
-fn check_tcp(g: &FlowGroup, at: &Path) -> Result<(), Problem> {
-    g.tcp.check().map_err(|e| Problem::new(at.then(e.field), e.rule).with_value(e.value))
-}
-
-fn check_rates(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
+fn check_rates(end: Duration, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     let rates = g.rate.map(|r| (r, at.then("rate"))).into_iter().chain(
         g.rate_changes
             .iter()
             .enumerate()
             .map(|(i, c)| (c.rate, at.then("rate_changes").then(i).then("rate"))),
     );
-    let access = g.access_rate.unwrap_or(access_rate(s));
     for (rate, here) in rates {
         check_rate(rate, here.clone())?;
         // What TCP cannot send it does not take to the link.
-        if let (Access::Rate(limit), Kind::Udp) = (access, g.kind) {
+        if let (Some(Access::Rate(limit)), Kind::Udp) = (g.access_rate, g.kind) {
             let rule =
                 format!("exceeds the access link's rate ({limit}), so its queue would grow without bound");
             require(rate <= limit, here, rule)?;
@@ -273,7 +355,7 @@ fn check_rates(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
     }
     let mut before = None;
     for (i, change) in g.rate_changes.iter().enumerate() {
-        check_change(change.at, before, s.duration, at.then("rate_changes").then(i).then("at"))?;
+        check_change(change.at, before, end, at.then("rate_changes").then(i).then("at"))?;
         before = Some(change.at);
     }
     Ok(())
@@ -281,13 +363,4 @@ fn check_rates(s: &Scenario, g: &FlowGroup, at: &Path) -> Result<(), Problem> {
 
 pub(super) fn too_many_flows(total: f64) -> String {
     format!("makes about {total} flows in all; at most {} are allowed", limits::FLOWS)
-}
-
-/// When sessions arrive.
-pub(super) fn window(s: &Scenario, g: &FlowGroup) -> (Duration, Duration) {
-    let one = |when: &Option<When>, default| match when {
-        Some(OneOr::One(t)) => *t,
-        _ => default,
-    };
-    (one(&g.start, Duration::ZERO), one(&g.stop, s.duration).min(s.duration))
 }

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use quell_aqm::Seed;
 use quell_sim::network::{self as sim, Schedule};
-use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+use quell_units::{BitRate, Duration, QueueSize, Time};
 
-use super::limits;
 use super::measure::at;
-use super::traffic::{UDP_PACKET, smallest_packet};
+use super::packets::Finest;
 use crate::error::{Problem, require};
-use crate::format::{AqmChoice, BackAqm, Change, Changes, FlowGroup, GraphLink, Kind, LinkFields, Scenario};
+use crate::files::{Contents, Loaded};
+use crate::format::{AqmChoice, BackAqm, Change, Changes, GraphLink, LinkFields, Scenario};
+use crate::limits;
 use crate::tree::{Path, steps};
-use crate::values::{Access, DelaySpread, OneOr, Shape};
+use crate::values::{DelaySpread, OneOr};
 
 /// A link between two routers, before its queue is built.
 pub(super) struct LinkPlan {
@@ -21,7 +22,7 @@ pub(super) struct LinkPlan {
     pub(super) to: String,
     pub(super) rate: Schedule<BitRate>,
     pub(super) delay: Schedule<Duration>,
-    /// How its delay is drawn; without, or where nothing is drawn, it is as above.
+    /// The draw of its delay; without one, or where nothing is drawn, the delay is as above.
     pub(super) drawn: Option<Drawn>,
     pub(super) loss: f64,
     pub(super) queue: Option<QueuePlan>,
@@ -69,66 +70,12 @@ struct Duplex<'a> {
     link: LinkFields<'a>,
     /// Its algorithm, if it is not one of those that are compared.
     aqm: Option<&'a AqmChoice>,
-    end: Duration,
+    s: Loaded<'a>,
     finest: &'a Finest,
 }
 
-pub(super) fn mean_packet(s: &Scenario) -> Bytes {
-    s.mean_packet.unwrap_or_else(|| match s.flows.first() {
-        Some(FlowGroup { kind: Kind::Udp, packet, .. }) => match packet {
-            Some(OneOr::One(bytes)) => *bytes,
-            Some(OneOr::Spread(Shape::Exponential(mean))) => *mean,
-            _ => UDP_PACKET,
-        },
-        Some(FlowGroup { kind: Kind::Trace, arrivals, .. }) => {
-            arrivals.as_ref().map_or(UDP_PACKET, |arrivals| arrivals.mean)
-        }
-        Some(g) => g.tcp.wire_bytes(),
-        None => UDP_PACKET,
-    })
-}
-
-/// The highest rate at which the smallest packet takes a nanosecond to send. No transmission is shorter, so a
-/// faster link would carry less than its rate.
-pub(super) struct Finest {
-    rate: BitRate,
-    /// The packet, for messages, and what helps.
-    packet: String,
-    help: &'static str,
-}
-
-impl Finest {
-    pub(super) fn of(s: &Scenario) -> Finest {
-        let smallest = s.flows.iter().map(smallest_packet).min_by(|a, b| a.0.total_cmp(&b.0));
-        let (bytes, what) = smallest.unwrap_or((UDP_PACKET.get() as f64, "UDP"));
-        let packet = format!("{} B, {what}", (bytes * 100.0).round() / 100.0);
-        let help = match what {
-            "an acknowledgment" => "lower the rate",
-            _ => "lower the rate, or send larger packets",
-        };
-        Finest { rate: BitRate::from_bps((bytes * 8e9) as u64), packet, help }
-    }
-
-    fn allows(&self, rate: BitRate) -> bool {
-        (1..=limits::RATE_BPS).contains(&rate.bps()) && rate <= self.rate
-    }
-
-    /// Refuses the rate of a link that is too fast to be simulated, or too slow.
-    pub(super) fn check(&self, rate: BitRate, path: Path) -> Result<(), Problem> {
-        check_rate(rate, path.clone())?;
-        let Finest { rate: most, packet, help } = self;
-        require(
-            rate <= *most,
-            path,
-            format!(
-                "must be at most {most}: on a faster link the smallest packet of the scenario ({packet}) takes less \
-                 than 1 ns, the shortest time that is simulated; {help}"
-            ),
-        )
-    }
-}
-
-pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
+/// The links of the topology, each in both directions.
+pub(super) fn links(s: Loaded<'_>) -> Result<Vec<LinkPlan>, Problem> {
     let mut out = Vec::new();
     let finest = &Finest::of(s);
     match (&s.dumbbell, &s.parking_lot, &s.graph) {
@@ -138,7 +85,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
             ends: ["r1".into(), "r2".into()],
             link: d.link(),
             aqm: None,
-            end: s.duration,
+            s,
             finest,
         })?),
         (None, Some(p), None) => {
@@ -155,7 +102,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     ends: [a, b],
                     link: p.link(),
                     aqm: None,
-                    end: s.duration,
+                    s,
                     finest,
                 })?);
             }
@@ -185,7 +132,7 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
                     ends: [l.from.clone(), l.to.clone()],
                     link: l.link(),
                     aqm: l.aqm.as_ref(),
-                    end: s.duration,
+                    s,
                     finest,
                 })?);
             }
@@ -205,10 +152,16 @@ pub(super) fn links(s: &Scenario) -> Result<Vec<LinkPlan>, Problem> {
     Ok(out)
 }
 
-/// The algorithm of its own that a link with a queue has, if it has one.
-pub(crate) fn own_algorithm(s: &Scenario, name: &str) -> Option<Option<AqmChoice>> {
-    let link = links(s).ok()?.into_iter().find(|l| l.name == name)?;
-    Some(link.queue?.own.map(|(choice, _)| choice))
+impl Scenario {
+    /// The algorithm that decides at a link in the runs of the algorithm called `label`: the link's own, or that one.
+    pub fn algorithm_at(&self, link: &str, label: &str) -> Option<AqmChoice> {
+        let links = links(Loaded { scenario: self, contents: &Contents::default() }).ok()?;
+        let link = links.into_iter().find(|l| l.name == link)?;
+        match link.queue?.own {
+            Some((own, _)) => Some(own),
+            None => self.aqm.iter().find(|choice| choice.label() == label).cloned(),
+        }
+    }
 }
 
 /// Both directions of a link.
@@ -308,17 +261,17 @@ impl Duplex<'_> {
         let (list, path, repeat) = match changes {
             Changes::List(list) => (&list[..], path, None),
             Changes::Course(course) => {
-                if let Some(trace) = &course.trace {
-                    if let Some((rate, line)) = trace.fastest {
+                if let Some(file) = self.s.contents.changes(course) {
+                    if let Some((rate, line)) = file.fastest {
                         let of_line = |p: Problem| Problem {
                             path: path.clone(),
                             value: None,
-                            rule: format!("{}:{line}: {rate} {}", trace.name, p.rule),
+                            rule: format!("{}:{line}: {rate} {}", file.name, p.rule),
                             ..p
                         };
                         self.finest.check(rate, path.clone()).map_err(of_line)?;
                     }
-                    return Way::of(changes).checked(self.end, trace.bin.is_some(), &path);
+                    return self.way(changes).checked(self.s.duration, file.bin.is_some(), &path);
                 }
                 let list = course.list.as_deref().unwrap_or(&[]);
                 (list, path.then("list"), course.repeat.map(|r| (r, path.then("repeat"))))
@@ -328,7 +281,7 @@ impl Duplex<'_> {
         for (i, change) in list.iter().enumerate() {
             let Change { at, rate, delay } = *change;
             let sound = before.is_none_or(|b| at > b)
-                && at < self.end
+                && at < self.s.duration
                 && (rate.is_some() || delay.is_some())
                 && rate.is_none_or(|rate| rate.bps() == 0 || self.finest.allows(rate))
                 && delay.is_none_or(|delay| delay <= Duration::from_secs(limits::DELAY_SECONDS));
@@ -338,16 +291,20 @@ impl Duplex<'_> {
             }
             before = Some(at);
         }
-        let Some((period, repeat_path)) = repeat else { return Ok(Way::of(changes)) };
+        let Some((period, repeat_path)) = repeat else { return Ok(self.way(changes)) };
         let last = before.unwrap_or_default();
         let rule = format!("must be longer than it takes to the last change ({last})");
         require(period > last, repeat_path.clone(), rule)?;
-        Way::of(changes).checked(self.end, false, &repeat_path)
+        self.way(changes).checked(self.s.duration, false, &repeat_path)
     }
 
-    /// What is wrong with a change, which is written at `at`.
+    fn way(&self, changes: &Changes) -> Way {
+        Way::of(changes, self.s.contents)
+    }
+
+    /// Refuses a change that is not sound, which is written at `at`.
     fn check(&self, change: &Change, before: Option<Duration>, at: Path) -> Result<(), Problem> {
-        check_change(change.at, before, self.end, at.then("at"))?;
+        check_change(change.at, before, self.s.duration, at.then("at"))?;
         require(
             change.rate.is_some() || change.delay.is_some(),
             at.clone(),
@@ -359,14 +316,14 @@ impl Duplex<'_> {
 }
 
 impl Way {
-    /// What changes do, whether they are sound or not. A file that nobody has read, in a scenario that is only looked
+    /// The effect of changes, sound or not. A file that nobody has read, in a scenario that is only looked
     /// at, changes nothing.
-    fn of(changes: &Changes) -> Way {
+    fn of(changes: &Changes, contents: &Contents) -> Way {
         let (list, repeat) = match changes {
             Changes::List(list) => (&list[..], None),
             Changes::Course(course) => {
-                if let Some(trace) = &course.trace {
-                    return Way { rate: trace.rate.clone(), delay: trace.delay.clone() };
+                if let Some(file) = contents.changes(course) {
+                    return Way { rate: file.rate.clone(), delay: file.delay.clone() };
                 }
                 (course.list.as_deref().unwrap_or(&[]), course.repeat)
             }
@@ -408,14 +365,6 @@ pub(super) fn check_change(
     require(at < end, path, format!("is not before the end ({end})"))
 }
 
-pub(super) fn check_rate(rate: BitRate, path: Path) -> Result<(), Problem> {
-    require(
-        (1..=limits::RATE_BPS).contains(&rate.bps()),
-        path,
-        format!("must lie between 1 bit/s and {}", BitRate::from_bps(limits::RATE_BPS)),
-    )
-}
-
 fn check_delay(delay: Duration, path: Path) -> Result<(), Problem> {
     let most = Duration::from_secs(limits::DELAY_SECONDS);
     require(delay <= most, path, format!("must be at most {most}"))
@@ -438,37 +387,6 @@ fn check_buffer(buffer: QueueSize, path: Path) -> Result<(), Problem> {
 }
 
 /// The rate of a link over time.
-pub(crate) fn rate_over_time(rate: BitRate, changes: &Changes) -> Schedule<BitRate> {
-    Schedule::following(rate, &Way::of(changes).rate)
-}
-
-/// Refuses access links that are too fast.
-pub(super) fn check_access(s: &Scenario) -> Result<(), Problem> {
-    let given = [
-        ("dumbbell", s.dumbbell.as_ref().and_then(|d| d.access_rate)),
-        ("parking_lot", s.parking_lot.as_ref().and_then(|p| p.access_rate)),
-        ("graph", s.graph.as_ref().and_then(|g| g.access_rate)),
-    ];
-    for (topology, access) in given {
-        if let Some(Access::Rate(rate)) = access {
-            Finest::of(s).check(rate, steps![topology, "access_rate"])?;
-        }
-    }
-    Ok(())
-}
-
-/// The rate of access links where a group says nothing of its own.
-pub(crate) fn access_rate(s: &Scenario) -> Access {
-    let dumbbell = s.dumbbell.as_ref().map(|d| (d.access_rate, d.rate));
-    let parking_lot = s.parking_lot.as_ref().map(|p| (p.access_rate, p.rate));
-    let graph = s.graph.as_ref().map(|g| {
-        let fastest = g.links.iter().map(|l| l.rate).max();
-        (g.access_rate, fastest.unwrap_or_default())
-    });
-    let Some((given, fastest)) = dumbbell.or(parking_lot).or(graph) else { return Access::None };
-    given.unwrap_or_else(|| {
-        let tenfold = BitRate::from_bps(fastest.bps().saturating_mul(10));
-        let most = Finest::of(s).rate.min(BitRate::from_bps(limits::RATE_BPS));
-        Access::Rate(tenfold.max(BitRate::from_bps(100_000_000)).min(most))
-    })
+pub(super) fn rate_over_time(link: &LinkFields<'_>, contents: &Contents) -> Schedule<BitRate> {
+    Schedule::following(link.rate, &Way::of(link.changes, contents).rate)
 }

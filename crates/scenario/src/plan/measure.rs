@@ -1,4 +1,4 @@
-//! When a scenario measures, and the classes it counts.
+//! The times at which a scenario measures, and the classes that it counts.
 
 use quell_sim::network::Measure;
 use quell_units::{Duration, Time};
@@ -9,7 +9,7 @@ use crate::values::Segments;
 /// The class that acknowledgments are counted in.
 pub const ACKS: &str = "acks";
 
-/// When the scenario measures.
+/// The times at which the scenario measures.
 pub(crate) fn measure(scenario: &Scenario) -> Measure {
     let (warmup, end) = (at(scenario.warmup), at(scenario.duration));
     let boundaries = match &scenario.segments {
@@ -17,7 +17,8 @@ pub(crate) fn measure(scenario: &Scenario) -> Measure {
         Some(Segments::At(times)) => times.iter().map(|t| at(*t)).collect(),
         Some(Segments::Every(length)) => {
             let step = length.nanos().max(1);
-            (warmup.nanos()..end.nanos()).step_by(step as usize).skip(1).map(Time::from_nanos).collect()
+            let steps = end.nanos().saturating_sub(warmup.nanos()).div_ceil(step);
+            (1..steps).map(|n| Time::from_nanos(warmup.nanos() + n * step)).collect()
         }
     };
     Measure { warmup, end, boundaries, step: Some(series_step(scenario)) }

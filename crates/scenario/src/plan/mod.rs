@@ -1,20 +1,19 @@
-//! From a checked scenario, an algorithm and a seed to the network that the simulator runs.
+//! The network that the simulator runs, from a checked scenario, an algorithm and a seed.
 //!
 //! Chance enters here: round-trip times, starts, stops and session arrivals are drawn from streams
 //! of their own, named after the flow group. No algorithm has a part in them, so all algorithms meet
 //! the same traffic (common random numbers).
 
-mod arrivals;
 mod check;
+mod estimate;
 mod flows;
 mod groups;
-mod limits;
 mod links;
 mod measure;
+mod packets;
 mod queues;
 mod resolve;
 mod routes;
-mod traces;
 mod traffic;
 
 use quell_aqm::catalog::AqmConfig;
@@ -23,36 +22,33 @@ use quell_sim::network::{FlowSpec, Network};
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::error::Problem;
-use crate::format::{AqmChoice, Scenario};
+use crate::files::Loaded;
+use crate::format::AqmChoice;
 use crate::plugins::Plugins;
 use crate::tree::{Path, steps};
 use check::{basics, check_marks, check_packets, check_totals};
 use flows::draw_flows;
-use groups::check_group;
-use links::{check_access, mean_packet};
-use measure::at;
+use measure::{at, steady_state};
+use packets::{access_rate, check_access, mean_packet};
 use queues::configure;
 use routes::Frame;
 
-pub(crate) use arrivals::Arrivals;
+pub(crate) use estimate::{estimated_packets, lifted_above_access};
 pub use flows::FlowFact;
-pub(crate) use groups::applies;
-pub(crate) use links::{access_rate, own_algorithm, rate_over_time};
+pub(crate) use groups::Group;
 pub use measure::ACKS;
-use measure::steady_state;
 pub(crate) use measure::{classes, measure};
 pub(crate) use resolve::resolved;
-pub(crate) use traces::{Trace, Traces};
 
-/// What the simulator runs, and what its outcome means.
+/// The network of a replication, and what its outcome means.
 pub struct Plan {
-    /// What the simulator runs.
+    /// The network that the simulator runs.
     pub network: Network,
-    /// What its outcome means.
+    /// The facts that give its outcome a meaning.
     pub facts: Facts,
 }
 
-/// What figures are computed from, beside the outcome.
+/// The facts that figures are computed from, beside the outcome.
 pub struct Facts {
     /// The traffic classes: those of the groups in order, then [`ACKS`].
     pub classes: Vec<String>,
@@ -66,41 +62,47 @@ pub struct Facts {
     pub steady_state: Option<(Time, Time)>,
 }
 
-/// Checks everything that can be checked without running.
-pub(crate) fn check(scenario: &Scenario, plugins: &Plugins) -> Result<(), Problem> {
-    basics(scenario)?;
-    let seeds = scenario.seeds.list();
-    for (i, group) in scenario.flows.iter().enumerate() {
-        check_group(scenario, group, &steps!["flows", i])?;
-    }
-    check_access(scenario)?;
-    let frame = Frame::of(scenario)?;
-    check_totals(scenario, &frame)?;
-    check_packets(scenario, &frame)?;
-    for aqm in 0..scenario.aqm.len() {
-        frame.queues(scenario, aqm, plugins)?;
+/// Checks everything that can be checked without running, and gives the groups of flows as they are meant.
+pub(crate) fn check(s: Loaded<'_>, plugins: &Plugins) -> Result<Vec<Group>, Problem> {
+    basics(&s)?;
+    let access = access_rate(s);
+    let groups = s.flows.iter().enumerate().map(|(i, group)| group.typed(s, access, &steps!["flows", i]));
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    check_access(s)?;
+    let frame = Frame::of(s)?;
+    check_totals(&s, &groups, &frame)?;
+    check_packets(&s, &groups, &frame)?;
+    for aqm in 0..s.aqm.len() {
+        frame.queues(s, aqm, plugins)?;
     }
     // What is wrong with an algorithm says more than that it gives no marks.
-    check_marks(scenario, &frame)?;
-    draw_flows(scenario, &mut frame.topology(None)?, &frame, Seed(seeds[0]), None)?;
-    Ok(())
+    check_marks(&s, &groups, &frame)?;
+    let seed = Seed(s.seeds.list()[0]);
+    draw_flows(&s, &groups, &mut frame.topology(None)?, &frame, seed, None)?;
+    Ok(groups)
 }
 
 /// The network for one algorithm and seed.
-pub(crate) fn plan(scenario: &Scenario, aqm: usize, seed: u64, plugins: &Plugins) -> Result<Plan, Problem> {
+pub(crate) fn plan(
+    s: Loaded<'_>,
+    groups: &[Group],
+    aqm: usize,
+    seed: u64,
+    plugins: &Plugins,
+) -> Result<Plan, Problem> {
     let seed = Seed(seed);
-    let frame = Frame::of(scenario)?;
+    let frame = Frame::of(s)?;
     let mut topology = frame.topology(Some(seed))?;
-    let (flows, facts) = draw_flows(scenario, &mut topology, &frame, seed, None)?;
+    let (flows, facts) = draw_flows(&s, groups, &mut topology, &frame, seed, None)?;
     let mut links = topology.into_links();
-    for (link, queue) in links.iter_mut().zip(frame.queues(scenario, aqm, plugins)?) {
+    for (link, queue) in links.iter_mut().zip(frame.queues(s, aqm, plugins)?) {
         link.queue = queue.map(Box::new);
     }
-    let classes = classes(scenario);
+    let classes = classes(&s);
     let buffers = links.iter().map(|l| Some(l.queue.as_ref()?.buffer)).collect();
-    let network = Network { links, flows, classes: classes.clone(), measure: measure(scenario), seed };
-    let groups = scenario.flows.iter().map(|g| g.name.clone()).collect();
-    let steady_state = steady_state(scenario);
+    let network = Network { links, flows, classes: classes.clone(), measure: measure(&s), seed };
+    let groups = groups.iter().map(|g| g.name.clone()).collect();
+    let steady_state = steady_state(&s);
     Ok(Plan { network, facts: Facts { classes, groups, flows: facts, buffers, steady_state } })
 }
 
@@ -112,14 +114,14 @@ pub struct LinkAt {
     pub rate: BitRate,
     /// The algorithms of the catalog for this link: label and parameters.
     pub algorithms: Vec<(String, AqmConfig)>,
-    /// Whether packets that allow it are marked instead of dropped.
+    /// True if packets that allow it are marked instead of dropped.
     pub ecn: bool,
-    /// Whether its rate or its delay changes after that time.
+    /// True if its rate or its delay changes after that time.
     pub changes: bool,
 }
 
 /// The observed link called `name` at a time.
-pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, Problem> {
+pub(crate) fn link_at(s: Loaded<'_>, name: &str, time: Time, plugins: &Plugins) -> Result<LinkAt, Problem> {
     let frame = Frame::of(s)?;
     let found = frame.links.iter().find_map(|l| (l.name == name).then_some((l, l.queue.as_ref()?)));
     let Some((plan, queue)) = found else {
@@ -152,21 +154,22 @@ pub(crate) fn link_at(s: &Scenario, name: &str, time: Time, plugins: &Plugins) -
 
 /// Every flow, with its round-trip time at `time`, and which of them cross the link called `name`.
 pub(crate) fn flows_at(
-    s: &Scenario,
+    s: Loaded<'_>,
+    groups: &[Group],
     name: &str,
     time: Time,
     seed: u64,
 ) -> Result<Vec<(FlowSpec, FlowFact)>, Problem> {
     let frame = Frame::of(s)?;
-    let (specs, facts) = draw_flows(s, &mut frame.topology(None)?, &frame, Seed(seed), Some(time))?;
+    let (specs, facts) = draw_flows(&s, groups, &mut frame.topology(None)?, &frame, Seed(seed), Some(time))?;
     let crosses =
         |f: &FlowFact| f.links.iter().any(|l| frame.links.get(l.0 as usize).is_some_and(|l| l.name == name));
     Ok(specs.into_iter().zip(facts).filter(|(_, f)| crosses(f)).collect())
 }
 
 /// The names of the observed links, in order.
-pub(crate) fn observed_links(scenario: &Scenario) -> Vec<String> {
-    Frame::of(scenario)
+pub(crate) fn observed_links(s: Loaded<'_>) -> Vec<String> {
+    Frame::of(s)
         .map(|f| f.links.iter().filter(|l| l.observe).map(|l| l.name.clone()).collect())
         .unwrap_or_default()
 }

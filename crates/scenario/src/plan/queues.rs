@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::{self, AnyAlgorithm, AnyAqm, AqmConfig, CATALOG};
 use quell_aqm::params::Marks;
 
-use crate::error::{Files, Problem, Source};
+use crate::error::{Problem, Source};
 use crate::format::AqmChoice;
 use crate::plugins::Plugins;
 use crate::tree::{Node, Path};
@@ -33,7 +33,7 @@ pub(super) fn build(
 }
 
 impl AqmChoice {
-    /// Which packets it marks. Of an algorithm from outside the catalog nobody knows: all.
+    /// The packets that it marks. Of an algorithm from outside the catalog nobody knows: all.
     pub fn marks(&self) -> Marks {
         self.configure().map_or(Marks::Alike, |config| config.marks())
     }
@@ -44,7 +44,7 @@ impl AqmChoice {
     /// Names the parameter, its value and the rule that it breaks, as in a scenario.
     pub fn configure(&self) -> Result<AqmConfig, String> {
         let tree = Node::from_toml(&toml::Value::Table(self.parameters.clone()));
-        let nowhere = Source { name: String::new(), text: None, files: Files::default() };
+        let nowhere = Source { name: String::new(), text: None };
         configure(self, &Path::default(), &Plugins::new())
             .map_err(|problem| nowhere.error(&tree, problem).reason())
     }

@@ -1,13 +1,11 @@
 //! A scenario with every default in its place.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_units::Duration;
+use quell_units::{Bytes, Duration};
 
-use super::links::{access_rate, mean_packet};
 use super::measure::series_step;
-use super::traffic::{
-    AVERAGED_CHUNKS, CHUNK, CONNECTIONS, PLAYBACK_BUFFER, REQUEST, THROUGHPUT_SHARE, UDP_PACKET,
-};
+use super::packets::{UDP_PACKET, access_rate, mean_packet};
+use crate::files::Loaded;
 use crate::format::{
     AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario,
 };
@@ -16,10 +14,10 @@ use crate::values::{Access, Count, OneOr};
 
 /// The same scenario with every default that is a value written out: what it draws and decides is the same.
 /// What is left out then has no value, such as the stop of a flow that never stops.
-pub(crate) fn resolved(s: &Scenario) -> Scenario {
-    let mut out = s.clone();
+pub(crate) fn resolved(s: Loaded<'_>) -> Scenario {
+    let mut out = s.scenario.clone();
     out.dialect = Some(s.dialect.unwrap_or_default());
-    out.series_step = Some(series_step(s));
+    out.series_step = Some(series_step(&s));
     out.mean_packet = Some(mean_packet(s)).filter(|bytes| (1..=65_535).contains(&bytes.get()));
     let access = access_rate(s);
     // Both directions, by the rules by which links are built.
@@ -49,17 +47,21 @@ pub(crate) fn resolved(s: &Scenario) -> Scenario {
             l.aqm.iter_mut().for_each(complete);
         }
     }
-    for (_, changes) in out.changes_mut() {
+    for changes in out.changes_mut() {
         if let Changes::Course(course) = changes
-            && let Some(trace) = &course.trace
+            && let Some(file) = s.contents.changes(course)
         {
-            course.file = Some(trace.found.clone());
-            course.sha256 = Some(trace.sha256.clone());
-            course.bin = trace.bin;
+            course.file = Some(file.found.clone());
+            course.sha256 = Some(file.sha256.clone());
+            course.bin = file.bin;
         }
     }
     out.aqm.iter_mut().for_each(complete);
     for group in &mut out.flows {
+        if let Some(file) = s.contents.arrivals(group) {
+            group.file = Some(file.found.clone());
+            group.sha256 = Some(file.sha256.clone());
+        }
         fill(group, access);
     }
     out
@@ -70,19 +72,19 @@ fn complete(choice: &mut AqmChoice) {
     choice.label = Some(choice.label().to_string());
     let given = Node::from_toml(&toml::Value::Table(choice.parameters.clone()));
     let config = AqmConfig::deserialize_named(&choice.algorithm, given.reader());
-    if let Some(Ok(mut all)) = config.and_then(Result::ok).map(toml::Table::try_from) {
+    if let Some(Ok(mut all)) = config.and_then(Result::ok).map(|config| Node::of(&config)) {
         all.remove("algorithm");
-        choice.parameters = all;
+        choice.parameters = all.to_table();
     }
 }
 
-fn fill(g: &mut FlowGroup, access: Access) {
+/// The size of a request for an object or a chunk.
+const REQUEST: Bytes = Bytes::new(500);
+
+/// Puts the defaults of a group's kind in their places; `access` is that of its access links.
+pub(super) fn fill(g: &mut FlowGroup, access: Access) {
     g.class = Some(g.class().to_string());
     g.start = g.start.take().or(Some(OneOr::One(Duration::ZERO)));
-    if let Some(arrivals) = &g.arrivals {
-        g.file = Some(arrivals.found.clone());
-        g.sha256 = Some(arrivals.sha256.clone());
-    }
     if g.kind == Kind::Trace {
         return;
     }
@@ -104,16 +106,17 @@ fn fill(g: &mut FlowGroup, access: Access) {
         Kind::Pages => {
             g.think = g.think.or(Some(OneOr::One(Duration::ZERO)));
             g.connection = g.connection.or(Some(ConnectionKind::Persistent));
-            g.connections = g.connections.or(Some(CONNECTIONS));
+            g.connections = g.connections.or(Some(6)); // RFC 7928 section 7.2
             g.request = g.request.or(Some(OneOr::One(REQUEST)));
         }
         Kind::Video => {
             g.request = g.request.or(Some(OneOr::One(REQUEST)));
-            g.chunk = g.chunk.or(Some(CHUNK));
-            g.playback_buffer = g.playback_buffer.or(Some(PLAYBACK_BUFFER));
+            g.chunk = g.chunk.or(Some(Duration::from_secs(4)));
+            g.playback_buffer = g.playback_buffer.or(Some(Duration::from_secs(30)));
             g.start_up = g.start_up.or(g.chunk);
-            g.averaged_chunks = g.averaged_chunks.or(Some(AVERAGED_CHUNKS));
-            g.throughput_share = g.throughput_share.or(Some(THROUGHPUT_SHARE));
+            // The defaults of dash.js.
+            g.averaged_chunks = g.averaged_chunks.or(Some(4));
+            g.throughput_share = g.throughput_share.or(Some(0.9));
         }
         Kind::Udp => {
             g.packet = g.packet.or(Some(OneOr::One(UDP_PACKET)));

@@ -4,9 +4,11 @@ use quell_aqm::{Link, Seed};
 use quell_sim::network::{LinkId, LinkSpec, QueueSpec};
 use quell_sim::topology::{self, Topology};
 
-use super::links::{LinkPlan, links, mean_packet};
+use super::links::{LinkPlan, links};
+use super::packets::mean_packet;
 use super::queues::build;
 use crate::error::{Problem, require};
+use crate::files::Loaded;
 use crate::format::{Direction, FlowGroup, Scenario};
 use crate::plugins::Plugins;
 use crate::tree::{Path, steps};
@@ -14,7 +16,7 @@ use crate::tree::{Path, steps};
 /// The links between routers and the routes of the groups.
 pub(super) struct Frame {
     pub(super) links: Vec<LinkPlan>,
-    /// For each group, one route per pair of ends ("cross" has several).
+    /// The routes of each group, one per pair of ends ("cross" has several).
     pub(super) routes: Vec<Vec<Route>>,
 }
 
@@ -25,13 +27,13 @@ pub(super) struct Route {
 }
 
 impl Frame {
-    pub(super) fn of(s: &Scenario) -> Result<Frame, Problem> {
+    pub(super) fn of(s: Loaded<'_>) -> Result<Frame, Problem> {
         let links = links(s)?;
         let mut frame = Frame { links, routes: Vec::new() };
         // Routes are the same in all replications.
         let topology = frame.topology(None)?;
         for (i, group) in s.flows.iter().enumerate() {
-            let ends = ends(s, group, &topology, &steps!["flows", i])?;
+            let ends = ends(&s, group, &topology, &steps!["flows", i])?;
             let routes = ends
                 .into_iter()
                 .map(|(from, to)| {
@@ -81,7 +83,7 @@ impl Frame {
     /// The queues of the links, in order, with the algorithm under comparison number `aqm`.
     pub(super) fn queues(
         &self,
-        s: &Scenario,
+        s: Loaded<'_>,
         aqm: usize,
         plugins: &Plugins,
     ) -> Result<Vec<Option<QueueSpec>>, Problem> {

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use quell_units::Time;
 
+use super::drive::{Ahead, drive};
 use super::inbox::Inbox;
 use super::link::Link;
 use super::net::{NEVER, Net, Node, RELAY, reach};
@@ -24,25 +25,16 @@ use super::part::{Crowd, END, Hop, ON, Part, Settings, Ways};
 use super::service::hosts_of_flows;
 use super::split::{self, CHUNK, PARTS};
 use super::tree::WinnerTree;
-use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, report};
+use super::{Ends, outcome, taps};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome};
-use crate::record::RoundTrips;
+use crate::record::{RoundTrips, bounds};
 use crate::route::{Plan, Stop};
 use crate::wire::Wire;
 use crate::{Control, Error};
 
 /// Flows from which on prefetching pays, and parts that other cores can take further.
 const MANY_FLOWS: usize = 5000;
-
-/// Whoever takes packets between the links where flows merge.
-pub(super) trait Ahead {
-    fn net(&mut self) -> &mut Net;
-    /// The timer that is due first in a part.
-    fn wake(&mut self, part: u32);
-    /// Runs a node as far as it can go.
-    fn visit(&mut self, node: u32);
-}
 
 /// All flows, one after the other.
 impl Ahead for Part<Net> {
@@ -68,31 +60,6 @@ impl Ahead for Part<Net> {
                 self.ways.relay();
             }
             self.settle();
-        }
-    }
-}
-
-/// Takes all that happens before `end`, in its order.
-fn drive(ahead: &mut impl Ahead, end: Time, control: &Control) -> Result<(), Error> {
-    let mut checked = 0;
-    loop {
-        let net = ahead.net();
-        let (node_due, node) = net.waiting.first();
-        let (timer_due, part) = net.timers.first();
-        let now = node_due.min(timer_due);
-        if now >= end {
-            return Ok(());
-        }
-        if net.events >= checked {
-            checked = net.events + CHECK_EVERY;
-            report(control, now)?;
-        }
-        // At one instant timers come before arrivals.
-        if timer_due <= node_due {
-            net.events += 1;
-            ahead.wake(part);
-        } else {
-            ahead.visit(node);
         }
     }
 }
@@ -144,7 +111,7 @@ fn hops(
 /// Runs a network.
 pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
-    let bounds = bounds(&network);
+    let bounds = bounds(&network.measure);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
     let ends = Ends::new(&network, &bounds, control)?;
@@ -197,7 +164,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let hosts = hosts_of_flows(&network);
     let links: Vec<Link> = (0..network.links.len())
         .filter(|i| plan.merges[*i])
-        .map(|i| Link::new(&mut network, i, bits, is_logged(control, i), &hosts))
+        .map(|i| Link::new(&mut network, i, bits, taps(control, i), &hosts))
         .collect();
     drop(network);
 
@@ -245,16 +212,15 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     count.in_flight += net.nodes.iter().map(|n| n.inbox.len() as u64).sum::<u64>();
     let mut recorded = Vec::new();
     for link in net.links {
-        let recorder = match link {
+        recorded.extend(match link {
             Link::Plain(_) => None,
             Link::Arrival(queue) => queue.finish(measure.end),
             Link::Head(link) => {
-                let (recorder, waiting) = link.finish(measure.end);
+                let (measured, waiting) = link.finish(measure.end);
                 count.in_flight += waiting;
-                recorder
+                measured
             }
-        };
-        recorded.extend(recorder.map(|r| r.finish()));
+        });
     }
     let flows = Ends { flows, classes: ends.classes }.finish(&bounds);
     Ok(outcome(recorded, flows, transfers, net.round_trips, measure.warmup, count, net.events))

@@ -10,18 +10,19 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 use super::inbox::Entry;
 use super::moving::{Gone, Moving};
 use super::ring::Ring;
+use crate::observe::{Departure, Observer};
+use crate::outcome::LinkOutcome;
 use crate::packet::Pkt;
-use crate::record::{Departure, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
 /// A link with a queue whose packets' fate is known when they arrive.
-pub(super) trait ArrivalQueue {
+pub(super) trait ArrivalQueue: Send {
     /// Packets arrive; `classes` are those of the packets on each hop. Those that get to the other
     /// end of the link are added to `moving`.
     fn arrive(&mut self, entries: &[Entry], classes: &[u16], moving: &mut Vec<Moving>, gone: &mut Gone);
     /// Follows the queue to the end of the run, which departures at the end itself do not belong
-    /// to, and gives the recorder up.
-    fn finish(self: Box<Self>, end: Time) -> Option<Recorder>;
+    /// to, and gives what was measured, see [`Observer::finish`].
+    fn finish(self: Box<Self>, end: Time) -> Option<(LinkOutcome, u64)>;
 }
 
 /// A packet whose transmission has not begun yet, as far as the queue has been followed.
@@ -54,7 +55,7 @@ pub(super) struct LindleyQueue<A, O: Observer> {
     bits: u32,
     wire: Wire,
     waiting: Ring<Waiting<O::Ticket>>,
-    /// When the first of them starts; [`Time::MAX`] if none waits.
+    /// The time at which the first of them starts; [`Time::MAX`] if none waits.
     next_start: Time,
     /// The packets that wait, for an algorithm that watches departures.
     watched: Ring<Pkt>,
@@ -124,6 +125,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
 
     /// [`LindleyQueue::advance`] for an algorithm that watches departures: each can move the next
     /// update, even to before the next departure.
+    #[inline(never)]
     fn advance_watched(&mut self, now: Time) {
         loop {
             let special = self.next_special();
@@ -170,7 +172,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         update.min(self.observer.next_mark())
     }
 
-    /// When the transmission under way ends, or the last one ended, as far as the queue has been followed.
+    /// The time at which the transmission under way ends, or the last one ended, as far as the queue has been followed.
     fn busy_until(&mut self) -> Time {
         // It ends when the next one begins, if a packet waits, and not for the end of an outage.
         let Some(Waiting { starts, .. }) = self.waiting.front() else { return self.wire.busy_until };
@@ -204,7 +206,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
         if self.observer.next_mark() == at {
             let busy_until = self.busy_until();
             let aqm = self.gate.aqm();
-            self.observer.mark(|out| aqm.observe(out), busy_until);
+            self.observer.mark(&|out| aqm.observe(out), busy_until);
         } else {
             let view = self.view(at);
             self.gate.update(at, view);
@@ -212,7 +214,7 @@ impl<A: Aqm, O: Observer> LindleyQueue<A, O> {
     }
 }
 
-impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
+impl<A: Aqm + Send, O: Observer + Send> ArrivalQueue for LindleyQueue<A, O> {
     fn arrive(&mut self, entries: &[Entry], classes: &[u16], moving: &mut Vec<Moving>, gone: &mut Gone) {
         for &(key, mut pkt) in entries {
             let (now, hop) = (key.time(self.bits), key.hop(self.bits));
@@ -263,13 +265,13 @@ impl<A: Aqm, O: Observer> ArrivalQueue for LindleyQueue<A, O> {
         }
     }
 
-    fn finish(mut self: Box<Self>, end: Time) -> Option<Recorder> {
+    fn finish(mut self: Box<Self>, end: Time) -> Option<(LinkOutcome, u64)> {
         if self.watches() && end > Time::ZERO {
             self.advance_watched(Time::from_nanos(end.nanos() - 1));
         }
         while self.next_special() <= end {
             self.special();
         }
-        self.observer.recorder()
+        self.observer.finish()
     }
 }

@@ -1,7 +1,7 @@
-//! A link where flows merge, compiled for its algorithm.
+//! A link where flows merge, compiled for its algorithm where that pays.
 
-use quell_aqm::catalog::Visitor;
-use quell_aqm::{Aqm, Departures, Discipline, Rng};
+use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, Visitor};
+use quell_aqm::{Algorithm, Aqm, Departures, Discipline, Rng};
 use quell_queue::{Fifo, Gate, Limit, Parallel};
 use quell_units::BitRate;
 
@@ -9,7 +9,9 @@ use super::lindley::{ArrivalQueue, LindleyQueue};
 use super::service::{HeadQueue, HostsOfFlows, ServedLink};
 use super::{queue_parts, recorder};
 use crate::network::{Network, Schedule};
-use crate::record::{InLanes, Logger, Observer, Recorder};
+use crate::observe::Observer;
+use crate::record::{InLanes, Recorder};
+use crate::tap::{Tap, Tapped};
 use crate::wire::Wire;
 
 /// What a merging link is to the fast engine.
@@ -23,8 +25,14 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// The link `i` of a network, whose packets may be logged; keys there have `bits` of hop.
-    pub fn new(network: &mut Network, i: usize, bits: u32, logs: bool, hosts: &HostsOfFlows) -> Link {
+    /// The link `i` of a network, whose packets go past `taps`; keys there have `bits` of hop.
+    pub fn new(
+        network: &mut Network,
+        i: usize,
+        bits: u32,
+        taps: Vec<Box<dyn Tap>>,
+        hosts: &HostsOfFlows,
+    ) -> Link {
         let recorder = recorder(network, i);
         let spec = &mut network.links[i];
         let wire = Wire::new(spec, network.seed, i as u32);
@@ -33,11 +41,21 @@ impl Link {
         }
         let rng = network.seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, marks) = queue_parts(spec.queue.take());
-        algorithm.visit(Builder { bits, wire, rng, limit, marks, rate: &spec.rate, recorder, logs, hosts })
+        let build = Builder { bits, wire, rng, limit, marks, rate: &spec.rate, hosts };
+        match (algorithm, recorder) {
+            (Algorithm::Aqm(AnyAqm::DropTail(aqm)), None) => build.arrival(aqm, ()),
+            (algorithm, Some(recorder)) if taps.is_empty() => build.recorded(algorithm, recorder),
+            (algorithm, recorder) => build.any(algorithm, Tapped::new(recorder, taps)),
+        }
     }
 }
 
-/// Builds a link whose algorithm is known.
+/// Whether an algorithm decides about departures.
+fn decides(aqm: &AnyAqm) -> bool {
+    aqm.departures() == Departures::Decided
+}
+
+/// Builds a link, in code of its own for each algorithm and observer.
 struct Builder<'a> {
     bits: u32,
     wire: Wire,
@@ -45,50 +63,83 @@ struct Builder<'a> {
     limit: Limit,
     marks: bool,
     rate: &'a Schedule<BitRate>,
-    recorder: Option<Recorder>,
-    logs: bool,
     hosts: &'a HostsOfFlows,
 }
 
 impl Builder<'_> {
-    /// A link for one kind of observer.
-    fn fifo<A: Aqm + 'static, O: Observer + 'static>(self, aqm: A, observer: O) -> Link {
-        let Builder { bits, wire, rng, limit, marks, rate, hosts, .. } = self;
-        let first = rate.initial;
-        if aqm.departures() == Departures::Decided {
-            let queue = Fifo::new(aqm, rng, limit, marks, Some(first));
-            return Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer, hosts.clone())));
-        }
+    fn arrival<A: Aqm + Send + 'static, O: Observer + Send + 'static>(self, aqm: A, observer: O) -> Link {
+        let Builder { bits, wire, rng, limit, marks, rate, .. } = self;
         let gate = Gate::new(aqm, rng, limit, marks);
-        Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, first, observer)))
+        Link::Arrival(Box::new(LindleyQueue::new(bits, wire, gate, rate.initial, observer)))
     }
 
-    fn lanes<D: Discipline + 'static, O: Observer + 'static>(self, discipline: D, observer: O) -> Link {
+    fn head<A: Aqm + Send + 'static, O: Observer + Send + 'static>(self, aqm: A, observer: O) -> Link {
+        let Builder { wire, rng, limit, marks, rate, hosts, .. } = self;
+        let queue = Fifo::new(aqm, rng, limit, marks, Some(rate.initial));
+        Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer, hosts.clone())))
+    }
+
+    fn lanes<D: Discipline + Send + 'static, O: Observer + Send + 'static>(
+        self,
+        discipline: D,
+        observer: O,
+    ) -> Link {
         let Builder { wire, rng, limit, marks, rate, hosts, .. } = self;
         let queue = Parallel::new(discipline, rng, limit, marks, Some(rate.initial));
         Link::Head(Box::new(ServedLink::new(queue, rate, wire, observer, hosts.clone())))
     }
-}
 
-impl Visitor for Builder<'_> {
-    type Output = Link;
-
-    fn visit<A: Aqm + 'static>(mut self, aqm: A) -> Link {
-        match self.recorder.take() {
-            Some(recorder) if self.logs => self.fifo(aqm, Logger::new(recorder, true)),
-            Some(recorder) => self.fifo(aqm, recorder),
-            None => self.fifo(aqm, ()),
+    /// A link with a recorder and nothing else, compiled for every algorithm of the catalog: in case a dispatch costs
+    /// a packet a fifth more instructions.
+    fn recorded(self, algorithm: AnyAlgorithm, recorder: Recorder) -> Link {
+        match algorithm {
+            Algorithm::Aqm(aqm) if decides(&aqm) => match aqm {
+                AnyAqm::Codel(aqm) => self.head(aqm, recorder),
+                AnyAqm::Cobalt(aqm) => self.head(aqm, recorder),
+                AnyAqm::Choke(aqm) => self.head(aqm, recorder),
+                AnyAqm::Step(aqm) => self.head(aqm, recorder),
+                aqm => self.any(aqm.into(), Tapped::new(Some(recorder), Vec::new())),
+            },
+            Algorithm::Aqm(_) => algorithm.visit(Arrivals { build: self, recorder }),
+            Algorithm::Discipline(discipline) => match discipline {
+                AnyDiscipline::FqCodel(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::FqPie(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::FqBlue(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::Sfq(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::SfqRed(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::Cake(discipline) => self.lanes(discipline, recorder),
+                AnyDiscipline::DualPi2(discipline) => self.lanes(discipline, InLanes(recorder)),
+                AnyDiscipline::CurvyRed(discipline) => self.lanes(discipline, InLanes(recorder)),
+                AnyDiscipline::RedTail(discipline) => self.lanes(discipline, InLanes(recorder)),
+                custom => self.any(custom.into(), Tapped::new(Some(recorder), Vec::new())),
+            },
         }
     }
 
-    fn visit_discipline<D: Discipline + 'static>(mut self, discipline: D) -> Link {
-        match self.recorder.take() {
-            Some(recorder) if self.logs => self.lanes(discipline, Logger::new(recorder, true)),
-            Some(recorder) if !discipline.lane_names().is_empty() => {
-                self.lanes(discipline, InLanes(recorder))
-            }
-            Some(recorder) => self.lanes(discipline, recorder),
-            None => self.lanes(discipline, ()),
+    /// A link whose algorithm and taps are found by dispatch.
+    fn any(self, algorithm: AnyAlgorithm, observer: Tapped) -> Link {
+        match algorithm {
+            Algorithm::Aqm(aqm) if decides(&aqm) => self.head(aqm, observer),
+            Algorithm::Aqm(aqm) => self.arrival(aqm, observer),
+            Algorithm::Discipline(discipline) => self.lanes(discipline, observer),
         }
+    }
+}
+
+/// Builds links of algorithms that decide on arrival.
+struct Arrivals<'a> {
+    build: Builder<'a>,
+    recorder: Recorder,
+}
+
+impl Visitor for Arrivals<'_> {
+    type Output = Link;
+
+    fn visit<A: Aqm + Send + 'static>(self, aqm: A) -> Link {
+        self.build.arrival(aqm, self.recorder)
+    }
+
+    fn visit_discipline<D: Discipline + Send + 'static>(self, _: D) -> Link {
+        unreachable!("a discipline decides on departures")
     }
 }

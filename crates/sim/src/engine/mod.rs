@@ -1,5 +1,6 @@
 //! The two engines and what they share.
 
+mod drive;
 pub(crate) mod fast;
 mod inbox;
 mod lindley;
@@ -24,8 +25,9 @@ use quell_units::Time;
 
 use crate::flow::{Flow, Group};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
-use crate::outcome::{Conservation, FlowOutcome, LinkOutcome, Outcome, Transfer};
-use crate::record::{self, Losses, Recorder, RoundTrips};
+use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
+use crate::record::{Losses, Recorder, RoundTrips};
+use crate::tap::Tap;
 use crate::{Control, Error};
 
 /// The flows of a network and their classes.
@@ -99,7 +101,7 @@ fn outcome(
     Outcome { links, flows, transfers, conservation, digest, events }
 }
 
-/// How often an engine looks whether it should stop, in events.
+/// Events after which an engine looks again whether it should stop.
 const CHECK_EVERY: u64 = 1 << 14;
 
 /// Says how far the run is and whether to go on.
@@ -117,13 +119,10 @@ fn recorder(network: &Network, link: usize) -> Option<Recorder> {
     spec.observe.then(|| Recorder::new(id, spec, losses(), &network.measure))
 }
 
-/// Whether the packets at a link are logged.
-fn is_logged(control: &Control, link: usize) -> bool {
-    control.logged.iter().any(|logged| logged.0 as usize == link)
-}
-
-pub(crate) fn bounds(network: &Network) -> Vec<Time> {
-    record::bounds(&network.measure)
+/// The observers that follow the packets at a link one by one.
+fn taps(control: &Control, link: usize) -> Vec<Box<dyn Tap>> {
+    let logged = control.logged.iter().any(|logged| logged.0 as usize == link);
+    if logged { vec![Box::new(Vec::<Fate>::new())] } else { Vec::new() }
 }
 
 /// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.

@@ -23,7 +23,7 @@ pub(super) struct Gone {
 }
 
 impl Gone {
-    /// Nothing, and room for `n` of each kind.
+    /// An empty list, with room for `n` of each kind.
     pub fn with_capacity(n: usize) -> Self {
         Gone { dropped: Vec::with_capacity(n), lost: Vec::with_capacity(n), late: Vec::with_capacity(n) }
     }

@@ -16,15 +16,15 @@ use crate::route::{Plan, Stop};
 /// The node for all stops that are no merging links.
 pub(super) const RELAY: u32 = 0;
 
-/// Where packets stop: a merging link, or the place for all other stops.
+/// A place where packets stop: a merging link, or the one for all other stops.
 pub(super) struct Node {
     pub inbox: Inbox,
-    /// When something happens there next; zero while the node runs.
+    /// The time at which something happens there next; zero while the node runs.
     pub due: Time,
-    /// How long what happens at another node, or a flow's timer, takes at least to get here.
+    /// The least time from another node, and from a flow's timer, to here.
     pub from_nodes: u64,
     pub from_timers: u64,
-    /// How long what happens here takes at least to come back; a nanosecond or more.
+    /// The least time in which what happens here comes back; a nanosecond or more.
     pub round: u64,
 }
 
@@ -99,9 +99,9 @@ impl Net {
         self.waiting.set(node, due);
     }
 
-    /// As many packets as cannot be the cause of an arrival among them pass the node that runs, all before `limit`.
-    /// Those that go on move then; those at the relay still have the hops by which they came. Says whether anything
-    /// was due.
+    /// Passes as many packets as cannot be the cause of an arrival among them over the node that runs, all before
+    /// `limit`. Those that go on move then; those at the relay still have the hops by which they came. Says whether
+    /// anything was due.
     #[inline]
     pub fn pass(&mut self, node: u32, limit: Time, moving: &mut Vec<Moving>, gone: &mut Gone) -> bool {
         let at = &mut self.nodes[node as usize];
@@ -158,7 +158,8 @@ impl Net {
         true
     }
 
-    /// When a served link is to run next, see [`HeadQueue::next`](super::service::HeadQueue::next); never for other links.
+    /// The time at which a served link is to run next, see [`HeadQueue::next`](super::service::HeadQueue::next); never
+    /// for other links.
     fn next_service(&self, node: u32) -> Time {
         match self.links.get((node as usize).wrapping_sub(1)) {
             Some(Link::Head(link)) => link.next().unwrap_or(Time::MAX),
@@ -182,7 +183,7 @@ pub(super) const NEVER: u64 = 1 << 60;
 /// Long enough for as many packets as are taken together, and added to a time without overflow.
 const LONGEST_ROUND: u64 = 1 << 30;
 
-/// How long it takes at least from other nodes, and from the timers of flows, to each node. Delays
+/// Finds the least times from other nodes, and from the timers of flows, to each node. Delays
 /// alone: that transmissions take time makes it a little longer.
 pub(super) fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut [Node]) {
     let least = |link: &LinkSpec| link.delay.values().min().map_or(0, |d| d.nanos().min(NEVER / 1024));

@@ -181,7 +181,7 @@ impl<B: Beyond> Ways<B> {
 
 /// A part of the flows.
 pub(super) struct Part<B> {
-    number: u32,
+    pub number: u32,
     pub ways: Ways<B>,
     ends: Vec<End>,
     /// The flows by when their timers are due; their numbers are counted from the part's first.
@@ -214,8 +214,8 @@ pub(super) struct Settings {
     pub prefetches: bool,
 }
 
-/// What is left of a part at the end.
-pub(super) struct Rest {
+/// A part at the end of the run.
+pub(super) struct Finished {
     pub count: Conservation,
     pub flows: Vec<Flow>,
     pub transfers: Vec<Transfer>,
@@ -255,15 +255,10 @@ impl<B: Beyond> Part<B> {
         Ok(Part { number, ways, ends, timers, prefetches: settings.prefetches })
     }
 
-    /// What it leaves, and what lies beyond it.
-    pub fn finish(self) -> (B, Rest) {
+    /// The part at the end of the run, and what lies beyond it.
+    pub fn finish(self) -> (B, Finished) {
         let Ways { beyond, count, transfers, .. } = self.ways;
-        (beyond, Rest { count, flows: self.ends.into_iter().map(|end| end.flow).collect(), transfers })
-    }
-
-    /// Its number.
-    pub fn number(&self) -> u32 {
-        self.number
+        (beyond, Finished { count, flows: self.ends.into_iter().map(|end| end.flow).collect(), transfers })
     }
 
     /// When its first timer is due.

@@ -9,17 +9,18 @@ use quell_queue::Queue;
 use quell_units::{Duration, Time};
 
 use super::service::{Left, Queued, ServedLink, hosts_of_flows};
-use super::{CHECK_EVERY, Ends, bounds, is_logged, outcome, recorder, report};
+use super::{CHECK_EVERY, Ends, outcome, recorder, report, taps};
 use crate::flow::{Direction, Host};
 use crate::network::{LinkId, Network};
 use crate::outcome::{Conservation, Outcome, Transfer};
 use crate::packet::{Pkt, SackTable};
-use crate::record::{Logger, RoundTrips};
+use crate::record::{RoundTrips, bounds};
 use crate::route::{Plan, Stop};
+use crate::tap::Tapped;
 use crate::wire::Wire;
 use crate::{Control, Error};
 
-/// What happens at one instant comes in this order; within a rank by number, then as scheduled.
+/// The order within one instant; within a rank by number, then as scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// Packets leave queues.
@@ -30,7 +31,7 @@ enum Rank {
     Merge,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Service(LinkId),
     Timer(u32),
@@ -39,30 +40,11 @@ enum Event {
     End(Pkt),
 }
 
-struct Entry {
-    key: (Time, Rank, u32, u64),
-    event: Event,
-}
+/// An event, with its place in the order: no two have the same.
+type Scheduled = Reverse<((Time, Rank, u32, u64), Event)>;
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for Entry {}
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
-
-/// Of whatever algorithm, observed or not.
-type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Option<Logger>>;
+/// A link of any algorithm, observed or not.
+type Link = ServedLink<Queue<Queued<u32>, AnyAqm, AnyDiscipline>, Tapped>;
 
 struct Net {
     plan: Plan,
@@ -71,11 +53,11 @@ struct Net {
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
     links: Vec<Link>,
-    /// What left a link's queue just now.
+    /// The packets that left a link's queue just now.
     left: Vec<Left>,
-    /// For when the next departure from each link was scheduled last.
+    /// The time for which the next departure from each link was scheduled last.
     departures: Vec<Time>,
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Scheduled>,
     scheduled: u64,
     classes: Vec<[u16; 2]>,
     sacks: SackTable,
@@ -107,7 +89,7 @@ impl Host for Net {
 impl Net {
     fn schedule(&mut self, at: Time, rank: Rank, number: u32, event: Event) {
         self.scheduled += 1;
-        self.heap.push(Reverse(Entry { key: (at, rank, number, self.scheduled), event }));
+        self.heap.push(Reverse(((at, rank, number, self.scheduled), event)));
     }
 
     /// A packet is ready for its next link, or its end, at `at`.
@@ -182,22 +164,22 @@ impl Net {
 /// Runs a network.
 pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error> {
     let plan = Plan::new(&network)?;
-    let bounds = bounds(&network);
+    let bounds = bounds(&network.measure);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
     let mut ends = Ends::new(&network, &bounds, control)?;
     let takers = (0..).zip(&network.flows).map(|(i, f)| f.first_connection().unwrap_or(i)).collect();
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
-    let logger = |i| recorder(&network, i).map(|recorder| Logger::new(recorder, is_logged(control, i)));
-    let mut loggers: Vec<_> = (0..network.links.len()).map(logger).collect();
+    let recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
     let seed = network.seed;
     let hosts = hosts_of_flows(&network);
-    let links = network.links.into_iter().enumerate().map(|(i, spec)| {
+    let links = network.links.into_iter().zip(recorders).enumerate().map(|(i, (spec, recorder))| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
         let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
         let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-        ServedLink::new(queue, &spec.rate, wire, loggers[i].take(), hosts.clone())
+        let observer = Tapped::new(recorder, taps(control, i));
+        ServedLink::new(queue, &spec.rate, wire, observer, hosts.clone())
     });
     let links: Vec<_> = links.collect();
     let mut net = Net {
@@ -225,10 +207,10 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     }
 
     let mut events = 0u64;
-    while let Some(Reverse(Entry { key: (now, ..), event })) = net.heap.pop() {
+    while let Some(Reverse(((now, ..), event))) = net.heap.pop() {
         if now >= measure.end {
             // Put it back: it is still on its way.
-            net.heap.push(Reverse(Entry { key: (now, Rank::Flow, 0, 0), event }));
+            net.heap.push(Reverse(((now, Rank::Flow, 0, 0), event)));
             break;
         }
         if events.is_multiple_of(CHECK_EVERY) {
@@ -266,13 +248,13 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     }
 
     let mut count = net.count;
-    let on_their_way = |e: &&Reverse<Entry>| matches!(e.0.event, Event::Link(..) | Event::End(_));
+    let on_their_way = |e: &&Scheduled| matches!(e.0.1, Event::Link(..) | Event::End(_));
     count.in_flight += net.heap.iter().filter(on_their_way).count() as u64;
     let mut recorded = Vec::new();
     for link in net.links {
-        let (recorder, waiting) = link.finish(measure.end, &mut Vec::new());
+        let (measured, waiting) = link.finish(measure.end, &mut Vec::new());
         count.in_flight += waiting;
-        recorded.extend(recorder.map(|r| r.finish()));
+        recorded.extend(measured);
     }
     let flows = ends.finish(&bounds);
     Ok(outcome(recorded, flows, net.transfers, net.round_trips, measure.warmup, count, events))

@@ -10,8 +10,9 @@ use quell_units::{BitRate, Bytes, Time};
 use super::inbox::Entry;
 use super::moving::{Gone, Moving};
 use crate::network::{Network, Schedule, ToCome};
+use crate::observe::{Departure, EarlyEnd, Observer};
+use crate::outcome::LinkOutcome;
 use crate::packet::Pkt;
-use crate::record::{Departure, EarlyEnd, Observer, Recorder};
 use crate::wire::{Flight, Wire};
 
 /// A packet with its class, what its engine calls the hop by which it came, whether this queue marked it, and what
@@ -23,7 +24,7 @@ pub(super) struct Queued<T> {
     class: u16,
     hosts: Hosts,
     marked: bool,
-    /// Of the discipline, if it has a name; else the largest number.
+    /// The lane of the discipline, if it has a name; else the largest number.
     lane: u8,
     ticket: T,
 }
@@ -74,7 +75,7 @@ pub(super) enum Left {
     Dropped(Pkt),
 }
 
-/// Who takes what leaves a link's queue.
+/// The receiver of what leaves a link's queue.
 pub(super) trait Way {
     fn take(&mut self, left: Left);
 }
@@ -95,7 +96,7 @@ pub(super) struct ServedLink<Q, O> {
     hosts: HostsOfFlows,
 }
 
-/// Between which hosts each flow travels; empty if nobody knows of any.
+/// The hosts between which each flow travels; empty if nobody knows of any.
 pub(super) type HostsOfFlows = Arc<[Hosts]>;
 
 /// Those of a network.
@@ -104,7 +105,7 @@ pub(super) fn hosts_of_flows(network: &Network) -> HostsOfFlows {
     if hosts().any(|hosts| hosts != Hosts::default()) { hosts().collect() } else { Arc::new([]) }
 }
 
-/// Between which hosts a packet travels.
+/// The hosts between which a packet travels.
 fn hosts_of(pkt: Pkt, flows: &[Hosts]) -> Hosts {
     let hosts = flows.get(pkt.flow() as usize).copied().unwrap_or_default();
     match pkt.is_ack() {
@@ -145,7 +146,7 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
         ServedLink { line: Line::new(queue, rate.initial), wire, rates: rate.to_come(), observer, hosts }
     }
 
-    /// When the next packet leaves, if one waits; while the rate is zero, when that changes.
+    /// The time at which the next packet leaves, if one waits; while the rate is zero, when that changes.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         match self.line.next_departure() {
@@ -212,21 +213,21 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> ServedLink<Q, O> {
                 continue;
             }
             line.run_before(at, &mut beyond);
-            observer.mark(|out| line.queue().observe(out), line.busy_until());
+            observer.mark(&|out| line.queue().observe(out), line.busy_until());
         }
     }
 
     /// Follows the queue to the end of the run, which nothing that happens at the end itself belongs
-    /// to, and gives up the recorder and how many packets wait.
-    pub fn finish(mut self, end: Time, way: &mut impl Way) -> (Option<Recorder>, u64) {
+    /// to, and gives what was measured, see [`Observer::finish`], and how many packets wait.
+    pub fn finish(mut self, end: Time, way: &mut impl Way) -> (Option<(LinkOutcome, u64)>, u64) {
         self.follow(end, way);
         let waiting = self.line.queue().view().packets.get();
-        (self.observer.recorder(), u64::from(waiting))
+        (self.observer.finish(), u64::from(waiting))
     }
 }
 
 /// A served link whose queue's type the engine need not know.
-pub(super) trait HeadQueue {
+pub(super) trait HeadQueue: Send {
     /// See [`ServedLink::next`].
     fn next(&self) -> Option<Time>;
     /// Packets arrive, and what is due before `until` leaves; `bits` of their keys hold hops, whose classes are
@@ -241,7 +242,7 @@ pub(super) trait HeadQueue {
         gone: &mut Gone,
     );
     /// See [`ServedLink::finish`].
-    fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64);
+    fn finish(self: Box<Self>, end: Time) -> (Option<(LinkOutcome, u64)>, u64);
 }
 
 /// The fast engine's.
@@ -263,7 +264,7 @@ impl Way for Onward<'_> {
     }
 }
 
-impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> HeadQueue for ServedLink<Q, O> {
+impl<Q: Qdisc<Packet = Queued<O::Ticket>> + Send, O: Observer + Send> HeadQueue for ServedLink<Q, O> {
     fn next(&self) -> Option<Time> {
         ServedLink::next(self)
     }
@@ -285,7 +286,11 @@ impl<Q: Qdisc<Packet = Queued<O::Ticket>>, O: Observer> HeadQueue for ServedLink
         self.run_before(until, way);
     }
 
-    fn finish(self: Box<Self>, end: Time) -> (Option<Recorder>, u64) {
-        ServedLink::finish(*self, end, &mut Vec::new())
+    fn finish(self: Box<Self>, end: Time) -> (Option<(LinkOutcome, u64)>, u64) {
+        ServedLink::finish(
+            *self,
+            end,
+            &mut Onward { moving: &mut Vec::new(), gone: &mut Gone::with_capacity(0) },
+        )
     }
 }

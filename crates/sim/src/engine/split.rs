@@ -14,15 +14,15 @@ use std::thread::{self, Result as Outcome, Scope, Thread};
 
 use quell_units::{Duration, Time};
 
-use super::fast::Ahead;
+use super::drive::Ahead;
 use super::inbox::{Inbox, Key};
 use super::moving::{Gone, Moving};
 use super::net::{Net, RELAY};
-use super::part::{Beyond, Crowd, Part, Rest, Settings};
+use super::part::{Beyond, Crowd, Finished, Part, Settings};
 use crate::packet::Pkt;
 use crate::{Error, IdleCores};
 
-/// Into how many parts flows are divided: enough that cores seldom wait for each other.
+/// The number of parts into which flows are divided: enough that cores seldom wait for each other.
 pub(super) const PARTS: usize = 16;
 
 /// Packets that pass a link before the parts get theirs; fewer are not worth asking other cores, which takes some
@@ -32,24 +32,39 @@ pub(super) const CHUNK: usize = 2048;
 /// Steps for which one waits for another core before it lets the system have its own.
 const SPINS: u32 = 2000;
 
-/// What a part has for the others.
+/// The results of a part for the others.
 pub(super) struct Outbox {
-    /// By node.
+    /// The links, while the part is taken further on their core: nothing is kept for them then.
+    net: Option<Box<Net>>,
+    /// Packets by the node at which they arrive.
     arrivals: Vec<Vec<(Key, Pkt)>>,
     round_trips: Vec<(u32, u32, Duration)>,
+}
+
+impl Outbox {
+    #[inline(never)]
+    fn keep(&mut self, node: u32, key: Key, pkt: Pkt) -> bool {
+        let Some(arrivals) = self.arrivals.get_mut(node as usize) else { return false };
+        arrivals.push((key, pkt));
+        true
+    }
 }
 
 impl Beyond for Outbox {
     const WHOLE: bool = false;
 
     #[inline(always)]
-    fn arrives(&mut self, node: u32, _: Time, key: Key, pkt: Pkt) -> bool {
-        let Some(arrivals) = self.arrivals.get_mut(node as usize) else { return false };
-        arrivals.push((key, pkt));
-        true
+    fn arrives(&mut self, node: u32, now: Time, key: Key, pkt: Pkt) -> bool {
+        match &mut self.net {
+            Some(net) => net.arrives(node, now, key, pkt),
+            None => self.keep(node, key, pkt),
+        }
     }
     fn measured(&mut self, flow: u32, segment: usize, rtt: Duration) {
-        self.round_trips.push((flow, segment as u32, rtt));
+        match &mut self.net {
+            Some(net) => net.measured(flow, segment, rtt),
+            None => self.round_trips.push((flow, segment as u32, rtt)),
+        }
     }
     /// Whoever gets the part back looks.
     fn timer(&mut self, _: u32, _: Time) {}
@@ -57,7 +72,7 @@ impl Beyond for Outbox {
 
 type Own = Box<Part<Outbox>>;
 
-/// What a part is to do next.
+/// The next work of a part.
 struct Share {
     /// The part, if it is not with another core.
     part: Option<Own>,
@@ -71,7 +86,7 @@ struct Lent {
     inbox: Inbox,
 }
 
-/// Where cores meet.
+/// The place where cores meet.
 struct Desk {
     /// The inboxes of the nodes, but of the one that runs, while other cores help.
     inboxes: Vec<Mutex<Lent>>,
@@ -111,7 +126,7 @@ impl Desk {
         }
     }
 
-    /// What another core does.
+    /// The work of another core.
     fn help(&self, runs: &Thread) {
         let next = || match lock(&self.ready).pop_front() {
             None => self.over.load(Ordering::Acquire).then_some(None),
@@ -145,7 +160,8 @@ impl Drop for Helpers<'_> {
 
 /// A run in parts.
 pub(super) struct Split<'scope, 'env> {
-    net: Net,
+    /// The links, unless a part has them, see [`Outbox`].
+    net: Option<Box<Net>>,
     shares: Vec<Share>,
     /// A flow's part is `flow >> shift`.
     shift: u32,
@@ -164,19 +180,20 @@ pub(super) struct Split<'scope, 'env> {
 /// Runs the flows of `crowds`, each with the number of its first hop and `1 << shift` flows but for the last, as
 /// `drive` says.
 pub(super) fn run(
-    mut net: Net,
+    net: Net,
     crowds: Vec<(u32, Crowd)>,
     shift: u32,
     settings: &Settings,
     (chunk, idle): (usize, &IdleCores),
     drive: impl FnOnce(&mut Split<'_, '_>) -> Result<(), Error>,
-) -> Result<(Net, Vec<Rest>), Error> {
+) -> Result<(Net, Vec<Finished>), Error> {
+    let mut net = Box::new(net);
     let mut shares = Vec::with_capacity(crowds.len());
     for (number, (first_hop, crowd)) in (0..).zip(crowds) {
         let arrivals = net.nodes.iter().map(|_| Vec::new()).collect();
-        let outbox = Outbox { arrivals, round_trips: Vec::new() };
-        let mut part = Part::new((number, number << shift, first_hop), crowd, settings, outbox)?;
-        net.take(&mut part);
+        let outbox = Outbox { net: None, arrivals, round_trips: Vec::new() };
+        let part = Part::new((number, number << shift, first_hop), crowd, settings, outbox)?;
+        net.timer(number, part.due());
         shares.push(Share { part: Some(Box::new(part)), moving: Vec::new(), gone: Gone::with_capacity(0) });
     }
     let desk = Desk {
@@ -192,34 +209,49 @@ pub(super) fn run(
     thread::scope(|scope| {
         let helpers = Helpers { desk: &desk, threads: Vec::new(), idle };
         let (moving, gone) = (Vec::with_capacity(2 * chunk), Gone::with_capacity(chunk));
+        let net = Some(net);
         let mut split =
             Split { net, shares, shift, moving, gone, scope, helpers, done: Vec::new(), chunk, lent: false };
         drive(&mut split)?;
+        let net = split.net.expect(AT_HAND);
         let parts = split.shares.into_iter().filter_map(|share| share.part);
-        Ok((split.net, parts.map(|part| part.finish().1).collect()))
+        Ok((*net, parts.map(|part| part.finish().1).collect()))
     })
+}
+
+/// The reason why [`Split::net`] is there: a part that runs on its core gives it back.
+const AT_HAND: &str = "no part runs on this core";
+
+/// Takes a part further on this core, with the links at hand.
+fn run_here(net: &mut Option<Box<Net>>, part: &mut Part<Outbox>, run: impl FnOnce(&mut Part<Outbox>)) {
+    part.ways.beyond.net = net.take();
+    run(part);
+    *net = part.ways.beyond.net.take();
+    net.as_mut().expect(AT_HAND).timer(part.number, part.due());
 }
 
 impl Ahead for Split<'_, '_> {
     fn net(&mut self) -> &mut Net {
-        &mut self.net
+        self.net.as_mut().expect(AT_HAND)
     }
 
     fn wake(&mut self, part: u32) {
         if let Some(part) = &mut self.shares[part as usize].part {
-            part.wake();
-            self.net.take(part);
+            run_here(&mut self.net, part, Part::wake);
         }
     }
 
     fn visit(&mut self, node: u32) {
-        let now = self.net.begin(node);
-        let round = Duration::from_nanos(self.net.nodes[node as usize].round);
-        let limit = self.net.horizon.min(now + round);
+        let net = self.net();
+        let now = net.begin(node);
+        let round = Duration::from_nanos(net.nodes[node as usize].round);
+        let limit = net.horizon.min(now + round);
         let mut more = true;
         while more {
-            while more && self.moving.len() < self.chunk {
-                more = self.net.pass(node, limit, &mut self.moving, &mut self.gone);
+            let Split { net, moving, gone, .. } = self;
+            let net = net.as_mut().expect(AT_HAND);
+            while more && moving.len() < self.chunk {
+                more = net.pass(node, limit, moving, gone);
             }
             let packets = self.moving.len();
             self.divide();
@@ -234,7 +266,7 @@ impl Ahead for Split<'_, '_> {
         if self.lent {
             self.gather();
         }
-        self.net.leave(node);
+        self.net().leave(node);
     }
 }
 
@@ -242,8 +274,10 @@ impl Split<'_, '_> {
     /// Every part gets its packets.
     fn divide(&mut self) {
         let Split { shares, shift, moving, gone, .. } = self;
-        let of = |pkt: &Pkt| (pkt.flow() >> *shift) as usize;
-        moving.drain(..).for_each(|packet| shares[of(&packet.pkt)].moving.push(packet));
+        let shift = *shift;
+        let of = |pkt: &Pkt| (pkt.flow() >> shift) as usize;
+        moving.iter().for_each(|packet| shares[of(&packet.pkt)].moving.push(*packet));
+        moving.clear();
         gone.dropped.drain(..).for_each(|pkt| shares[of(&pkt)].gone.dropped.push(pkt));
         gone.lost.drain(..).for_each(|(start, pkt)| shares[of(&pkt)].gone.lost.push((start, pkt)));
     }
@@ -252,15 +286,16 @@ impl Split<'_, '_> {
     fn all_here(&mut self, first: impl Fn(&mut Part<Outbox>)) {
         for share in &mut self.shares {
             if let Some(mut part) = share.begin() {
-                first(&mut part);
-                part.settle();
-                self.net.take(&mut part);
+                run_here(&mut self.net, &mut part, |part| {
+                    first(part);
+                    part.settle();
+                });
                 share.part = Some(part);
             }
         }
     }
 
-    /// Whether other cores help, of which idle ones may have come.
+    /// Says whether other cores help, of which idle ones may have come.
     fn has_helpers(&mut self) -> bool {
         let Helpers { desk, threads, idle } = &mut self.helpers;
         if threads.len() < self.shares.len() && idle.take() {
@@ -289,10 +324,9 @@ impl Split<'_, '_> {
 
     /// Lends the inboxes of the nodes that do not run to all cores, or takes them back.
     fn swap_inboxes(&mut self) {
-        let bits = self.net.bits;
-        let running = self.net.running as usize;
-        for (number, (node, lent)) in self.net.nodes.iter_mut().zip(&self.helpers.desk.inboxes).enumerate() {
-            if number == running {
+        let net = self.net.as_mut().expect(AT_HAND);
+        for (number, (node, lent)) in net.nodes.iter_mut().zip(&self.helpers.desk.inboxes).enumerate() {
+            if number == net.running as usize {
                 continue;
             }
             let Lent { lent, inbox } = &mut *lock(lent);
@@ -301,10 +335,10 @@ impl Split<'_, '_> {
             if self.lent {
                 continue;
             }
-            let first = node.inbox.first().map_or(Time::MAX, |key| key.time(bits));
+            let first = node.inbox.first().map_or(Time::MAX, |key| key.time(net.bits));
             if first < node.due {
                 node.due = first;
-                self.net.waiting.set(number as u32, first);
+                net.waiting.set(number as u32, first);
             }
         }
     }
@@ -312,12 +346,26 @@ impl Split<'_, '_> {
     /// Gets back the parts that are done.
     fn collect(&mut self) {
         std::mem::swap(&mut self.done, &mut lock(&self.helpers.desk.done));
-        for part in self.done.drain(..) {
-            let mut part = part.unwrap_or_else(|panic| resume_unwind(panic));
-            self.net.take(&mut part);
-            let number = part.number() as usize;
-            self.shares[number].part = Some(part);
+        while let Some(part) = self.done.pop() {
+            self.take_back(part.unwrap_or_else(|panic| resume_unwind(panic)));
         }
+    }
+
+    /// Gets a part back, and takes what it has for the others.
+    fn take_back(&mut self, mut part: Own) {
+        let net = self.net();
+        let Outbox { arrivals, round_trips, .. } = &mut part.ways.beyond;
+        for (node, arrivals) in (0..).zip(arrivals) {
+            for (key, pkt) in arrivals.drain(..) {
+                net.arrives(node, key.time(net.bits), key, pkt);
+            }
+        }
+        for (flow, segment, rtt) in round_trips.drain(..) {
+            net.measured(flow, segment as usize, rtt);
+        }
+        net.timer(part.number, part.due());
+        let number = part.number as usize;
+        self.shares[number].part = Some(part);
     }
 
     /// Helps until nothing is left to do.
@@ -328,9 +376,7 @@ impl Split<'_, '_> {
             let next = lock(&desk.ready).pop_front();
             if let Some(mut part) = next {
                 desk.settle(&mut part);
-                self.net.take(&mut part);
-                let number = part.number() as usize;
-                self.shares[number].part = Some(part);
+                self.take_back(part);
             } else if self.shares.iter().all(|share| share.part.is_some()) {
                 // Nothing is ready, and who is here has been asked.
                 self.lent = false;
@@ -356,21 +402,5 @@ impl Share {
         std::mem::swap(&mut part.ways.moving, &mut self.moving);
         std::mem::swap(&mut part.ways.gone, &mut self.gone);
         Some(part)
-    }
-}
-
-impl Net {
-    /// Takes what a part has for the others.
-    fn take(&mut self, part: &mut Part<Outbox>) {
-        let Outbox { arrivals, round_trips } = &mut part.ways.beyond;
-        for (node, arrivals) in (0..).zip(arrivals) {
-            for (key, pkt) in arrivals.drain(..) {
-                self.arrives(node, key.time(self.bits), key, pkt);
-            }
-        }
-        for (flow, segment, rtt) in round_trips.drain(..) {
-            self.measured(flow, segment as usize, rtt);
-        }
-        self.timer(part.number(), part.due());
     }
 }

@@ -6,60 +6,27 @@
 //! request is a packet on the way of acknowledgments with the number 0, which no acknowledgment has; it
 //! carries its own number where those carry their connection.
 
-use quell_aqm::Rng;
 use quell_units::Time;
 
 use super::video::Player;
-use super::{Application, Direction, Group, Host, Server, TcpFlow, time_to_think, whole_packets};
-use crate::network::{Connection, Distribution};
+use super::{Application, Direction, Group, Host, Server, TcpFlow};
+use crate::network::Connection;
 use crate::outcome::VideoSegment;
-use crate::packet::{ACK_BYTES, Kind, Pkt};
+use crate::packet::{Kind, Pkt};
+use crate::source::Transfers;
 use quell_tcp::RttEstimator;
 
 /// The flow.
 pub(crate) struct Dialog {
-    exchange: Exchange,
+    pub(super) exchange: Exchange,
     client: Client,
 }
 
-/// Who asks.
+/// The side that asks.
 pub(crate) enum Client {
-    Habits(Habits),
+    /// A user who makes transfers until a time.
+    User(Transfers, Time),
     Player(Box<Player>),
-}
-
-/// What a client does with its transfers.
-pub(crate) struct Habits {
-    pub size: Distribution,
-    pub think: Distribution,
-    /// The size of a request in bytes.
-    pub request: Distribution,
-    /// How many transfers; `None` for no end.
-    pub count: Option<u32>,
-    pub stop: Time,
-    pub rng: Rng,
-}
-
-impl Habits {
-    /// The next reply in packets, and the request for it in bytes.
-    fn wish(&mut self) -> (u32, u16) {
-        self.count = self.count.map(|n| n - 1);
-        (whole_packets(&self.size, &mut self.rng), whole_bytes(&self.request, &mut self.rng))
-    }
-
-    /// A reply is complete; when to ask for the next one.
-    fn next(&mut self, now: Time) -> Time {
-        if self.count == Some(0) {
-            return Time::MAX;
-        }
-        let due = now + time_to_think(&self.think, &mut self.rng);
-        if due < self.stop { due } else { Time::MAX }
-    }
-}
-
-/// The size of a request in bytes.
-pub(super) fn whole_bytes(size: &Distribution, rng: &mut Rng) -> u16 {
-    (size.draw(rng) + 0.5).clamp(ACK_BYTES.get() as f64, u16::MAX as f64) as u16
 }
 
 impl Dialog {
@@ -98,10 +65,13 @@ impl Dialog {
                 continue;
             }
             let wish = match &mut self.client {
-                Client::Habits(habits) => habits.wish(),
-                Client::Player(player) => player.wish(cfg, due),
+                Client::User(law, _) => law.next(),
+                Client::Player(player) => Some(player.wish(cfg, due)),
             };
-            self.exchange.ask(cfg, due, wish, host);
+            match wish {
+                Some(wish) => self.exchange.ask(cfg, due, wish, host),
+                None => self.exchange.ask_at(Time::MAX),
+            }
         }
     }
 
@@ -115,8 +85,13 @@ impl Dialog {
             self.advance_client(cfg, now, host);
             if self.exchange.on_packet_of_client(cfg, now, pkt, host) {
                 let due = match &mut self.client {
-                    Client::Habits(habits) => habits.next(now),
-                    Client::Player(player) => player.next(cfg, now, self.exchange.reply(), host.bounds()),
+                    Client::User(law, stop) => {
+                        let due = law.think().map(|think| now + think);
+                        due.filter(|due| *due < *stop).unwrap_or(Time::MAX)
+                    }
+                    Client::Player(player) => {
+                        player.next(cfg, now, self.exchange.asker.asked.0, host.bounds())
+                    }
                 };
                 self.exchange.ask_at(due);
             }
@@ -124,15 +99,10 @@ impl Dialog {
         self.due()
     }
 
-    /// The connection.
-    pub fn tcp(&self) -> &TcpFlow {
-        &self.exchange.tcp
-    }
-
     /// The connection, and what a video measured.
     pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
         let video = match self.client {
-            Client::Habits(_) => Vec::new(),
+            Client::User(..) => Vec::new(),
             Client::Player(player) => player.finish(bounds),
         };
         (self.exchange.tcp, video)
@@ -141,8 +111,8 @@ impl Dialog {
 
 /// A connection over which a client asks and a server replies.
 pub(super) struct Exchange {
-    tcp: TcpFlow,
-    /// How many requests the server has answered: the number of the next one.
+    pub tcp: TcpFlow,
+    /// The requests that the server has answered: the number of the next one.
     answered: u8,
     asker: Asker,
 }
@@ -150,9 +120,9 @@ pub(super) struct Exchange {
 /// The client's side of a connection.
 struct Asker {
     connection: Connection,
-    /// What it waits for.
+    /// The event that it waits for.
     phase: Phase,
-    /// When it asks, or asks again.
+    /// The time at which it asks, or asks again.
     due: Time,
     /// The timer of a request that is not answered.
     timer: RttEstimator,
@@ -166,11 +136,11 @@ struct Asker {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// For its own next request.
+    /// It waits for its own next request.
     Thinking,
-    /// For the first packet of the reply.
+    /// It waits for the first packet of the reply.
     Asking,
-    /// For the rest of the reply.
+    /// It waits for the rest of the reply.
     Reading,
 }
 
@@ -199,12 +169,12 @@ impl Exchange {
         self.tcp.due().min(self.asker.due)
     }
 
-    /// When a timer at the receiver's end is due.
+    /// The time at which a timer at the receiver's end is due.
     pub fn client_due(&self) -> Time {
         self.tcp.receiver.deadline().min(self.asker.due)
     }
 
-    /// When a timer at the sender's end is due.
+    /// The time at which a timer at the sender's end is due.
     pub fn server_due(&self) -> Time {
         self.tcp.app_due.min(self.tcp.sender.deadline())
     }
@@ -214,22 +184,7 @@ impl Exchange {
         self.tcp.advance_sender(cfg, now, host);
     }
 
-    /// The reply that was asked for last, in packets.
-    pub fn reply(&self) -> u32 {
-        self.asker.asked.0
-    }
-
-    /// Its connection.
-    pub fn tcp(&self) -> &TcpFlow {
-        &self.tcp
-    }
-
-    /// Its connection.
-    pub fn into_tcp(self) -> TcpFlow {
-        self.tcp
-    }
-
-    /// Whether what is due at `due` at the receiver's end is a request for another reply.
+    /// Says whether what is due at `due` at the receiver's end is a request for another reply.
     pub fn asks_first(&self, due: Time) -> bool {
         due != self.tcp.receiver.deadline() && self.asker.phase == Phase::Thinking
     }
@@ -251,7 +206,7 @@ impl Exchange {
         self.asker.due = due;
     }
 
-    /// What is due at the receiver's end and is no request for another reply: an acknowledgment, or the last
+    /// Does what is due at the receiver's end and is not a request for another reply: an acknowledgment, or the last
     /// request again.
     pub fn on_timer(&mut self, cfg: &Group, due: Time, host: &mut impl Host) {
         if due == self.tcp.receiver.deadline() {

@@ -8,20 +8,21 @@
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::dialog::{Exchange, whole_bytes};
-use super::{Group, Host, TcpFlow, time_to_think, whole_packets};
+use super::dialog::Exchange;
+use super::{Group, Host, TcpFlow};
 use crate::network::Pages;
 use crate::outcome::Transfer;
 use crate::packet::Pkt;
+use crate::source::{time_to_think, whole_bytes, whole_packets};
 
 pub(crate) struct Browser {
     /// The number of its first connection.
     id: u32,
-    connections: Vec<Exchange>,
+    pub(super) connections: Vec<Exchange>,
     reader: Reader,
 }
 
-/// What the connections share: the page under way.
+/// The state that the connections share: the page under way.
 struct Reader {
     pages: Pages,
     stop: Time,
@@ -38,7 +39,7 @@ struct Reader {
     loaded: Vec<Transfer>,
 }
 
-/// What a connection does after an object.
+/// The next step of a connection after an object.
 enum Then {
     /// It asks for another one at that time.
     Ask(Time),
@@ -161,20 +162,15 @@ impl Browser {
         self.due()
     }
 
-    /// How many connections it has.
-    pub fn connections(&self) -> usize {
-        self.connections.len()
-    }
-
     /// The connection that a packet is of, and which one that is.
     pub fn tcp(&self, pkt: Pkt) -> (usize, &TcpFlow) {
         let number = (pkt.flow() - self.id) as usize;
-        (number, self.connections[number].tcp())
+        (number, &self.connections[number].tcp)
     }
 
     /// The connections, and the pages that were loaded.
     pub fn finish(self) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>) {
-        (self.connections.into_iter().map(Exchange::into_tcp), self.reader.loaded)
+        (self.connections.into_iter().map(|exchange| exchange.tcp), self.reader.loaded)
     }
 }
 

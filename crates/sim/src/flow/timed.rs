@@ -8,7 +8,7 @@ pub(crate) struct Timed {
     flow: Flow,
     /// The flow does not say by itself when its packets were sent.
     stamps: bool,
-    /// By connection: when the transfer began whose data came last.
+    /// The beginning of the transfer whose data came last, by connection.
     last: Vec<Time>,
     counts: Meter<Counts>,
 }
@@ -55,7 +55,7 @@ impl Timed {
             }
             _ => true,
         };
-        let connections = if let Flow::Pages(_, browser) = &flow { browser.connections() } else { 1 };
+        let connections = if let Flow::Pages(_, browser) = &flow { browser.connections.len() } else { 1 };
         Timed { flow, stamps, last: vec![Time::MAX; connections], counts: Meter::new(bounds) }
     }
 

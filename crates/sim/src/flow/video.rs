@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::dialog::whole_bytes;
 use super::{Group, Meter};
 use crate::network::Video;
 use crate::outcome::VideoSegment;
+use crate::source::whole_bytes;
 
 pub(crate) struct Player {
     video: Video,
@@ -21,9 +21,9 @@ pub(crate) struct Player {
     asked: Option<Asked>,
     /// Seconds for each bit of the last chunks.
     paces: VecDeque<f64>,
-    /// When the first chunk was asked for.
+    /// The time at which the first chunk was asked for.
     begun: Time,
-    /// Until when playback has been followed, and how much of the video waited to be played then.
+    /// The time up to which playback has been followed, and how much of the video waited to be played then.
     now: Time,
     waiting: Duration,
     playback: Playback,
@@ -46,9 +46,9 @@ enum Playback {
     /// It has not begun.
     Starting,
     Playing,
-    /// What there was has been played, and more is to come.
+    /// Playback has caught up, and more is to come.
     Stalled,
-    /// What there was has been played, and that was all.
+    /// Playback has caught up, and that was all.
     Over,
 }
 
@@ -109,7 +109,7 @@ impl Player {
         due
     }
 
-    /// When there is room for another chunk; never if none is left, or the video is to stop by then.
+    /// The time at which there is room for another chunk; never if none is left, or the video is to stop by then.
     fn when_next(&self, now: Time) -> Time {
         // What waits while nothing is played is less than `start_up`, for which there is room.
         let full = (self.waiting + self.video.chunk).nanos().saturating_sub(self.video.buffer.nanos());
@@ -142,7 +142,7 @@ impl Player {
         }
     }
 
-    /// What was measured by the end of the run.
+    /// The measurements at the end of the run.
     pub fn finish(mut self, bounds: &[Time]) -> Vec<VideoSegment> {
         if let Some(end) = bounds.last() {
             self.play(*end, bounds);
@@ -151,7 +151,7 @@ impl Player {
     }
 }
 
-/// What a packet of data brings, in bits.
+/// The bits that a packet of data brings.
 fn bits_of(cfg: &Group) -> f64 {
     cfg.payload as f64 * 8.0
 }

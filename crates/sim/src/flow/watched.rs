@@ -7,7 +7,7 @@ pub(crate) struct Watched {
     pub tcp: TcpFlow,
     pub windows: Vec<WindowSample>,
     step: Duration,
-    /// When the next sample is taken.
+    /// The time of the next sample.
     next: Time,
     end: Time,
 }
@@ -39,7 +39,7 @@ impl Watched {
         self.record(cfg, Time::MAX);
     }
 
-    /// What is due at the sender, one thing at a time.
+    /// Does what is due at the sender, one thing at a time.
     fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let due = self.tcp.app_due.min(self.tcp.sender.deadline());
@@ -51,7 +51,7 @@ impl Watched {
         }
     }
 
-    /// Nothing has changed at the sender until `t`.
+    /// Takes the samples before `t`, until which nothing has changed at the sender.
     fn record(&mut self, cfg: &Group, t: Time) {
         while self.next < t && self.next <= self.end {
             let sender = &self.tcp.sender;

@@ -6,23 +6,24 @@
 
 use quell_units::{Duration, Time};
 
-use super::Window;
-use super::model::{Steadily, Steady, SteadyAck};
-use crate::catalog::Entry;
-use crate::float::{ceil, count, floor, larger, lesser, seconds};
-use crate::rate::{Repair, Sample, Snapshot, chance};
+use super::contract::{AckFacts, Acked, Cause, Congestion, InOrder, Repairing, Window};
+use super::model::{
+    Aggregate, Bounds, Foreseen, Hold, MIN_WINDOW, Pace, PriorWindow, Round, Samples, product,
+};
+use crate::entry::Entry;
+use crate::float::{ceil, floor, larger, lesser};
+use crate::params::Config;
+use crate::rate::{Sample, Snapshot, chance};
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "bbr1",
     title: "BBR, version 1",
     summary: "A model of the path, its bandwidth and round-trip time, sets window and rate; losses do not.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00",
-    reads: &[],
     needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
     refuses: &[("ecn", &["true"])],
-    network: "",
     choices: &[
         "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
         "Packets leave one by one unless send_quantum is set; the room that the window has for hosts is that of Linux's quantum in any case.",
@@ -32,35 +33,34 @@ pub(crate) const ENTRY: Entry = Entry {
         "The window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends, less what is delivered until pacing lets it leave.",
         "Policers are detected as in Linux: where more than a fifth of the packets delivered were lost over each of two intervals of 4 to 16 round trips, whose rates differ by at most an eighth, their mean is the bandwidth for 48 round trips, and nothing probes.",
     ],
+    ..Entry::PLAIN
 };
 
 /// 2 / ln 2, which doubles what is delivered each round trip, and its inverse, in whole 256ths.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
-/// How long BtlBwFilter and RTpropFilter look back: round trips and time.
+/// The lengths of BtlBwFilter and RTpropFilter: round trips and time.
 const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const CWND_GAIN: f64 = 2.0;
-/// BBRMinPipeCwnd.
-const MIN_WINDOW: f64 = 4.0;
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// A plateau: less than a quarter more for three round trips.
 const GROWTH: f64 = 1.25;
 const PLATEAU_ROUNDS: u32 = 3;
-/// What is acknowledged beyond the bandwidth counts for so many round trips, and twice as many at most; the window
-/// has room for so much of it (as in Linux).
+/// Round trips for which packets count that are acknowledged beyond the bandwidth, so many round trips, and twice as
+/// many at most; the window has room for so much of it (as in Linux).
 const EXTRA_ROUNDS: u32 = 5;
 const EXTRA_TIME: Duration = Duration::from_millis(100);
 /// The rate is a hundredth below the model's, so that the queue cannot stand (as in Linux).
 const MARGIN: f64 = 0.99;
-/// What hosts keep together: what leaves in 1/1024 s, at most 64 KiB with the room for headers, and at least two packets
-/// from 1.2 Mbit/s on.
+/// The packets that hosts keep together: those that leave in 1/1024 s, at most 64 KiB with the room for headers, and
+/// at least two packets from 1.2 Mbit/s on.
 const QUANTUM_TIME: f64 = 1.0 / 1024.0;
 const MOST_TOGETHER: f64 = 65_215.0;
 const SLOW: f64 = 1.2e6 / 8.0;
-/// A policer: of an interval of 4 to 16 round trips 50/256 of what was delivered was lost, and the rate is that of the last
-/// such interval within an eighth or 500 B/s. It is believed for 48 round trips.
+/// A policer: of an interval of 4 to 16 round trips 50/256 of what was delivered was lost, and the rate is that of
+/// the last such interval within an eighth or 500 B/s. It is believed for 48 round trips.
 const POLICED_ROUNDS: u32 = 4;
 const POLICED_LOSS: f64 = 50.0 / 256.0;
 const POLICED_RATIO: f64 = 1.0 / 8.0;
@@ -107,7 +107,7 @@ impl Largest {
         }
     }
 
-    /// Below which value further ones of step `at` change neither the largest nor, by their age, the others.
+    /// The value below which further ones of step `at` change neither the largest nor, by their age, the others.
     fn steady(&self, at: u64) -> f64 {
         let Largest([first, second, third]) = self;
         let age = at - first.0;
@@ -142,17 +142,17 @@ impl Largest {
     }
 }
 
-/// What tells a policer: the rate that losses leave, over intervals that begin and end with one.
+/// The signs of a policer: the rate that losses leave, over intervals that begin and end with one.
 #[derive(Clone, Debug, Default)]
 struct Policer {
-    /// Of the last interval; zero for none.
+    /// The bandwidth of the last interval; zero for none.
     bandwidth: f64,
     /// It is the bandwidth now.
     believed: bool,
     samples: bool,
     /// Round trips of this interval, or since it is believed.
     rounds: u32,
-    /// When the interval began, and what had been delivered and lost by then.
+    /// The beginning of the interval, and the packets delivered and lost by then.
     since: Time,
     delivered: u64,
     lost: u64,
@@ -209,7 +209,7 @@ impl Policer {
     }
 }
 
-/// What a policer's detection takes from a sample.
+/// The part of a sample that the detection of policers takes.
 #[derive(Clone, Copy)]
 struct Saw {
     losses: bool,
@@ -218,26 +218,18 @@ struct Saw {
     probes_bandwidth: bool,
 }
 
-/// How many more packets are acknowledged than the bandwidth explains.
+/// The packets acknowledged beyond what the bandwidth explains.
 #[derive(Clone, Debug)]
 struct Extra {
-    /// Since when it is counted, and how many have been acknowledged since.
-    since: Time,
-    acked: f64,
+    aggregate: Aggregate,
     /// The most in these round trips and in those before, and how many these are.
     most: [f64; 2],
     rounds: u32,
 }
 
-impl Default for Extra {
-    fn default() -> Self {
-        Extra { since: Time::ZERO, acked: 0.0, most: [0.0; 2], rounds: 0 }
-    }
-}
-
 impl Extra {
     #[inline(always)]
-    fn on_ack(&mut self, s: &Sample, round_start: bool, bandwidth: f64, cwnd: f64) {
+    fn on_ack(&mut self, s: &Sample<'_>, round_start: bool, bandwidth: f64, cwnd: f64) {
         if s.acked == 0 {
             return;
         }
@@ -249,19 +241,14 @@ impl Extra {
             }
         }
         let extra;
-        (self.since, self.acked, extra) = self.after(s.now, f64::from(s.acked), bandwidth, cwnd);
+        (self.aggregate, extra) = self.after(s.ack.now, f64::from(s.acked), bandwidth, cwnd);
         self.most[0] = larger(self.most[0], extra);
     }
 
-    /// What `since` and `acked` become with an acknowledgment, and how many more that is.
     #[inline(always)]
-    fn after(&self, now: Time, acked: f64, bandwidth: f64, cwnd: f64) -> (Time, f64, f64) {
-        let expected = floor(bandwidth * seconds(now - self.since));
-        if self.acked <= expected {
-            return (now, acked, lesser(acked, cwnd));
-        }
-        let acked = self.acked + acked;
-        (self.since, acked, lesser(acked - expected, cwnd))
+    fn after(&self, now: Time, acked: f64, bandwidth: f64, cwnd: f64) -> (Aggregate, f64) {
+        let expected = floor(product(bandwidth, now - self.aggregate.since));
+        self.aggregate.after(now, acked, expected, cwnd)
     }
 
     /// The most of all that is counted.
@@ -270,87 +257,73 @@ impl Extra {
     }
 
     fn room(&self, bandwidth: f64) -> f64 {
-        floor(lesser(self.most(), bandwidth * seconds(EXTRA_TIME)))
+        floor(lesser(self.most(), product(bandwidth, EXTRA_TIME)))
     }
 }
 
+/// The search for the rate at which the pipe is full.
+#[derive(Clone, Debug, Default)]
+struct FullPipe {
+    bandwidth: f64,
+    plateau: u32,
+    reached: bool,
+}
+
+/// BBR, version 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr1 {
     state: State,
+    samples: Samples,
     largest: Largest,
     policer: Policer,
     /// The smallest round-trip time of the connection, and that of the filter.
     min_rtt: Duration,
     recent_rtt: Duration,
     min_rtt_stamp: Time,
-    round: u64,
-    next_round_delivered: u64,
-    round_start: bool,
+    round: Round,
     pacing_gain: f64,
     cwnd_gain: f64,
     cycle: usize,
     cycle_stamp: Time,
-    full_bandwidth: f64,
-    plateau: u32,
-    filled_pipe: bool,
-    probe_rtt_done: Option<Time>,
-    probe_rtt_round_done: bool,
+    full_pipe: FullPipe,
+    hold: Hold,
     idle_restart: bool,
-    prior_cwnd: f64,
-    phase: Repair,
+    prior: PriorWindow,
     /// The first round trip of a recovery sends a packet for each that is delivered.
     conserves: bool,
     extra: Extra,
-    pacing_rate: f64,
+    pace: Pace,
+    /// The payload of a packet, in bytes.
     packet: f64,
     initial_window: f64,
-    /// See [`Steadily`].
-    pub steady: Steady,
 }
 
 impl Bbr1 {
-    /// `packet` is what a packet brings, in bytes.
-    pub fn new(initial_window: f64, packet: f64) -> Self {
+    pub fn new(cfg: &Config) -> Self {
         Bbr1 {
             state: State::Startup,
+            samples: Samples::new(),
             largest: Largest([(0, 0.0); 3]),
             policer: Policer::default(),
             min_rtt: Duration::MAX,
             recent_rtt: Duration::MAX,
             min_rtt_stamp: Time::ZERO,
-            round: 0,
-            next_round_delivered: 0,
-            round_start: false,
+            round: Round::default(),
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             cycle: 0,
             cycle_stamp: Time::ZERO,
-            full_bandwidth: 0.0,
-            plateau: 0,
-            filled_pipe: false,
-            probe_rtt_done: None,
-            probe_rtt_round_done: false,
+            full_pipe: FullPipe::default(),
+            hold: Hold::default(),
             idle_restart: false,
-            prior_cwnd: 0.0,
-            phase: Repair::Nothing,
+            prior: PriorWindow::new(),
             conserves: false,
-            extra: Extra::default(),
-            // Section 4.2.1: a window a millisecond until a round-trip time is known.
-            pacing_rate: HIGH_GAIN * MARGIN * initial_window / 0.001,
-            packet,
-            initial_window,
-            steady: Steady::unknown(),
+            extra: Extra { aggregate: Aggregate::new(), most: [0.0; 2], rounds: 0 },
+            // Section 4.2.1.
+            pace: Pace::new(HIGH_GAIN * MARGIN, cfg.initial_window),
+            packet: cfg.payload().get() as f64,
+            initial_window: cfg.initial_window,
         }
-    }
-
-    /// In packets per second.
-    pub fn pacing_rate(&self) -> f64 {
-        self.pacing_rate
-    }
-
-    /// The smallest round-trip time of the connection.
-    pub fn min_rtt(&self) -> Duration {
-        self.min_rtt
     }
 
     /// BBR.BtlBw, or what a policer lets pass.
@@ -358,25 +331,9 @@ impl Bbr1 {
         if self.policer.believed { self.policer.bandwidth } else { self.largest.max() }
     }
 
-    /// Whether packets are held back to measure the round-trip time.
-    pub fn holds_back(&self) -> bool {
-        self.state == State::ProbeRtt
-    }
-
-    /// The handshake measured a round-trip time.
-    pub fn on_first_rtt(&mut self, rtt: Duration, now: Time) {
-        (self.min_rtt, self.recent_rtt, self.min_rtt_stamp) = (rtt, rtt, now);
-        self.pacing_rate = self.initial_rate(rtt);
-    }
-
-    /// A window a round-trip time, in the start.
-    fn initial_rate(&self, rtt: Duration) -> f64 {
-        HIGH_GAIN * MARGIN * self.initial_window / rtt.as_secs_f64().max(1e-6)
-    }
-
-    /// What hosts keep together, in packets (section 4.2.2).
+    /// The packets that hosts keep together (section 4.2.2).
     fn quantum(&self) -> f64 {
-        let bytes = self.pacing_rate * self.packet;
+        let bytes = self.pace.rate * self.packet;
         let least = if bytes < SLOW { 1.0 } else { 2.0 };
         lesser(larger(floor(lesser(bytes * QUANTUM_TIME, MOST_TOGETHER) / self.packet), least), 127.0)
     }
@@ -387,75 +344,48 @@ impl Bbr1 {
         self.budget(self.largest.max(), gain, 0.0)
     }
 
-    /// The same at this bandwidth, with room for as many more.
+    /// BBRInflight() at this bandwidth, with room for as many more.
     #[inline(always)]
     fn budget(&self, bandwidth: f64, gain: f64, more: f64) -> f64 {
         if self.recent_rtt == Duration::MAX {
             return self.initial_window;
         }
-        let product = bandwidth * seconds(self.recent_rtt);
-        let packets = ceil(gain * product) + more + 3.0 * self.quantum();
+        let packets = ceil(gain * product(bandwidth, self.recent_rtt)) + more + 3.0 * self.quantum();
         let probes = self.state == State::ProbeBw && self.cycle == 0;
         2.0 * ceil(packets / 2.0) + if probes { 2.0 } else { 0.0 }
     }
 
-    fn save_cwnd(&mut self, cwnd: f64) {
-        let kept = self.phase == Repair::Nothing && self.state != State::ProbeRtt;
-        self.prior_cwnd = if kept { cwnd } else { self.prior_cwnd.max(cwnd) };
-    }
-
-    /// A recovery begins, maybe with the acknowledgment that ends another one.
-    pub fn on_recovery(&mut self, window: &Window) {
-        self.save_cwnd(window.cwnd);
+    fn save_cwnd(&mut self, window: &Window) {
+        self.prior.save(window, self.state == State::ProbeRtt);
     }
 
     /// The timer ran out, before the window is reduced.
-    pub fn on_timeout(&mut self, window: &Window) {
-        self.save_cwnd(window.cwnd);
-        self.phase = Repair::Timeout;
-        self.full_bandwidth = 0.0;
-    }
-
-    /// The timer has found what is lost; so many packets have been delivered and lost.
-    pub fn after_timeout(&mut self, now: Time, totals: (u64, u64)) {
-        self.round_start = true;
-        self.police(now, true, false, totals);
+    fn on_timeout(&mut self, window: &Window) {
+        self.samples.unsettle();
+        self.save_cwnd(window);
+        self.prior.repairing = Repairing::Timeout;
+        self.full_pipe.bandwidth = 0.0;
     }
 
     fn police(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
         let probes_bandwidth = self.state == State::ProbeBw;
-        let saw = Saw { losses, round: self.round_start, app_limited, probes_bandwidth };
+        let saw = Saw { losses, round: self.round.starts, app_limited, probes_bandwidth };
         if self.policer.on_sample(now, saw, totals, self.packet) {
             self.enter_probe_bw(now);
         }
     }
 
-    /// Nothing was lost in the last recovery (section 4.2.3.4): the window is restored.
-    pub fn on_spurious(&mut self, window: &mut Window) {
-        window.cwnd = window.cwnd.max(self.prior_cwnd);
-        self.conserves = false;
-        (self.full_bandwidth, self.plateau, self.policer) = (0.0, 0, Policer::default());
-    }
-
-    /// The sender begins to send again after it had nothing to send and nothing in flight.
-    pub fn on_restart(&mut self, _: &mut Window, _: Time, _: u64) {
-        self.idle_restart = true;
-        if self.state == State::ProbeBw {
-            self.pacing_rate = self.bandwidth() * MARGIN;
-        }
-    }
-
     /// BBRUpdateOnACK().
     #[inline(always)]
-    pub fn on_ack(&mut self, window: &mut Window, s: &Sample) {
-        self.round_start = false;
+    fn update(&mut self, window: &mut Window, s: &Sample<'_>) {
+        self.round.starts = false;
         if let (Some(rate), Some(newest)) = (s.rate, s.newest) {
             self.update_bandwidth(s, rate, newest);
-            self.extra.on_ack(s, self.round_start, self.bandwidth(), window.cwnd);
+            self.extra.on_ack(s, self.round.starts, self.bandwidth(), window.cwnd);
         }
         if self.state == State::ProbeBw && self.is_next_cycle_phase(s) {
             self.cycle = (self.cycle + 1) % CYCLE.len();
-            self.cycle_stamp = s.now;
+            self.cycle_stamp = s.ack.now;
         }
         self.check_full_pipe(s);
         self.check_drain(s);
@@ -467,54 +397,79 @@ impl Bbr1 {
             State::ProbeBw => (CYCLE[self.cycle], CWND_GAIN),
             State::ProbeRtt => (1.0, 1.0),
         };
-        self.set_pacing_rate();
-        self.set_cwnd(window, s);
+        let first = (self.round.count == 1 && self.recent_rtt != Duration::MAX).then_some(self.recent_rtt);
+        self.pace.follow(self.pacing_gain * self.bandwidth() * MARGIN, self.full_pipe.reached, first);
+        if s.acked > 0 {
+            self.follow(window, s);
+        }
+        if self.state == State::ProbeRtt {
+            window.cwnd = lesser(window.cwnd, MIN_WINDOW);
+        }
     }
 
-    /// See [`Model::settle`](super::model::Model::settle).
-    pub fn settle(&mut self, _: &Window) {
+    /// Finds the [`Bounds`] after an acknowledgment.
+    fn settle(&mut self) {
         let steady = self.state == State::ProbeBw
-            && self.filled_pipe
+            && self.full_pipe.reached
             && !self.conserves
             && !self.idle_restart
-            && self.phase == Repair::Nothing;
+            && self.prior.repairing == Repairing::Nothing;
         if !steady {
             return;
         }
-        self.steady = Steady {
-            round: self.next_round_delivered,
+        self.samples.bounds = Bounds {
+            round: self.round.end,
             until: (self.cycle_stamp + self.recent_rtt).min(self.min_rtt_stamp + MIN_RTT_WINDOW),
             // In whole microseconds what is a shorter one.
             rtt: Duration::from_nanos(self.recent_rtt.nanos().div_ceil(1000) * 1000),
             interval: self.min_rtt.max(Duration::from_nanos(1)),
-            rate: self.largest.steady(self.round),
+            rate: self.largest.steady(self.round.count),
             extra: self.extra.most(),
             flight: if self.pacing_gain < 1.0 { self.inflight(1.0) } else { -1.0 },
-            cwnd: larger(self.steady.cwnd, MIN_WINDOW),
+            cwnd: larger(self.samples.bounds.cwnd, MIN_WINDOW),
         };
     }
 
+    /// Moves counts alone, if the sample is within the bounds of this version too; else nothing changes.
     #[inline(always)]
-    fn update_bandwidth(&mut self, s: &Sample, rate: f64, newest: Snapshot) {
-        if newest.delivered >= self.next_round_delivered {
-            self.next_round_delivered = s.total;
-            self.round += 1;
-            self.round_start = true;
-            self.conserves = false;
+    fn goes_on(&mut self, window: &mut Window, ack: &InOrder<'_>, seen: &Foreseen) -> bool {
+        let acked = f64::from(ack.newly);
+        let (flight, most) = (self.samples.bounds.flight, self.samples.bounds.extra);
+        if flight >= 0.0
+            && self.flight_ahead(ack.pacer.map_or(Duration::ZERO, |p| p.ahead(ack.now)), ack.prior_flight)
+                <= flight
+        {
+            return false;
         }
-        self.police(s.now, s.lost > 0, newest.app_limited, (s.total, s.total_lost));
+        let (aggregate, extra) = self.extra.after(ack.now, acked, self.bandwidth(), window.cwnd);
+        if extra > most {
+            return false;
+        }
+        self.extra.aggregate = aggregate;
+        self.extra.most[0] = larger(self.extra.most[0], extra);
+        self.largest.update_steadily(self.round.count, seen.rate);
+        self.round.starts = false;
+        window.cwnd = lesser(window.cwnd + acked, self.samples.bounds.cwnd);
+        true
+    }
+
+    #[inline(always)]
+    fn update_bandwidth(&mut self, s: &Sample<'_>, rate: f64, newest: Snapshot) {
+        self.round.on_ack(Some(&newest), s.total);
+        self.conserves &= !self.round.starts;
+        self.police(s.ack.now, s.lost > 0, newest.app_limited, (s.total, s.total_lost));
         if rate >= self.largest.max() || !newest.app_limited {
-            self.largest.update(self.round, rate);
+            self.largest.update(self.round.count, rate);
         }
     }
 
     #[inline(always)]
-    fn is_next_cycle_phase(&self, s: &Sample) -> bool {
-        let full_length = s.now - self.cycle_stamp > self.recent_rtt;
+    fn is_next_cycle_phase(&self, s: &Sample<'_>) -> bool {
+        let full_length = s.ack.now - self.cycle_stamp > self.recent_rtt;
         if self.pacing_gain == 1.0 {
             return full_length;
         }
-        let flight = self.flight_ahead(s.ahead, s.prior_flight);
+        let flight = self.flight_ahead(s.ack.ahead(), s.ack.prior_flight);
         if self.pacing_gain > 1.0 {
             full_length && (s.lost > 0 || flight >= self.inflight(self.pacing_gain))
         } else {
@@ -522,35 +477,36 @@ impl Bbr1 {
         }
     }
 
-    /// Of so many packets, how many are in flight when the next ones leave after this time; with these where the flight
-    /// is to rise.
+    /// The packets that are left of so many in flight when the next ones leave after this time; with these where the
+    /// flight is to rise.
     fn flight_ahead(&self, ahead: Duration, flight: u32) -> f64 {
         let next = if self.pacing_gain > 1.0 { self.quantum() } else { 0.0 };
-        let delivered = floor(self.bandwidth() * seconds(ahead));
+        let delivered = floor(product(self.bandwidth(), ahead));
         (f64::from(flight) + next - delivered).max(0.0)
     }
 
     #[inline(always)]
-    fn check_full_pipe(&mut self, s: &Sample) {
-        if self.filled_pipe || !self.round_start || s.newest.is_some_and(|p| p.app_limited) {
+    fn check_full_pipe(&mut self, s: &Sample<'_>) {
+        let pipe = &mut self.full_pipe;
+        if pipe.reached || !self.round.starts || s.newest.is_some_and(|p| p.app_limited) {
             return;
         }
-        if self.largest.max() >= self.full_bandwidth * GROWTH {
-            self.full_bandwidth = self.largest.max();
-            self.plateau = 0;
+        if self.largest.max() >= pipe.bandwidth * GROWTH {
+            (pipe.bandwidth, pipe.plateau) = (self.largest.max(), 0);
         } else {
-            self.plateau += 1;
-            self.filled_pipe = self.plateau >= PLATEAU_ROUNDS;
+            pipe.plateau += 1;
+            pipe.reached = pipe.plateau >= PLATEAU_ROUNDS;
         }
     }
 
     #[inline(always)]
-    fn check_drain(&mut self, s: &Sample) {
-        if self.state == State::Startup && self.filled_pipe {
+    fn check_drain(&mut self, s: &Sample<'_>) {
+        if self.state == State::Startup && self.full_pipe.reached {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && self.flight_ahead(s.ahead, s.flight) <= self.inflight(1.0) {
-            self.enter_probe_bw(s.now);
+        if self.state == State::Drain && self.flight_ahead(s.ack.ahead(), s.ack.flight) <= self.inflight(1.0)
+        {
+            self.enter_probe_bw(s.ack.now);
         }
     }
 
@@ -564,21 +520,22 @@ impl Bbr1 {
     }
 
     #[inline(always)]
-    fn update_min_rtt(&mut self, window: &mut Window, s: &Sample) {
-        let expired = s.now > self.min_rtt_stamp + MIN_RTT_WINDOW;
+    fn update_min_rtt(&mut self, window: &mut Window, s: &Sample<'_>) {
+        let now = s.ack.now;
+        let expired = now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         let whole = |rtt: Duration| Duration::from_nanos(rtt.nanos() / 1000 * 1000);
         // Most are longer in any unit.
         let short = |rtt: &Duration| *rtt < self.recent_rtt + Duration::from_micros(1) || expired;
-        if let Some(rtt) = s.rtt.filter(short).map(whole) {
+        if let Some(rtt) = s.ack.rtt.filter(short).map(whole) {
             self.min_rtt = self.min_rtt.min(rtt);
             if rtt < self.recent_rtt || expired {
-                (self.recent_rtt, self.min_rtt_stamp) = (rtt, s.now);
+                (self.recent_rtt, self.min_rtt_stamp) = (rtt, now);
             }
         }
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
-            self.save_cwnd(window.cwnd);
+            self.save_cwnd(window);
             self.state = State::ProbeRtt;
-            self.probe_rtt_done = None;
+            self.hold.until = None;
         }
         if self.state == State::ProbeRtt {
             // A copy of the sample, too.
@@ -590,108 +547,158 @@ impl Bbr1 {
     }
 
     #[inline(never)]
-    fn handle_probe_rtt(&mut self, window: &mut Window, s: &Sample) {
-        match self.probe_rtt_done {
-            None if f64::from(s.flight) <= MIN_WINDOW => {
-                self.probe_rtt_done = Some(s.now + PROBE_RTT_TIME);
-                self.probe_rtt_round_done = false;
-                self.next_round_delivered = s.total;
+    fn handle_probe_rtt(&mut self, window: &mut Window, s: &Sample<'_>) {
+        let rounded = self.hold.on_ack(s, &mut self.round, MIN_WINDOW, PROBE_RTT_TIME);
+        if rounded && self.hold.is_over(s.ack.now) {
+            self.min_rtt_stamp = s.ack.now;
+            self.prior.restore(window);
+            if self.full_pipe.reached {
+                self.enter_probe_bw(s.ack.now);
+            } else {
+                self.state = State::Startup;
             }
-            None => {}
-            Some(done) => {
-                self.probe_rtt_round_done |= self.round_start;
-                if self.probe_rtt_round_done && s.now > done {
-                    self.min_rtt_stamp = s.now;
-                    window.cwnd = window.cwnd.max(self.prior_cwnd);
-                    if self.filled_pipe {
-                        self.enter_probe_bw(s.now);
-                    } else {
-                        self.state = State::Startup;
-                    }
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn set_pacing_rate(&mut self) {
-        let rate = self.pacing_gain * self.bandwidth() * MARGIN;
-        if rate > 0.0 && (self.filled_pipe || rate > self.pacing_rate) {
-            self.pacing_rate = rate;
-        } else if self.round == 1 && self.recent_rtt != Duration::MAX && !self.filled_pipe {
-            // No handshake measured a round-trip time: the first packets do.
-            self.pacing_rate = rate.max(self.initial_rate(self.recent_rtt));
         }
     }
 
     /// Section 4.2.3: what an acknowledgment that delivers something makes of the window.
-    fn follow(&mut self, window: &mut Window, s: &Sample) {
-        let before = core::mem::replace(&mut self.phase, s.phase);
-        let (flight, acked) = (f64::from(s.flight), f64::from(s.acked));
-        let begins = s.phase == Repair::Losses && before != Repair::Losses;
+    fn follow(&mut self, window: &mut Window, s: &Sample<'_>) {
+        let repairing = s.ack.repairing;
+        let before = core::mem::replace(&mut self.prior.repairing, repairing);
+        let together = f64::from(s.ack.flight) + f64::from(s.acked);
         window.cwnd = larger(window.cwnd - f64::from(s.lost), 1.0);
-        if begins {
+        if repairing == Repairing::Losses && before != Repairing::Losses {
             self.conserves = true;
-            self.next_round_delivered = s.total;
-            window.cwnd = flight + acked;
-        } else if s.phase == Repair::Nothing && before != Repair::Nothing {
+            self.round.end = s.total;
+            window.cwnd = together;
+        } else if repairing == Repairing::Nothing && before != Repairing::Nothing {
             self.conserves = false;
-            window.cwnd = larger(window.cwnd, self.prior_cwnd);
+            window.cwnd = larger(window.cwnd, self.prior.cwnd);
         }
         if self.conserves {
-            window.cwnd = larger(window.cwnd, flight + acked);
+            window.cwnd = larger(window.cwnd, together);
             return;
         }
         let bandwidth = self.bandwidth();
-        let extra = if self.filled_pipe { self.extra.room(bandwidth) } else { 0.0 };
+        let full = self.full_pipe.reached;
+        let extra = if full { self.extra.room(bandwidth) } else { 0.0 };
         let target = self.budget(bandwidth, self.cwnd_gain, extra);
-        self.steady.cwnd = target;
-        if self.filled_pipe {
-            window.cwnd = lesser(window.cwnd + acked, target);
-        } else if window.cwnd < target || count(s.total) < self.initial_window {
-            window.cwnd += acked;
-        }
-        window.cwnd = larger(window.cwnd, MIN_WINDOW);
-    }
-
-    #[inline(always)]
-    fn set_cwnd(&mut self, window: &mut Window, s: &Sample) {
-        if s.acked > 0 {
-            self.follow(window, s);
-        }
-        if self.state == State::ProbeRtt {
-            window.cwnd = lesser(window.cwnd, MIN_WINDOW);
-        }
+        self.samples.bounds.cwnd = target;
+        window.grow_to(target, full, s, self.initial_window);
     }
 }
 
-impl Steadily for Bbr1 {
-    #[inline(always)]
-    fn steady(&self) -> &Steady {
-        &self.steady
+impl Congestion for Bbr1 {
+    /// The model sets the window.
+    fn grow(&mut self, _: &mut Window, _: &Acked<'_>) {}
+
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        match cause {
+            Cause::Timeout => self.on_timeout(window),
+            // Maybe with the acknowledgment that ends another recovery.
+            Cause::Loss => self.save_cwnd(window),
+            Cause::Echo => {}
+        }
+    }
+
+    fn on_first_rtt(&mut self, now: Time, rtt: Duration) {
+        self.samples.unsettle();
+        (self.min_rtt, self.recent_rtt, self.min_rtt_stamp) = (rtt, rtt, now);
+        self.pace.rate = self.pace.initial(rtt);
     }
 
     #[inline(always)]
-    fn on_steady_ack(
-        &mut self,
-        window: &mut Window,
-        ack: &SteadyAck,
-        ahead: impl FnOnce() -> Duration,
-    ) -> bool {
-        if self.steady.flight >= 0.0 && self.flight_ahead(ahead(), ack.flights.0) <= self.steady.flight {
-            return false;
+    fn on_sent(&mut self, _: &mut Window, now: Time, seq: u32, flight: u32) {
+        if flight == 0 && self.samples.rate.is_limited() {
+            self.samples.unsettle();
+            self.idle_restart = true;
+            if self.state == State::ProbeBw {
+                self.pace.rate = self.bandwidth() * MARGIN;
+            }
         }
-        let (since, acked, extra) = self.extra.after(ack.now, ack.acked, self.bandwidth(), window.cwnd);
-        if extra > self.steady.extra {
-            return false;
+        self.samples.rate.sent(seq, now, flight);
+    }
+
+    fn on_nothing_to_send(&mut self, flight: u32) {
+        self.samples.rate.limit(flight);
+    }
+
+    #[inline(always)]
+    fn on_delivered(&mut self, now: Time, seq: u32) {
+        self.samples.rate.deliver(seq, now);
+    }
+
+    #[inline(always)]
+    fn on_ack(&mut self, window: &mut Window, ack: &AckFacts<'_>) {
+        let sample = self.samples.take(ack, self.min_rtt, self.state == State::ProbeRtt);
+        self.update(window, &sample);
+    }
+
+    #[inline(never)]
+    fn on_ack_in_order(&mut self, window: &mut Window, ack: &AckFacts<'_>, newly: u32) {
+        let sample = self.samples.take_in_order(ack, newly, self.min_rtt, self.state == State::ProbeRtt);
+        self.update(window, &sample);
+        self.settle();
+    }
+
+    #[inline(always)]
+    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+        let Some(seen) = self.samples.foresee(ack) else { return false };
+        let usual = self.goes_on(window, ack, &seen);
+        if usual {
+            self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
         }
-        self.extra.since = since;
-        self.extra.acked = acked;
-        self.extra.most[0] = larger(self.extra.most[0], extra);
-        self.largest.update_steadily(self.round, ack.rate);
-        self.round_start = false;
-        window.cwnd = lesser(window.cwnd + ack.acked, self.steady.cwnd);
-        true
+        usual
+    }
+
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.samples.rate.has_room()
+    }
+
+    #[inline(always)]
+    fn on_next_sent(&mut self, now: Time, flight: u32) {
+        self.samples.rate.sent_next(now, flight);
+    }
+
+    fn on_lost(&mut self, _: &Window, _: Time, _: u32) {
+        self.samples.rate.lose();
+        self.samples.unsettle();
+    }
+
+    fn on_timeout_again(&mut self, window: &Window) {
+        self.on_timeout(window);
+    }
+
+    fn after_timeout(&mut self, now: Time, flight: u32) -> Option<f64> {
+        self.samples.unsettle();
+        self.round.starts = true;
+        self.police(now, true, false, (self.samples.rate.delivered, self.samples.rate.lost));
+        Some(f64::from(flight) + 1.0)
+    }
+
+    /// Losses that a timer finds do not belong to a sample (as in Linux).
+    fn on_timer(&mut self) {
+        self.samples.rate.forget_lost();
+    }
+
+    fn on_idle(&mut self, _: &mut Window, _: f64) {}
+
+    fn on_duplicate(&mut self) {
+        self.samples.rate.delivered += 1;
+    }
+
+    /// Section 4.2.3.4.
+    fn on_spurious(&mut self, window: &mut Window, _: &Window) {
+        self.samples.unsettle();
+        self.prior.restore(window);
+        self.conserves = false;
+        (self.full_pipe.bandwidth, self.full_pipe.plateau) = (0.0, 0);
+        self.policer = Policer::default();
+    }
+
+    #[inline(always)]
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pace.rate)
     }
 }
 
@@ -722,7 +729,7 @@ mod tests {
         }
     }
     use crate::CongestionControl;
-    use crate::congestion::model::Model;
+    use crate::congestion::Control;
     use crate::sender::path::{PATHS, Path, Seen};
     use alloc::vec::Vec;
 
@@ -730,7 +737,7 @@ mod tests {
     fn path_changes(path: Path, seconds: u64, mut see: impl FnMut(&Bbr1, &mut Path, &Seen<'_>)) -> u32 {
         let end = Time::ZERO + Duration::from_secs(seconds);
         path.run(CongestionControl::Bbr1, end, |path, seen| {
-            if let Model::Bbr1(bbr) = seen.model {
+            if let Control::Bbr1(bbr) = seen.control {
                 see(bbr, path, &seen);
             }
         })
@@ -757,7 +764,7 @@ mod tests {
             let (mut left, mut drained) = (None, None);
             run(path, 5, |bbr, seen| {
                 if bbr.state != State::Startup {
-                    left.get_or_insert((bbr.largest.max(), seen.now, bbr.plateau));
+                    left.get_or_insert((bbr.largest.max(), seen.now, bbr.full_pipe.plateau));
                 }
                 if bbr.state == State::ProbeBw {
                     drained.get_or_insert(seen.flight as f64);

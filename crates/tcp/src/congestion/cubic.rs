@@ -4,16 +4,17 @@
 //! Growth counts the packets that are acknowledged, not the acknowledgments: the increments of sections 4.4
 //! and 4.5 are given for each acknowledgment, and with delayed ones would depend on the receiver.
 
-use quell_aqm::choice;
 use quell_units::{Duration, Time};
 
-use super::{Cause, Window};
-use crate::catalog::Entry;
+use super::contract::{Acked, Cause, Congestion, InOrder, Window};
+use crate::choices::{Growth, RenoFriendly, Rules};
+use crate::entry::Entry;
 use crate::float::{larger, lesser, seconds};
+use crate::params::Config;
 
-/// How aggressively the window grows, in packets per second cubed (section 5).
+/// The aggressiveness of the growth, in packets per second cubed (section 5).
 pub const C: f64 = 0.4;
-/// What is left of the window after a reduction (section 4.6).
+/// The part of the window that a reduction leaves (section 4.6).
 pub const BETA: f64 = 0.7;
 
 /// Eq. 1: the window in packets, `t` seconds after the epoch began.
@@ -32,22 +33,11 @@ pub fn alpha() -> f64 {
     3.0 * (1.0 - BETA) / (1.0 + BETA)
 }
 
-/// Where the window before a reduction is not known, this many packets make one more at least if whole ones are
+/// Packets that make one more at most where the window before a reduction is not known and whole ones are
 /// counted.
 const MOST_UNKNOWN: f64 = 20.0;
 
-choice! {
-    /// How fast CUBIC's window grows where Reno's would be the larger one.
-    pub enum RenoFriendly {
-        /// By alpha a round trip until the window is what it was before the reduction, then by a packet (RFC
-        /// 9438 section 4.3).
-        Rfc9438 = "rfc9438",
-        /// By alpha a round trip (RFC 8312 section 4.2).
-        Rfc8312 = "rfc8312",
-    }
-}
-
-/// From where on a window that was `prior` before its reduction grows by a packet a round trip.
+/// The window from which on it grows by a packet a round trip, where it was `prior` before its reduction.
 fn reno_from(friendly: RenoFriendly, prior: f64) -> f64 {
     match friendly {
         RenoFriendly::Rfc9438 => prior,
@@ -55,7 +45,7 @@ fn reno_from(friendly: RenoFriendly, prior: f64) -> f64 {
     }
 }
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "cubic",
@@ -63,9 +53,6 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "A cubic function of the time since the last loss, and never less than Reno.",
     source: "RFC 9438",
     reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth", "rules"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
         "The window that is reduced is the congestion window, where section 4.6 takes the flight size and allows this where a window that is not used does not grow. It may be far above what was in flight.",
@@ -73,33 +60,41 @@ pub(crate) const ENTRY: Entry = Entry {
         "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6).",
         "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What CUBIC remembers.
+/// CUBIC: its rules and what it remembers.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     friendly: RenoFriendly,
-    /// Growth counts whole packets; so many are counted, and the smallest smoothed round-trip time is this.
+    /// Growth counts whole packets.
     whole: bool,
-    /// What was counted for a packet more stays whatever happens (ns-3).
+    /// The count towards a packet more stays whatever happens (ns-3).
     keeps_count: bool,
+    memory: Memory,
+    /// The memory at the beginning of a recovery that may be undone.
+    before: Option<Memory>,
+}
+
+/// The memory of CUBIC, which it has back after a recovery that was not needed.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Packets counted towards one more, and the smallest smoothed round-trip time, where growth counts whole packets.
     counted: f64,
     min_rtt: Duration,
     /// The window before the last reduction, lowered by fast convergence (section 4.7).
     w_max: f64,
-    /// From where on the window that Reno would have grows as fast as Reno's: the window before the last reduction, if
-    /// `friendly` has it so.
+    /// The size from which on the window that Reno would have grows as fast as Reno's: the window before the last
+    /// reduction, if `friendly` has it so.
     reno_from: f64,
-    /// Whether this congestion avoidance did not begin with a reduction that left some of the window: slow
-    /// start ended without a loss (section 4.10), or the timer began it (section 4.8).
+    /// This congestion avoidance did not begin with a reduction that left some of the window: slow start ended without
+    /// a loss (section 4.10), or the timer began it (section 4.8).
     anew: bool,
     epoch: Option<Epoch>,
     /// The last acknowledgment in congestion avoidance.
     last: Time,
     /// Time that is not the epoch's passes until the next one.
     resumes: bool,
-    /// [`Cubic::go_on`] is all that [`Cubic::avoid`] does.
-    under_way: bool,
 }
 
 /// A congestion avoidance under way.
@@ -113,54 +108,10 @@ struct Epoch {
     unknown: bool,
 }
 
-impl Cubic {
-    pub fn new(friendly: RenoFriendly, whole: bool, keeps_count: bool) -> Self {
-        Cubic {
-            friendly,
-            whole,
-            keeps_count,
-            counted: 0.0,
-            min_rtt: Duration::MAX,
-            w_max: 0.0,
-            reno_from: reno_from(friendly, 0.0),
-            anew: false,
-            epoch: None,
-            last: Time::ZERO,
-            resumes: false,
-            under_way: false,
-        }
-    }
-
-    #[inline(always)]
-    pub fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
-        let cwnd = window.cwnd;
-        if self.resumes {
-            self.resumes = false;
-            self.pause(now);
-        }
-        if self.epoch.is_none() {
-            self.begin(cwnd, now);
-        }
-        let Some(epoch) = &mut self.epoch else { return };
-        if self.whole {
-            self.last = now;
-            self.min_rtt = self.min_rtt.min(rtt());
-            let t = seconds(now - epoch.start) + self.min_rtt.as_secs_f64();
-            return window.rarely(|w| self.count(w, acked, t));
-        }
-        self.under_way = true;
-        self.go_on(window, acked, now, rtt);
-    }
-
-    /// Whether [`Cubic::go_on`] is all that [`Cubic::avoid`] does.
-    #[inline]
-    pub fn is_under_way(&self) -> bool {
-        self.under_way
-    }
-
+impl Memory {
     /// The window grows in an epoch that has begun.
     #[inline(always)]
-    pub fn go_on(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
+    fn go_on(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
         let Some(epoch) = &mut self.epoch else { return };
         let cwnd = window.cwnd;
         let t = seconds(now - epoch.start);
@@ -177,64 +128,119 @@ impl Cubic {
             window.cwnd += (target - cwnd) * lesser(acked / cwnd, 1.0);
         }
     }
+}
+
+impl Cubic {
+    pub fn new(cfg: &Config) -> Self {
+        Cubic::by(cfg.reno_friendly, cfg.growth == Growth::WholePackets, cfg.rules == Rules::Ns3)
+    }
+
+    fn by(friendly: RenoFriendly, whole: bool, keeps_count: bool) -> Self {
+        let memory = Memory {
+            counted: 0.0,
+            min_rtt: Duration::MAX,
+            w_max: 0.0,
+            reno_from: reno_from(friendly, 0.0),
+            anew: false,
+            epoch: None,
+            last: Time::ZERO,
+            resumes: false,
+        };
+        Cubic { friendly, whole, keeps_count, memory, before: None }
+    }
+
+    #[inline(always)]
+    fn avoid(&mut self, window: &mut Window, acked: f64, now: Time, rtt: impl Fn() -> Duration) {
+        let cwnd = window.cwnd;
+        if self.memory.resumes {
+            self.memory.resumes = false;
+            self.pause(now);
+        }
+        if self.memory.epoch.is_none() {
+            self.begin(cwnd, now);
+        }
+        let Memory { epoch: Some(epoch), last, min_rtt, .. } = &mut self.memory else { return };
+        if self.whole {
+            *last = now;
+            *min_rtt = (*min_rtt).min(rtt());
+            let t = seconds(now - epoch.start) + min_rtt.as_secs_f64();
+            return window.rarely(|w| self.count(w, acked, t));
+        }
+        self.memory.go_on(window, acked, now, rtt);
+    }
 
     /// A congestion avoidance begins with a window of `cwnd`.
     #[inline(never)]
     fn begin(&mut self, cwnd: f64, now: Time) {
-        let unknown = self.anew || self.w_max == 0.0;
+        let unknown = self.memory.anew || self.memory.w_max == 0.0;
         if unknown {
-            self.w_max = cwnd;
+            self.memory.w_max = cwnd;
         }
         // A window above w_max is beyond the inflection already.
-        let k = if cwnd < self.w_max { k(self.w_max, cwnd) } else { 0.0 };
-        self.w_max = larger(self.w_max, cwnd);
-        self.epoch = Some(Epoch { start: now, k, w_est: cwnd, unknown });
+        let k = if cwnd < self.memory.w_max { k(self.memory.w_max, cwnd) } else { 0.0 };
+        self.memory.w_max = larger(self.memory.w_max, cwnd);
+        self.memory.epoch = Some(Epoch { start: now, k, w_est: cwnd, unknown });
     }
 
     /// Growth in whole packets towards the window at `t` seconds of the epoch.
     #[inline(never)]
     fn count(&mut self, window: &mut Window, acked: f64, t: f64) {
-        let Some(epoch) = &mut self.epoch else { return };
+        let Some(epoch) = &mut self.memory.epoch else { return };
         let cwnd = libm::floor(window.cwnd);
-        let alpha = if epoch.w_est >= self.reno_from { 1.0 } else { alpha() };
+        let alpha = if epoch.w_est >= self.memory.reno_from { 1.0 } else { alpha() };
         epoch.w_est += alpha * acked / cwnd;
         // How many packets make one more.
         let toward = |target: f64| match target > cwnd {
             true => libm::floor(cwnd / (target - cwnd)),
             false => f64::INFINITY,
         };
-        let target = self.w_max + libm::trunc(w_cubic(t, epoch.k, 0.0));
+        let target = self.memory.w_max + libm::trunc(w_cubic(t, epoch.k, 0.0));
         let mut every = toward(target).min(100.0 * cwnd);
         if epoch.unknown {
             every = every.min(MOST_UNKNOWN);
         }
         let every = every.min(toward(libm::floor(epoch.w_est))).max(2.0);
         if self.keeps_count {
-            self.counted += acked;
-            if self.counted >= every {
-                self.counted -= every;
+            self.memory.counted += acked;
+            if self.memory.counted >= every {
+                self.memory.counted -= every;
                 window.cwnd = cwnd + 1.0;
             }
             return;
         }
         // What was counted may be enough for one more already, but never for two.
-        let counted = if self.counted >= every { every } else { self.counted } + acked;
+        let counted = if self.memory.counted >= every { every } else { self.memory.counted } + acked;
         let more = libm::floor(counted / every);
-        self.counted = counted - more * every;
+        self.memory.counted = counted - more * every;
         window.cwnd = cwnd + more;
     }
 
+    /// The window was not used since the last acknowledgment: the epoch stands still (section 5.8).
+    fn pause(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.memory.epoch {
+            epoch.start += now - self.memory.last;
+        }
+        self.memory.last = now;
+    }
+}
+
+impl Congestion for Cubic {
+    #[inline(always)]
+    fn grow(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        self.avoid(window, acked.packets, acked.now, || acked.timer.smoothed(acked.cfg));
+    }
+
     /// Sections 4.6 to 4.8.
-    pub fn reduce(&mut self, window: &mut Window, cause: Cause) {
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
         let cwnd = window.cwnd;
-        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.reno_from = reno_from(self.friendly, cwnd);
-        self.anew = cause == Cause::Timeout && !self.keeps_count;
-        (self.epoch, self.under_way) = (None, false);
+        self.memory.w_max = if cwnd < self.memory.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.memory.reno_from = reno_from(self.friendly, cwnd);
+        self.memory.anew = cause == Cause::Timeout && !self.keeps_count;
+        self.memory.epoch = None;
         let mut left = cwnd * BETA;
         if self.whole {
             if !self.keeps_count {
-                self.counted = 0.0;
+                self.memory.counted = 0.0;
             }
             left = libm::floor(left);
         }
@@ -247,29 +253,45 @@ impl Cubic {
         }
     }
 
-    /// The timer runs out, and the window was reduced for the same data before: the next epoch is one after a timeout
-    /// (section 4.8).
-    pub fn on_timeout_again(&mut self) {
-        self.anew = !self.keeps_count;
-        self.end_epoch();
-    }
-
-    /// Slow start follows, whatever began it.
-    pub fn end_epoch(&mut self) {
-        (self.epoch, self.under_way) = (None, false);
-    }
-
-    /// The window was not used since the last acknowledgment: the epoch stands still (section 5.8).
-    pub fn pause(&mut self, now: Time) {
-        if let Some(epoch) = &mut self.epoch {
-            epoch.start += now - self.last;
+    #[inline(always)]
+    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+        let usual = self.memory.epoch.is_some() && !self.memory.resumes && !self.whole;
+        if usual {
+            self.memory.go_on(window, ack.packets, ack.now, || ack.timer.smoothed(ack.cfg));
         }
-        self.last = now;
+        usual
     }
 
-    /// The connection was idle: time until the next acknowledgment in congestion avoidance is not the epoch's.
-    pub fn on_idle(&mut self) {
-        (self.resumes, self.under_way) = (true, false);
+    /// The next epoch is one after a timeout (section 4.8).
+    fn on_timeout_again(&mut self, _: &Window) {
+        self.memory.anew = !self.keeps_count;
+        self.memory.epoch = None;
+    }
+
+    fn on_slow_start(&mut self) {
+        self.memory.epoch = None;
+    }
+
+    fn on_unused(&mut self, _: &mut Window, _: f64, now: Time) {
+        self.pause(now);
+    }
+
+    /// Time until the next acknowledgment in congestion avoidance is not the epoch's.
+    fn on_idle(&mut self, window: &mut Window, initial_window: f64) {
+        window.cwnd = window.cwnd.min(initial_window);
+        self.memory.resumes = true;
+    }
+
+    fn remember(&mut self) {
+        self.before = Some(self.memory);
+    }
+
+    fn on_spurious(&mut self, window: &mut Window, before: &Window) {
+        let memory = self.before.take();
+        if window.cwnd < before.cwnd {
+            window.cwnd = before.cwnd;
+            self.memory = memory.unwrap_or(self.memory);
+        }
     }
 }
 
@@ -306,7 +328,7 @@ mod tests {
         for (friendly, more) in [(RenoFriendly::Rfc9438, 20.0), (RenoFriendly::Rfc8312, 20.0 * alpha())] {
             let rtt = Duration::from_millis(1);
             let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-            let mut c = Cubic::new(friendly, false, false);
+            let mut c = Cubic::by(friendly, false, false);
             c.reduce(&mut window, Cause::Loss);
             let rounds = (30.0 / alpha()) as u64 + 20;
             for round in 0..rounds {
@@ -321,15 +343,15 @@ mod tests {
     fn the_window_is_back_after_k() {
         for per_ack in [1, 2] {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
+            let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
             c.reduce(&mut window, Cause::Loss);
             assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
             // K = cbrt(300 / 0.4) = 9.086 s; the region around it is flat.
             run(&mut c, &mut window, 9, per_ack);
             assert!((990.0..1001.0).contains(&window.cwnd), "{per_ack} at a time: {}", window.cwnd);
             let mut longer = Window { cwnd: 700.0, ssthresh: 700.0 };
-            let mut c =
-                Cubic { w_max: 1000.0, reno_from: 1000.0, ..Cubic::new(RenoFriendly::Rfc9438, false, false) };
+            let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
+            (c.memory.w_max, c.memory.reno_from) = (1000.0, 1000.0);
             run(&mut c, &mut longer, 18, per_ack);
             let want = w_cubic(18.0, k(1000.0, 700.0), 1000.0);
             assert!((longer.cwnd / want - 1.0).abs() < 0.01, "{per_ack} at a time: {} {want}", longer.cwnd);
@@ -339,7 +361,7 @@ mod tests {
     #[test]
     fn small_windows_grow_as_reno_s_would() {
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Loss);
         run(&mut c, &mut window, 2, 1);
         // 20 round trips of 9/17 of a packet, less once it has 10 again; eq. 1 has 9.9 then.
@@ -351,34 +373,34 @@ mod tests {
     #[test]
     fn fast_convergence_gives_way_after_a_second_reduction() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Loss);
-        assert_eq!(c.w_max, 100.0);
+        assert_eq!(c.memory.w_max, 100.0);
         c.reduce(&mut window, Cause::Loss);
-        assert!((c.w_max - 70.0 * 0.85).abs() < 1e-9);
+        assert!((c.memory.w_max - 70.0 * 0.85).abs() < 1e-9);
         assert!((window.cwnd - 49.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_timeout_and_a_slow_start_without_loss_begin_at_the_inflection() {
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
-        let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
         c.reduce(&mut window, Cause::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (100.0, 70.0));
         window.cwnd = 70.0;
         c.avoid(&mut window, 1.0, Time::ZERO, || RTT);
-        assert_eq!((c.epoch.unwrap().k, c.w_max), (0.0, 70.0));
-        let mut first = Cubic::new(RenoFriendly::Rfc9438, false, false);
+        assert_eq!((c.memory.epoch.unwrap().k, c.memory.w_max), (0.0, 70.0));
+        let mut first = Cubic::by(RenoFriendly::Rfc9438, false, false);
         let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
         first.avoid(&mut window, 1.0, Time::ZERO, || RTT);
-        assert_eq!((first.epoch.unwrap().k, first.w_max), (0.0, 50.0));
+        assert_eq!((first.memory.epoch.unwrap().k, first.memory.w_max), (0.0, 50.0));
     }
 
     #[test]
     fn time_in_which_the_window_is_not_used_is_not_the_epoch_s() {
         let after = |gap: u64| {
             let mut window = Window { cwnd: 1000.0, ssthresh: 1000.0 };
-            let mut c = Cubic::new(RenoFriendly::Rfc9438, false, false);
+            let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
             c.reduce(&mut window, Cause::Loss);
             run(&mut c, &mut window, 5, 1);
             let now = Time::ZERO + Duration::from_secs(5);
@@ -401,12 +423,12 @@ mod tests {
 
     #[test]
     fn whole_packets_grow_by_a_twentieth_where_nothing_is_known() {
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc8312, true, false);
         assert_eq!(grown(&mut c, 100.0, 19), 100.0);
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc8312, true, false);
         assert_eq!(grown(&mut c, 100.0, 100), 105.0);
         // After a loss the target is known: what is left, at first.
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc8312, true, false);
         let mut window = Window { cwnd: 100.0, ssthresh: 2.0 };
         c.reduce(&mut window, Cause::Loss);
         assert_eq!((window.cwnd, window.ssthresh), (70.0, 70.0));
@@ -418,7 +440,7 @@ mod tests {
 
     #[test]
     fn two_packets_make_one_more_at_least() {
-        let mut c = Cubic::new(RenoFriendly::Rfc8312, true, false);
+        let mut c = Cubic::by(RenoFriendly::Rfc8312, true, false);
         c.reduce(&mut Window { cwnd: 1000.0, ssthresh: 2.0 }, Cause::Loss);
         // Far below the window before, and far from it in time.
         c.avoid(&mut Window { cwnd: 10.0, ssthresh: 2.0 }, 0.0, Time::ZERO, || Duration::ZERO);
@@ -431,8 +453,8 @@ mod tests {
     #[test]
     fn a_mark_may_leave_a_window_of_one() {
         let (mut loss, mut mark) = (Window { cwnd: 1.2, ssthresh: 9.0 }, Window { cwnd: 1.2, ssthresh: 9.0 });
-        Cubic::new(RenoFriendly::Rfc9438, false, false).reduce(&mut loss, Cause::Loss);
-        Cubic::new(RenoFriendly::Rfc9438, false, false).reduce(&mut mark, Cause::Echo);
+        Cubic::by(RenoFriendly::Rfc9438, false, false).reduce(&mut loss, Cause::Loss);
+        Cubic::by(RenoFriendly::Rfc9438, false, false).reduce(&mut mark, Cause::Echo);
         assert_eq!((loss.cwnd, loss.ssthresh, mark.cwnd, mark.ssthresh), (2.0, 2.0, 1.0, 2.0));
     }
 }

@@ -2,10 +2,13 @@
 
 use quell_units::{Duration, Time};
 
-use super::{Delivery, Window};
-use crate::catalog::Entry;
+use super::contract::{Acked, Answer, Cause, Congestion, Delivery, InOrder, Window};
+use super::reno;
+use crate::choices::Growth;
+use crate::entry::Entry;
+use crate::params::Config;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "dctcp",
@@ -14,7 +17,6 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "RFC 8257",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"])],
-    refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
         "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p.",
@@ -22,17 +24,55 @@ pub(crate) const ENTRY: Entry = Entry {
         "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
         "In slow start the estimate falls with every window without marks, as section 3.3 says.",
     ],
+    ..Entry::PLAIN
 };
 
 /// g: how much a window of data changes the estimate (RFC 8257 section 4.2).
 pub(crate) const GAIN: f64 = 1.0 / 16.0;
-/// Where the estimate is a whole number, it is one of these parts.
+/// The parts in which the estimate is a whole number.
 const PARTS: u32 = 1024;
-/// What a mark leaves at least, in packets: a sender with less would have to wait for its timer (RFC 3168 section
+/// The packets that a mark leaves at least: a sender with less would have to wait for its timer (RFC 3168 section
 /// 6.1.2).
 const LEAST: f64 = 2.0;
 
-/// What is known of the share of marked packets.
+/// DCTCP, which remembers its estimate.
+#[derive(Clone, Debug)]
+pub(crate) struct Dctcp(Estimate);
+
+impl Dctcp {
+    pub fn new(cfg: &Config) -> Self {
+        Dctcp(Estimate::new(cfg.growth == Growth::WholePackets, cfg.gradual()))
+    }
+}
+
+impl Congestion for Dctcp {
+    #[inline(always)]
+    fn grow(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        reno::grow(window, acked.packets, self.0.whole);
+    }
+
+    /// Reduces it as Reno, for what is not a mark (RFC 8257 section 3.5).
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        reno::reduce(window, cause);
+    }
+
+    #[inline(always)]
+    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+        let usual = !self.0.whole && self.0.only_counts(ack);
+        if usual {
+            reno::avoid(window, ack.packets);
+        }
+        usual
+    }
+
+    #[inline(always)]
+    fn on_marks(&mut self, window: &mut Window, delivery: &Delivery) -> Answer {
+        let reduced = self.0.on_delivery(window, delivery, Duration::ZERO);
+        if reduced { Answer::Reduced } else { Answer::Counted }
+    }
+}
+
+/// The estimate of the share of marked packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     /// DCTCP.Alpha.
@@ -69,7 +109,7 @@ impl Estimate {
     /// RFC 8257 section 3.3: the first mark in a window of data reduces the window, and its end moves the estimate.
     /// A window of data takes `span` at least. True if the window was reduced.
     #[inline(always)]
-    pub fn on_delivery(&mut self, window: &mut Window, d: Delivery, span: Duration) -> bool {
+    pub fn on_delivery(&mut self, window: &mut Window, d: &Delivery, span: Duration) -> bool {
         self.delivered += d.delivered;
         self.marked += d.marked;
         if self.gradual {
@@ -87,22 +127,19 @@ impl Estimate {
             self.reduced = true;
             self.reduce(window);
         }
-        if self.is_over(d.now, d.ack) {
+        if d.ack > self.end && d.now >= self.until {
             self.renew(d.next, d.now + span);
         }
         reduces
     }
 
-    /// Whether an acknowledgment ends the window of data, where reductions are not gradual.
+    /// Counts packets that have arrived without marks, if [`Estimate::on_delivery`] does no more; else nothing changes.
     #[inline(always)]
-    pub fn is_over(&self, now: Time, ack: u32) -> bool {
-        ack > self.end && now >= self.until
-    }
-
-    /// Packets have arrived without marks.
-    #[inline(always)]
-    pub fn count(&mut self, delivered: u32) {
-        self.delivered += delivered;
+    pub fn only_counts(&mut self, ack: &InOrder<'_>) -> bool {
+        let over = if self.gradual { ack.ack >= self.end } else { ack.ack > self.end };
+        let counts = !over || ack.now < self.until;
+        self.delivered += if counts { ack.newly } else { 0 };
+        counts
     }
 
     /// The window falls by half of the estimate.
@@ -157,10 +194,10 @@ mod tests {
         let mut alpha = 1.0;
         for _ in 0..100 {
             for i in 0..10 {
-                e.on_delivery(&mut w, delivery(e.end, (i < 3) as u32), Duration::ZERO);
+                e.on_delivery(&mut w, &delivery(e.end, (i < 3) as u32), Duration::ZERO);
             }
             assert_eq!(e.alpha, alpha, "only the end of a window of data moves it");
-            e.on_delivery(&mut w, delivery(e.end + 1, 0), Duration::ZERO);
+            e.on_delivery(&mut w, &delivery(e.end + 1, 0), Duration::ZERO);
             alpha += (3.0 / 11.0 - alpha) / 16.0;
             assert!((e.alpha - alpha).abs() < 1e-12);
         }
@@ -171,14 +208,14 @@ mod tests {
     fn the_window_is_reduced_once_in_a_window_of_data_by_half_of_alpha() {
         let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 100.0, ssthresh: 500.0 });
         (e.alpha, e.end) = (0.5, 20);
-        assert!(!e.on_delivery(&mut w, delivery(18, 0), Duration::ZERO));
-        assert!(e.on_delivery(&mut w, delivery(19, 1), Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, &delivery(18, 0), Duration::ZERO));
+        assert!(e.on_delivery(&mut w, &delivery(19, 1), Duration::ZERO));
         assert_eq!(w, Window { cwnd: 75.0, ssthresh: 75.0 });
-        assert!(!e.on_delivery(&mut w, delivery(20, 1), Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, &delivery(20, 1), Duration::ZERO));
         // The mark that ends a window of data belongs to it.
-        assert!(!e.on_delivery(&mut w, delivery(21, 1), Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, &delivery(21, 1), Duration::ZERO));
         assert!((e.alpha - (0.5 + (0.75 - 0.5) / 16.0)).abs() < 1e-12);
-        assert!(e.on_delivery(&mut w, delivery(22, 1), Duration::ZERO));
+        assert!(e.on_delivery(&mut w, &delivery(22, 1), Duration::ZERO));
     }
 
     /// 1024ths: 1024 - 64 + 64 x 3/10, and so on; 15 of them are nothing.
@@ -190,7 +227,7 @@ mod tests {
         for (alpha, cwnd, left) in [(0.15, 10.0, 10.0), (0.2, 10.9, 9.0), (1.0, 9.0, 5.0), (1.0, 3.0, 2.0)] {
             let mut w = Window { cwnd, ssthresh: 99.0 };
             (e.alpha, e.reduced) = (alpha, false);
-            assert!(e.on_delivery(&mut w, delivery(0, 1), Duration::ZERO));
+            assert!(e.on_delivery(&mut w, &delivery(0, 1), Duration::ZERO));
             assert_eq!((w.cwnd, w.ssthresh), (left, left));
         }
     }
@@ -199,15 +236,15 @@ mod tests {
     fn where_a_reduction_takes_a_round_trip_the_sender_says_when_the_next_may_be() {
         let (mut e, mut w) = (Estimate::new(true, true), Window { cwnd: 100.0, ssthresh: 500.0 });
         e.end = 50;
-        assert!(e.on_delivery(&mut w, delivery(10, 1), Duration::ZERO));
-        assert!(!e.on_delivery(&mut w, Delivery { may_reduce: false, ..delivery(11, 1) }, Duration::ZERO));
+        assert!(e.on_delivery(&mut w, &delivery(10, 1), Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, &Delivery { may_reduce: false, ..delivery(11, 1) }, Duration::ZERO));
         assert_eq!((w.cwnd, e.marked), (50.0, 2));
-        assert!(e.on_delivery(&mut w, delivery(12, 1), Duration::ZERO));
+        assert!(e.on_delivery(&mut w, &delivery(12, 1), Duration::ZERO));
         // The acknowledgment that ends a window of data moves the estimate first.
-        e.on_delivery(&mut w, delivery(49, 0), Duration::ZERO);
+        e.on_delivery(&mut w, &delivery(49, 0), Duration::ZERO);
         assert_eq!((e.alpha, e.delivered), (1.0, 4));
         w.cwnd = 100.0;
-        assert!(e.on_delivery(&mut w, delivery(50, 1), Duration::ZERO));
+        assert!(e.on_delivery(&mut w, &delivery(50, 1), Duration::ZERO));
         assert_eq!((e.alpha, w.cwnd), (1011.0 / 1024.0, 51.0));
     }
 
@@ -217,7 +254,7 @@ mod tests {
         let span = Duration::from_millis(25);
         let reduced = (2..102).filter(|ack| {
             // A round trip takes 10 ms, the whole 100 ms.
-            e.on_delivery(&mut w, delivery(*ack, 1), span)
+            e.on_delivery(&mut w, &delivery(*ack, 1), span)
         });
         assert_eq!(reduced.count(), 5);
     }
@@ -227,7 +264,7 @@ mod tests {
         for (cwnd, left) in [(3.0, 2.0), (1.5, 1.5)] {
             let mut w = Window { cwnd, ssthresh: 9.0 };
             let d = Delivery { now: at(0), ack: 2, next: 4, delivered: 1, marked: 1, may_reduce: true };
-            assert!(Estimate::new(false, false).on_delivery(&mut w, d, Duration::ZERO));
+            assert!(Estimate::new(false, false).on_delivery(&mut w, &d, Duration::ZERO));
             assert_eq!(w.cwnd, left);
         }
     }
@@ -236,7 +273,7 @@ mod tests {
     fn during_a_recovery_marks_only_count() {
         let (mut e, mut w) = (Estimate::new(false, false), Window { cwnd: 50.0, ssthresh: 50.0 });
         let d = Delivery { now: at(0), ack: 1, next: 60, delivered: 1, marked: 1, may_reduce: false };
-        assert!(!e.on_delivery(&mut w, d, Duration::ZERO));
+        assert!(!e.on_delivery(&mut w, &d, Duration::ZERO));
         assert_eq!((w.cwnd, e.marked), (50.0, 1));
     }
 }

@@ -3,14 +3,16 @@
 //!
 //! Left out: the slower start of that independence after a slow start, and the reaction to reordering.
 
-use quell_units::{Duration, Time};
+use quell_units::Duration;
 
+use super::contract::{Acked, Answer, Cause, Congestion, Delivery, InOrder, Window};
 use super::dctcp::Estimate;
-use super::{Delivery, Window, reno};
-use crate::catalog::Entry;
+use super::reno;
+use crate::entry::Entry;
 use crate::float::seconds;
+use crate::params::Config;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "prague",
@@ -19,7 +21,6 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "draft-briscoe-iccrg-prague-congestion-control",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"]), ("pacing", &["true"])],
-    refuses: &[],
     network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
         "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p. mark_reduction is not looked at.",
@@ -28,12 +29,13 @@ pub(crate) const ENTRY: Entry = Entry {
         "The independence of the round-trip time begins with the connection; the draft lets it begin some time after slow start.",
         "There is no reaction to reordering.",
     ],
+    ..Entry::PLAIN
 };
 
 /// The round-trip time that shorter ones behave like.
 const REFERENCE: Duration = Duration::from_millis(25);
 
-/// What Prague remembers.
+/// Prague and its memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     estimate: Estimate,
@@ -42,34 +44,25 @@ pub(crate) struct Prague {
 }
 
 impl Prague {
-    pub fn new() -> Self {
+    pub fn new(_: &Config) -> Self {
+        Prague::ignorant()
+    }
+
+    /// No packet was marked yet.
+    fn ignorant() -> Self {
         Prague { estimate: Estimate::new(false, false), marked: false }
     }
 
     #[inline(always)]
-    pub fn on_delivery(&mut self, window: &mut Window, d: Delivery) -> bool {
+    fn on_delivery(&mut self, window: &mut Window, d: &Delivery) -> bool {
         self.marked |= d.marked > 0;
         self.marked && self.estimate.on_delivery(window, d, REFERENCE)
     }
 
-    /// Whether [`Prague::on_delivery`] does nothing but count, for an acknowledgment without marks.
+    /// Grows by as many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt`
+    /// is the smoothed round-trip time.
     #[inline(always)]
-    pub fn only_counts(&self, now: Time, ack: u32) -> bool {
-        !self.marked || !self.estimate.is_over(now, ack)
-    }
-
-    /// It does.
-    #[inline(always)]
-    pub fn count(&mut self, delivered: u32) {
-        if self.marked {
-            self.estimate.count(delivered);
-        }
-    }
-
-    /// As many packets in a second as a window of the same rate would gain in round trips of 25 ms; `srtt` is the
-    /// smoothed round-trip time.
-    #[inline(always)]
-    pub fn avoid(&self, window: &mut Window, acked: f64, srtt: Duration) {
+    fn avoid(&self, window: &mut Window, acked: f64, srtt: Duration) {
         if srtt >= REFERENCE {
             return reno::avoid(window, acked);
         }
@@ -78,13 +71,39 @@ impl Prague {
     }
 }
 
+impl Congestion for Prague {
+    #[inline(always)]
+    fn grow(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        self.avoid(window, acked.packets, acked.srtt);
+    }
+
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        reno::reduce(window, cause);
+    }
+
+    #[inline(always)]
+    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+        let usual = !self.marked || self.estimate.only_counts(ack);
+        if usual {
+            self.avoid(window, ack.packets, ack.srtt);
+        }
+        usual
+    }
+
+    #[inline(always)]
+    fn on_marks(&mut self, window: &mut Window, delivery: &Delivery) -> Answer {
+        if self.on_delivery(window, delivery) { Answer::Reduced } else { Answer::Counted }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quell_units::Time;
 
     #[test]
     fn the_first_mark_halves_the_window_however_late_it_comes() {
-        let (mut p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 1e6 });
+        let (mut p, mut w) = (Prague::ignorant(), Window { cwnd: 100.0, ssthresh: 1e6 });
         let d = |ack, marked| Delivery {
             now: Time::ZERO + Duration::from_millis(ack as u64),
             ack,
@@ -93,8 +112,8 @@ mod tests {
             marked,
             may_reduce: true,
         };
-        (2..3000).for_each(|ack| assert!(!p.on_delivery(&mut w, d(ack, 0))));
-        assert!(p.on_delivery(&mut w, d(3000, 1)));
+        (2..3000).for_each(|ack| assert!(!p.on_delivery(&mut w, &d(ack, 0))));
+        assert!(p.on_delivery(&mut w, &d(3000, 1)));
         assert_eq!(w, Window { cwnd: 50.0, ssthresh: 50.0 });
     }
 
@@ -102,7 +121,7 @@ mod tests {
     #[test]
     fn below_the_reference_the_rate_grows_as_fast_as_at_it() {
         let growth = |ms: u64| {
-            let (p, mut w) = (Prague::new(), Window { cwnd: 100.0, ssthresh: 2.0 });
+            let (p, mut w) = (Prague::ignorant(), Window { cwnd: 100.0, ssthresh: 2.0 });
             (0..100).for_each(|_| p.avoid(&mut w, 1.0, Duration::from_millis(ms)));
             (w.cwnd - 100.0) / (ms as f64 / 1e3).powi(2)
         };

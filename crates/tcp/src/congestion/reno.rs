@@ -2,10 +2,12 @@
 //!
 //! `ssthresh` comes from the congestion window, not the flight size; see [`Sender`](crate::Sender).
 
-use super::{Cause, Window};
-use crate::catalog::Entry;
+use super::contract::{Acked, Cause, Congestion, InOrder, Window};
+use crate::choices::Growth;
+use crate::entry::Entry;
+use crate::params::Config;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "reno",
@@ -13,24 +15,60 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "A packet more each round trip, half the window after a loss or a mark.",
     source: "RFC 5681",
     reads: &["slow_start", "initial_ssthresh", "growth", "rules"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "The window that is reduced is the congestion window; RFC 5681 takes the flight size. A window that is not used grows all the same, as in ns-2, but not with prr, rack, pacing or counted marks (RFC 9002 section 7.8).",
         "The threshold of slow start is a whole number of packets, at least two; every timeout lowers it, but with prr and rack (see there).",
         "A mark reduces the window as a loss does, and on a window of one packet holds the sender until its timer (RFC 3168 section 6.1.2); further marks there double the timer.",
     ],
+    ..Entry::PLAIN
 };
 
+/// Reno, which remembers nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Reno {
+    /// Growth counts whole packets.
+    whole: bool,
+}
+
+impl Reno {
+    pub fn new(cfg: &Config) -> Self {
+        Reno { whole: cfg.growth == Growth::WholePackets }
+    }
+}
+
+impl Congestion for Reno {
+    #[inline(always)]
+    fn grow(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        grow(window, acked.packets, self.whole);
+    }
+
+    fn reduce(&mut self, window: &mut Window, cause: Cause) {
+        reduce(window, cause);
+    }
+
+    #[inline(always)]
+    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+        if !self.whole {
+            avoid(window, ack.packets);
+        }
+        !self.whole
+    }
+}
+
+/// RFC 5681 eq. 3, in whole packets or not.
+#[inline(always)]
+pub(crate) fn grow(window: &mut Window, acked: f64, whole: bool) {
+    if whole { window.rarely(|w| count(w, acked)) } else { avoid(window, acked) }
+}
+
 /// RFC 5681 eq. 3: a window of acknowledged packets adds one.
-#[inline]
+#[inline(always)]
 pub(crate) fn avoid(window: &mut Window, acked: f64) {
     window.cwnd += acked / window.cwnd;
 }
 
-/// The same in whole packets: the fraction of the window is how many of it have been acknowledged.
-pub(crate) fn count(window: &mut Window, acked: f64) {
+/// Eq. 3 in whole packets: the fraction of the window is how many of it have been acknowledged.
+fn count(window: &mut Window, acked: f64) {
     let w = libm::floor(window.cwnd).max(1.0);
     let counted = libm::rint((window.cwnd - w) * w) + acked;
     let more = libm::floor(counted / w);

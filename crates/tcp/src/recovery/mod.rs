@@ -1,11 +1,12 @@
 //! Parts of loss recovery that stand alone, and what a user may read about those that are the sender's own.
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 
 pub(crate) mod prr;
 pub(crate) mod rack;
+pub(crate) mod repair;
 
-/// What a user may read about Tahoe.
+/// The entry in the catalog: Tahoe.
 pub(crate) const TAHOE: Entry = Entry {
     key: "recovery",
     name: "tahoe",
@@ -13,15 +14,13 @@ pub(crate) const TAHOE: Entry = Entry {
     summary: "Every loss restarts from a window of one.",
     source: "Jacobson 1988",
     reads: &["dup_threshold", "limited_transmit"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about Reno.
+/// The entry in the catalog: Reno.
 pub(crate) const RENO: Entry = Entry {
     key: "recovery",
     name: "reno",
@@ -29,16 +28,14 @@ pub(crate) const RENO: Entry = Entry {
     summary: "Fast recovery, which ends with the first new acknowledgment: one loss in a window is repaired.",
     source: "RFC 2581",
     reads: &["dup_threshold", "limited_transmit"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "The window grows with the acknowledgment that ends a recovery, as in ns-2.",
         "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about NewReno.
+/// The entry in the catalog: NewReno.
 pub(crate) const NEWRENO: Entry = Entry {
     key: "recovery",
     name: "newreno",
@@ -46,17 +43,15 @@ pub(crate) const NEWRENO: Entry = Entry {
     summary: "Fast recovery, which lasts until all outstanding data is acknowledged: one loss is repaired each round trip.",
     source: "RFC 6582",
     reads: &["dup_threshold", "limited_transmit"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "The timer restarts with the first partial acknowledgment only, the impatient variant (section 3.2).",
         "A second reduction needs an acknowledgment beyond the packets of the first (section 3.2); there are no heuristics for duplicates after a timeout (section 4).",
         "With limited_transmit, the packet that a duplicate lets go may after a timeout be one that was sent before.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What a user may read about SACK.
+/// The entry in the catalog: SACK.
 pub(crate) const SACK: Entry = Entry {
     key: "recovery",
     name: "sack",
@@ -64,8 +59,6 @@ pub(crate) const SACK: Entry = Entry {
     summary: "Selective acknowledgments say what is missing; the window is halved at once.",
     source: "RFC 6675",
     reads: &["dup_threshold", "limited_transmit", "sack_delay"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &["limited_transmit counts duplicates; section 5 counts the pipe."],
+    ..Entry::PLAIN
 };

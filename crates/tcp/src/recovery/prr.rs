@@ -1,9 +1,9 @@
 //! Proportional rate reduction (RFC 9937): how many packets an acknowledgment allows during recovery, so that
 //! the flight falls to `ssthresh` over a round trip instead of at once.
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "recovery",
     name: "prr",
@@ -11,18 +11,16 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
     source: "RFC 9937 and RFC 6675",
     reads: &["dup_threshold", "limited_transmit", "mark_reduction", "rules", "sack_delay"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
         "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
         "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
         "With rules = \"ns-3\" it is ns-3 3.44's: an acknowledgment with news in its blocks counts one packet more than it delivers, until a flight has been counted, and if it is a partial one as well it counts twice; the flight when recovery began is the pipe after the acknowledgment that began it; every partial acknowledgment is taken for progress; another recovery may begin once all that was sent before the last one is acknowledged (RFC 6675 section 5), where otherwise one packet more must be (RFC 6582 section 3.2). Releases of ns-3 after 3.48 count a delivery once.",
     ],
+    ..Entry::PLAIN
 };
 
-/// What it counts, in packets (RFC 9937 section 6).
+/// The counts of PRR, in packets (RFC 9937 section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Prr {
     /// RecoverFS: the flight when recovery began.
@@ -33,7 +31,7 @@ pub(crate) struct Prr {
     pub out: u32,
 }
 
-/// What an acknowledgment during recovery says.
+/// The progress that an acknowledgment during recovery tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Progress {
     /// DeliveredData: packets acknowledged for the first time, cumulatively or selectively.
@@ -51,8 +49,8 @@ impl Prr {
         Prr { recover_fs: flight.max(1) as f64, delivered: 0, out: 0 }
     }
 
-    /// What ns-3 3.44 takes for delivered where an acknowledgment says something new in its blocks: a packet more,
-    /// until a flight has been counted. One that also acknowledges cumulatively is counted twice.
+    /// The packets that ns-3 3.44 takes for delivered where an acknowledgment says something new in its blocks: a
+    /// packet more, until a flight has been counted. One that also acknowledges cumulatively is counted twice.
     pub fn overcount(&mut self, delivered: u32, cumulative: bool) -> u32 {
         let counted = delivered + u32::from(f64::from(self.delivered) < self.recover_fs);
         if !cumulative {

@@ -9,10 +9,10 @@ use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
 
-use crate::catalog::Entry;
+use crate::entry::Entry;
 use crate::ring::Ring;
 
-/// What a user may read about it.
+/// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
     key: "recovery",
     name: "rack",
@@ -20,9 +20,6 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
     source: "RFC 8985 and RFC 9937",
     reads: &["dup_threshold", "mark_reduction", "send_quantum", "sack_delay"],
-    needs: &[],
-    refuses: &[],
-    network: "",
     choices: &[
         "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
         "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
@@ -33,6 +30,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
         "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
     ],
+    ..Entry::PLAIN
 };
 
 /// TLP.max_ack_delay (RFC 8985 section 7.2): how long the acknowledgment of a single packet may be held back.
@@ -55,7 +53,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    /// When it was sent last.
+    /// The time at which it was sent last.
     sent: Time,
     /// Those that were sent before and after it, of the flying ones. Before the first of them is any, and after the
     /// last the next number, which is most often the next to be sent.
@@ -104,7 +102,7 @@ pub(crate) struct Rack {
     /// The last flying one that was sent before `latest`.
     mark: u32,
     flying: u32,
-    /// How many were lost, and sent again or not, and have not been delivered.
+    /// The number of those that were lost, sent again or not, and have not been delivered.
     unrepaired: u32,
     /// Lost packets that are to be sent again, and some that are not any more.
     lost: BinaryHeap<Reverse<u32>>,
@@ -124,7 +122,7 @@ pub(crate) struct Rack {
     multiple: u32,
     persist: u32,
     round: Option<u32>,
-    /// When packets may be lost without a further acknowledgment.
+    /// The time at which packets may be lost without a further acknowledgment.
     pub due: Time,
     pub tlp: Tlp,
 }
@@ -132,9 +130,9 @@ pub(crate) struct Rack {
 /// The tail loss probe.
 #[derive(Clone, Debug)]
 pub(crate) struct Tlp {
-    /// When it goes.
+    /// The time at which it goes.
     pub due: Time,
-    /// When that was decided, if a timer runs.
+    /// The time at which that was decided, if a timer runs.
     pub decided: Time,
     /// It goes now.
     pub pending: bool,
@@ -156,13 +154,13 @@ impl Tlp {
         self.due = Time::MAX;
         self.decided = now;
         if flight > 0 && self.sent.is_none() {
-            self.schedule_calmly(now, flight, srtt, rto);
+            self.schedule_in_order(now, flight, srtt, rto);
         }
     }
 
     /// [`Tlp::schedule`] where no probe is on its way and something else is.
     #[inline(always)]
-    pub fn schedule_calmly(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
+    pub fn schedule_in_order(&mut self, now: Time, flight: u32, srtt: Option<Duration>, rto: Time) {
         self.decided = now;
         if !self.measured {
             self.due = Time::MAX;
@@ -230,25 +228,19 @@ impl Rack {
         &mut self.packets[seq]
     }
 
-    /// When the first packet that is not acknowledged was sent.
+    /// The time at which the first packet that is not acknowledged was sent.
     #[inline]
     pub fn first_sent(&self) -> Option<Time> {
         let first = self.packets.first();
         (!self.packets.is_empty()).then(|| self.packets[first].sent)
     }
 
-    /// When packet `seq` was sent last.
-    #[inline(always)]
-    pub fn sent_at(&self, seq: u32) -> Time {
-        self.packets[seq].sent
-    }
-
-    /// Whether a packet was lost that has not been delivered since.
+    /// Returns whether a packet was lost that has not been delivered since.
     pub fn is_repairing(&self) -> bool {
         self.unrepaired > 0
     }
 
-    /// How many packets that were lost have been sent again and may still come.
+    /// The number of lost packets that have been sent again and may still come.
     pub fn flying_again(&self) -> u32 {
         let all = self.packets.first()..self.packets.end();
         all.filter(|seq| self.packets[*seq].lost && self.packets[*seq].state == State::Flying).count() as u32
@@ -285,8 +277,9 @@ impl Rack {
         self.flying -= 1;
     }
 
-    /// Whether the packets are in flight as they were first sent, none of them is suspect, and no probe is on its way.
-    pub fn is_calm(&self) -> bool {
+    /// Returns whether the packets are in flight as they were first sent, none of them is suspect, and no probe is on
+    /// its way.
+    pub fn is_in_order(&self) -> bool {
         self.mark == NONE
             && self.packets.first() >= self.again_below
             && self.lost.is_empty()
@@ -295,20 +288,19 @@ impl Rack {
             && !self.tlp.pending
     }
 
-    /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_calm`]; the round-trip
-    /// time of the last of them, which is the smallest.
+    /// The time at which packet `seq` was sent last.
     #[inline(always)]
-    pub fn deliver_first(&mut self, n: u32, now: Time) -> Duration {
-        debug_assert!(self.is_calm() && self.due == Time::MAX && n > 0 && self.head == self.packets.first());
-        let sent = self.sent_at(self.head + n - 1);
-        let rtt = now - sent;
-        self.deliver_first_of(n, sent, rtt);
-        rtt
+    pub fn sent_at(&self, seq: u32) -> Time {
+        self.packets[seq].sent
     }
 
-    /// [`Rack::deliver_first`], the last of which was sent at `sent` and has this round-trip time.
+    /// [`Rack::deliver`] and [`Rack::forget_below`] for the first `n` packets, where [`Rack::is_in_order`]; the last
+    /// of them was sent at `sent` and has this round-trip time, which is the smallest.
     #[inline(always)]
-    pub fn deliver_first_of(&mut self, n: u32, sent: Time, rtt: Duration) {
+    pub fn deliver_first(&mut self, n: u32, sent: Time, rtt: Duration) {
+        debug_assert!(
+            self.is_in_order() && self.due == Time::MAX && n > 0 && self.head == self.packets.first()
+        );
         let una = self.head + n;
         self.min_rtt = self.min_rtt.min(rtt);
         // What was sent again and has arrived may have been sent later.
@@ -345,7 +337,7 @@ impl Rack {
         self.link(from, to);
     }
 
-    /// Whether [`Rack::sent_next`] has room.
+    /// Returns whether [`Rack::sent_next`] has room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.packets.has_room()
@@ -450,7 +442,7 @@ impl Rack {
 
     /// [`Rack::set_window`] after acknowledgments that [`Rack::deliver_first`] took: it is asked for when a timer runs
     /// out.
-    pub fn set_calm_window(&mut self, srtt: Option<Duration>) {
+    pub fn set_window_in_order(&mut self, srtt: Option<Duration>) {
         if self.min_rtt != Duration::MAX {
             self.set_window(false, srtt);
         }

@@ -5,10 +5,11 @@ use alloc::collections::{BTreeMap, VecDeque};
 use quell_units::{Duration, Time};
 
 use super::{Outgoing, Sender};
-use crate::congestion::model::Model;
+use crate::congestion::Control;
 use crate::feedback::Report;
 use crate::params::Config;
 use crate::receiver::{Arrival, Receiver};
+use crate::recovery::repair::Repair;
 use crate::{CongestionControl, Recovery, TcpParams};
 
 /// The link: packets per second, its part of the round-trip time without a queue, and room for packets.
@@ -38,7 +39,7 @@ pub(crate) const PATHS: [Path; 3] =
 /// What a test sees after each acknowledgment.
 pub(crate) struct Seen<'a> {
     pub now: Time,
-    pub model: &'a Model,
+    pub control: &'a Control,
     pub cwnd: f64,
     /// Packets in flight.
     pub flight: u32,
@@ -87,7 +88,7 @@ impl Source {
     }
 }
 
-/// When packets leave the link.
+/// The time at which packets leave the link.
 #[derive(Default)]
 struct Link {
     queue: VecDeque<Time>,
@@ -96,7 +97,7 @@ struct Link {
 }
 
 impl Link {
-    /// When a packet leaves that comes now; none if it is dropped.
+    /// The time at which a packet leaves that comes now; none if it is dropped.
     fn takes(&mut self, path: &Path, now: Time) -> Option<Time> {
         if let Some(depth) = path.bucket {
             let (tokens, at) = self.tokens.unwrap_or((depth, now));
@@ -206,11 +207,9 @@ impl Path {
                 }
                 Some((_, Event::Ack(next, report))) => {
                     s.on_report(&cfg, now, next, false, &report);
-                    if let Some(kept) = &s.kept
-                        && let (Some(model), Some(rack)) = (&kept.model, &kept.rack)
-                    {
-                        let (cwnd, flight) = (s.window.cwnd, rack.flying());
-                        see(&mut path, Seen { now, model, cwnd, flight, dropped });
+                    if let (Some(modern), Repair::Rack(by_time)) = (&s.modern, &s.repair) {
+                        let (control, cwnd, flight) = (&modern.control, s.window.cwnd, by_time.rack.flying());
+                        see(&mut path, Seen { now, control, cwnd, flight, dropped });
                     }
                 }
                 None => return r.next(),

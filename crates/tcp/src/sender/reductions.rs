@@ -31,7 +31,7 @@ fn sends(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
 }
 
 fn ack(cfg: &Config, s: &mut Sender, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Vec<u32> {
-    s.on_ack(cfg, now, ack, ece, if cfg.sack { blocks } else { &[] });
+    s.on_ack(cfg, now, ack, ece, if cfg.recovery.is_selective() { blocks } else { &[] });
     sends(cfg, s, now)
 }
 
@@ -194,7 +194,7 @@ fn an_acknowledgment_that_another_has_overtaken_brings_no_marks() {
         report.blocks.push((6, end));
         s.on_report(&cfg, ms(now), 5, false, &report);
         // Two are known all the time.
-        let marks = &s.kept.as_ref().unwrap().marks;
+        let marks = &s.modern.as_ref().unwrap().gauges.marks;
         assert_eq!(marks.news(Feedback::AccEcn, 2, 1), 0, "{now} ms");
     }
 }
@@ -273,7 +273,7 @@ fn a_timeout_in_a_recovery_begins_another_search() {
         let losses = if recovers { 5 } else { 0 };
         (0..losses).for_each(|k| drop(ack(&cfg, &mut s, ms(100 + k), 1, false, &[(95, 96 + k as u32)])));
         time_out(&cfg, &mut s);
-        std::format!("{:?}", s.kept.as_ref().unwrap().start)
+        std::format!("{:?}", s.modern.as_ref().unwrap().gauges.search)
     };
     assert_eq!(state(true).contains("over: true"), state(false).contains("over: true"));
 }
@@ -297,8 +297,8 @@ fn tahoe_with_cubic_starts_slowly_after_a_mark_and_a_loss() {
     for k in 0..6 {
         let (next, before) = (s.una + 1, s.window.cwnd);
         let now = ms(430 + k);
-        if s.takes_calmly(now, next) {
-            s.on_calm_ack(&cfg, now, next);
+        if s.takes_in_order(now, next) {
+            s.on_ack_in_order(&cfg, now, next);
         } else {
             ack(&cfg, &mut s, now, next, false, &[]);
         }

@@ -1,4 +1,4 @@
-//! What calm senders and receivers do, beside what any do: both, event by event.
+//! The fast paths beside the general ones: both, event by event.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -8,14 +8,14 @@ use core::ops::Range;
 use proptest::prelude::*;
 use quell_units::{Duration, Time};
 
-use super::{Outgoing, Sender};
-use crate::feedback::{Feedback, Report};
+use super::{Modern, Outgoing, Sender};
+use crate::choices::{Feedback, SlowStart};
+use crate::feedback::Report;
 use crate::params::Config;
 use crate::receiver::{Arrival, Receiver};
-use crate::slow_start::SlowStart;
 use crate::{CongestionControl, Growth, Recovery, TcpParams};
 
-/// What a calm sender sends.
+/// What the fast path sends.
 fn as_outgoing(new: Range<u32>) -> Vec<Outgoing> {
     new.map(|seq| Outgoing::Data { seq, retransmission: false, cwr: false }).collect()
 }
@@ -25,7 +25,7 @@ enum Event {
     Ack(u32, Option<Report>),
 }
 
-/// One end of a connection, and its twin that takes nothing calmly.
+/// One end of a connection, and its twin without fast paths.
 struct Ends {
     cfg: Config,
     senders: [Sender; 2],
@@ -36,7 +36,7 @@ struct Ends {
     /// How many of a thousand packets are lost, and come marked.
     loss: u64,
     marks: u64,
-    calm: u32,
+    fast: u32,
 }
 
 impl Ends {
@@ -79,14 +79,14 @@ impl Ends {
         let sender = &self.senders[0];
         let says_nothing = match report {
             None => true,
-            Some(report) => report
-                .only_marks()
-                .is_some_and(|marks| sender.takes_calmly(now, ack) && sender.hears_nothing(cfg, ack, marks)),
+            Some(report) => report.only_marks().is_some_and(|marks| {
+                sender.takes_in_order(now, ack) && sender.hears_no_marks(cfg, ack, marks)
+            }),
         };
-        if says_nothing && sender.takes_calmly(now, ack) {
-            let new = self.senders[0].on_calm_ack(cfg, now, ack);
+        if says_nothing && sender.takes_in_order(now, ack) {
+            let new = self.senders[0].on_ack_in_order(cfg, now, ack);
             first = Some(as_outgoing(new));
-            self.calm += 1;
+            self.fast += 1;
         }
         let mut taken = usize::from(first.is_some());
         if taken == 0 && report.is_none() && self.senders[0].takes_plain_duplicate(now, ack) {
@@ -119,10 +119,10 @@ impl Ends {
         let taken = [
             if !arrival.syn
                 && !arrival.ce
-                && cfg.acknowledges_calmly()
-                && a.takes_calmly(cfg, now, 0, arrival.seq)
+                && cfg.acknowledges_by_number()
+                && a.takes_in_order(cfg, now, 0, arrival.seq)
             {
-                Some(a.on_calm_packet(cfg, now, arrival.seq))
+                Some(a.on_packet_in_order(cfg, now, arrival.seq))
             } else {
                 any(a)
             },
@@ -147,9 +147,9 @@ impl Ends {
     /// What they have learned.
     fn compare(&self) -> Result<(), TestCaseError> {
         let [a, b] = self.senders.each_ref().map(|sender| {
-            let kept = sender.kept.as_ref();
-            kept.map(|k| {
-                format!("{:?}", (&k.model, &k.control, &k.start, k.srtt, &k.marks, &k.pacer, k.limited))
+            sender.modern.as_ref().map(|modern| {
+                let Modern { control, gauges: g, release } = &**modern;
+                format!("{:?}", (control, &g.search, g.rtts.srtt, &g.marks, release, g.limited))
             })
         });
         prop_assert_eq!(a, b);
@@ -167,8 +167,8 @@ impl Ends {
             }
             if now == sender {
                 let mut first = None;
-                if self.senders[0].takes_timer_calmly(now) {
-                    first = Some(as_outgoing(self.senders[0].on_calm_timer(&self.cfg, now)));
+                if self.senders[0].takes_timer_in_order(now) {
+                    first = Some(as_outgoing(self.senders[0].on_timer_in_order(&self.cfg, now)));
                 }
                 for sender in self.senders.iter_mut().skip(usize::from(first.is_some())) {
                     sender.on_timer(&self.cfg, now);
@@ -238,9 +238,9 @@ fn params() -> impl Strategy<Value = TcpParams> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..Default::default() })]
 
-    /// Whether packets are lost or marked often, seldom or late, a calm sender does what any does.
+    /// Returns whether packets are lost or marked often, seldom or late, the fast path does what the general one does.
     #[test]
-    fn a_calm_end_does_what_any_does(
+    fn a_fast_end_does_what_any_does(
         params in params(),
         chance in any::<u64>(),
         (loss, marks) in (0u64..60, 0u64..60),
@@ -256,12 +256,12 @@ proptest! {
             chance,
             loss,
             marks: if params.ecn { marks } else { 0 },
-            calm: 0,
+            fast: 0,
             cfg,
         };
         ends.senders.iter_mut().for_each(|s| s.provide(packets));
         ends.run(Time::ZERO + Duration::from_secs(60))?;
         let seldom = loss > 5 || ends.marks > 5 || packets < 50 || params.congestion == CongestionControl::Ledbat;
-        prop_assert!(seldom || ends.calm * 2 > packets / 4, "it is usual: {}", ends.calm);
+        prop_assert!(seldom || ends.fast * 2 > packets / 4, "it is usual: {}", ends.fast);
     }
 }

@@ -9,7 +9,7 @@ use super::simd::{SIDE, Together};
 use super::trajectory::Summary;
 use crate::congestion::Congestion;
 use crate::error::{TheoryError, require};
-use crate::models::{AnyModel, Model, Pack};
+use crate::models::{Model, Pack, with_model};
 
 /// Follows many fluids, as [`queues`], and sums up the queue of each.
 pub fn batch(
@@ -137,21 +137,10 @@ fn side_by_side(
     }) {
         return fluids.iter().map(|_| Err(e.clone())).collect();
     }
-    macro_rules! of_kind {
-        ($($kind:ident),+) => {
-            match fluids[0].model {
-                $(AnyModel::$kind(first) => {
-                    let model = |f: &&Fluid| match f.model {
-                        AnyModel::$kind(m) => m,
-                        _ => first,
-                    };
-                    of(&fluids.iter().map(model).collect::<Vec<_>>(), fluids, duration, from, options)
-                })+
-            }
-        };
-    }
-    let together =
-        of_kind!(Red, Ared, AutoTuningRed, StRed, Pi, Pi2, Pie, StPi, Pid, Dred, Rem, Vrc, Avq, Hred);
+    let together = with_model!(&fluids[0].model, first => {
+        let models: Vec<_> = fluids.iter().map(|f| *f.model.of_kind().unwrap_or(first)).collect();
+        of(&models, fluids, duration, from, options)
+    });
     match together {
         Some(Ok(queues)) => queues.into_iter().map(Ok).collect(),
         // One that fails does not take the others with it.

@@ -1,14 +1,14 @@
 //! The equations: the network as a delay equation with the algorithm's law in it.
 
 use super::setup::{Fluid, Options, Overflow};
-use crate::congestion::{Congestion, Heard, Sender, Tcp};
+use crate::congestion::{Congestion, Heard, Sender, Signal, Tcp};
 use crate::error::TheoryError;
-use crate::models::{Law, Seen};
-use crate::network::{FluidNetwork, LEFT, Scalables, Signal};
+use crate::models::{FluidLaw, FluidView};
+use crate::network::{FluidNetwork, LEFT, Scalables};
 use crate::num::Real;
 use crate::num::dde::{Past, System};
 
-/// What N, C and T_p are for some time.
+/// N, C and T_p for some time.
 #[derive(Clone, Copy)]
 pub(super) struct Leg<V, const D: usize> {
     pub(super) from: f64,
@@ -23,11 +23,11 @@ pub(super) struct Leg<V, const D: usize> {
 /// senders estimate the share of marks, those estimates.
 pub(super) struct Net<V, const D: usize> {
     pub(super) classes: usize,
-    /// How many variables the law has.
+    /// Number of the law's variables.
     pub(super) variables: usize,
     pub(super) legs: Vec<Leg<V, D>>,
     pub(super) buffer: V,
-    /// From here on the queue is full.
+    /// Length from which on the queue is full.
     pub(super) full: V,
     /// Reno's constants.
     increase: V,
@@ -102,7 +102,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         })
     }
 
-    /// Whether the senders estimate the share of marks.
+    /// Tells whether the senders estimate the share of marks.
     pub(super) fn estimates(&self) -> bool {
         self.other.is_some_and(|law| law.estimates())
             || self.scalables.is_some_and(|s| s.congestion.estimates())
@@ -120,7 +120,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         self.scalable(i).map(|s| &s.congestion).or(self.other.as_ref())
     }
 
-    /// What class `i` is signaled where p is the algorithm's probability.
+    /// Probability of a signal to class `i` where p is the algorithm's.
     #[inline(always)]
     fn coupled(&self, i: usize, p: V) -> V {
         match self.scalable(i).and_then(|s| s.coupling.factor) {
@@ -129,7 +129,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         }
     }
 
-    /// Of what arrives, that which drops may take.
+    /// The part of the arrivals that may be dropped.
     #[inline(always)]
     fn droppable(&self, leg: &Leg<V, D>, queue: V, y: &[V; D], arrivals: V) -> V {
         match &self.scalables {
@@ -138,7 +138,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         }
     }
 
-    /// What a packet in excess adds to the queue: see `OperatingPoint::speed`.
+    /// Growth of the queue for each packet in excess; see `OperatingPoint::speed`.
     #[inline(always)]
     pub(super) fn speed(&self, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
         match &self.scalables {
@@ -161,7 +161,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         self.arrivals_of(0, leg, queue, y)
     }
 
-    /// What the flows from a class on bring.
+    /// Arrivals of the flows from a class on.
     #[inline(always)]
     fn arrivals_of(&self, from: usize, leg: &Leg<V, D>, queue: V, y: &[V; D]) -> V {
         let mut arrivals = V::of(0.0);
@@ -171,14 +171,14 @@ impl<V: Real, const D: usize> Net<V, D> {
         arrivals
     }
 
-    /// What a full queue loses of the rate that it is to admit.
+    /// Share of the rate to admit that a full queue loses.
     #[inline(always)]
     pub(super) fn lost(&self, queue: V, admitted: V, capacity: V) -> V {
         let zero = V::of(0.0);
         V::select(queue.lt(self.full), zero, V::of(1.0) - capacity / admitted.max(capacity))
     }
 
-    /// What N, C and T_p were at a time before the leg, which may differ from lane to lane.
+    /// N, C and T_p at a time before the leg, which may differ from lane to lane.
     #[cold]
     #[inline(never)]
     fn mixed(&self, leg: usize, t: V) -> Leg<V, D> {
@@ -195,7 +195,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         mixed
     }
 
-    /// How windows of another law than Reno's move, and their estimates.
+    /// Rates of change of windows of another law than Reno's, and of their estimates.
     #[cold]
     #[inline(never)]
     fn others(&self, law: &Congestion, now: [V; 3], then: [V; 3]) -> [V; 2] {
@@ -209,7 +209,7 @@ impl<V: Real, const D: usize> Net<V, D> {
         std::array::from_fn(|k| V::from_lanes(|i| rates[i][k]))
     }
 
-    /// What the senders see of a queue that may be full: signals and losses.
+    /// Signals and losses that the senders see of a queue that may be full.
     #[cold]
     #[inline(never)]
     fn with_losses(&self, then: &Leg<V, D>, queue: V, y: &[V; D], p: V, signaled: V) -> V {
@@ -227,7 +227,7 @@ pub(super) struct Plant<'n, M, V, const D: usize, const ONE: bool> {
     pub(super) net: &'n Net<V, D>,
 }
 
-impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE> {
+impl<M: FluidLaw<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE> {
     #[inline(always)]
     pub(super) fn classes(&self) -> usize {
         if ONE { 1 } else { self.net.classes }
@@ -239,16 +239,16 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
         if ONE { &y[2..] } else { &y[self.net.classes + 1..] }
     }
 
-    /// What the algorithm sees in a state.
+    /// The algorithm's view of a state.
     #[inline(always)]
-    pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> Seen<V> {
+    pub(super) fn seen(&self, leg: usize, y: &[V; D]) -> FluidView<V> {
         let leg = &self.net.legs[leg];
         let queue = y[self.classes()].within(V::of(0.0), self.net.buffer);
         self.seen_with(leg, y, queue, self.net.arrivals(leg, queue, y))
     }
 
     #[inline(always)]
-    fn seen_with(&self, leg: &Leg<V, D>, y: &[V; D], queue: V, arrivals: V) -> Seen<V> {
+    fn seen_with(&self, leg: &Leg<V, D>, y: &[V; D], queue: V, arrivals: V) -> FluidView<V> {
         let (zero, capacity) = (V::of(0.0), leg.capacity);
         let admitted = if self.net.drops {
             let p = self.law.probability(queue, capacity, self.state(y));
@@ -265,10 +265,10 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
         let net = if ONE { excess } else { excess * self.net.speed(leg, queue, y) };
         let low = V::select(zero.lt(queue), net, net.max(zero));
         let growth = V::select(queue.lt(self.net.full), low, net.min(zero));
-        Seen { queue, growth, arrivals, admitted, capacity }
+        FluidView { queue, growth, arrivals, admitted, capacity }
     }
 
-    /// What was signaled at a time of the past, and the round-trip time of a class then.
+    /// The signal at a time of the past, and the round-trip time of a class then.
     #[inline(always)]
     fn signaled(&self, leg: usize, t: V, y: &[V; D], class: usize) -> (V, V) {
         let mixed;
@@ -288,7 +288,7 @@ impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> Plant<'_, M, V, D, ONE
     }
 }
 
-impl<M: Law<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant<'_, M, V, D, ONE> {
+impl<M: FluidLaw<V>, V: Real, const D: usize, const ONE: bool> System<V, D> for Plant<'_, M, V, D, ONE> {
     fn delays(&self) -> usize {
         self.net.classes
     }

@@ -6,7 +6,7 @@ use super::setup::{Fluid, Options, VARIABLES};
 use super::simd::Alone;
 use super::trajectory::Trajectory;
 use crate::error::TheoryError;
-use crate::models::{Law, Model, Seen, with_model};
+use crate::models::{FluidLaw, FluidView, Model, with_model};
 use crate::num::dde::{Piece, System};
 
 impl Fluid {
@@ -45,14 +45,14 @@ impl Fluid {
     }
 }
 
-/// What a sample of a trajectory needs of the law.
+/// A law of which a trajectory takes samples.
 trait Sampled<const D: usize>: System<f64, D> {
-    /// What the law sees in a state, p, and what a packet in excess adds to the queue.
-    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64, f64);
+    /// The law's view of a state, p, and the growth of the queue for each packet in excess.
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (FluidView<f64>, f64, f64);
 }
 
-impl<M: Law<f64>, const D: usize, const ONE: bool> Sampled<D> for Plant<'_, M, f64, D, ONE> {
-    fn sample(&self, leg: usize, y: &[f64; D]) -> (Seen<f64>, f64, f64) {
+impl<M: FluidLaw<f64>, const D: usize, const ONE: bool> Sampled<D> for Plant<'_, M, f64, D, ONE> {
+    fn sample(&self, leg: usize, y: &[f64; D]) -> (FluidView<f64>, f64, f64) {
         let seen = self.seen(leg, y);
         let p = self.law.probability(seen.queue, seen.capacity, self.state(y));
         (seen, p, self.net.speed(&self.net.legs[leg], seen.queue, y))

@@ -1,11 +1,11 @@
-//! What is followed: a network, an algorithm, the start, and how accurately.
+//! The subject of a run: a network, an algorithm, the start, and how accurately.
 
 use crate::error::{TheoryError, positive, require};
-use crate::models::{AnyModel, Law, Model, Seen, with_model};
+use crate::models::{AnyModel, FluidLaw, FluidView, Model, with_model};
 use crate::network::FluidNetwork;
 use crate::num::dde::Tolerance;
 
-/// What the losses of a full queue are to the senders.
+/// The senders' view of the losses of a full queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
     /// Signals like any other: `p + (1 - p) (1 - C/r)` for the rate r that meets the full queue.
@@ -15,13 +15,13 @@ pub enum Overflow {
     Ignored,
 }
 
-/// Where a fluid starts. Before that it was there all the time.
+/// State in which a fluid starts, and was all the time before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Start {
     /// Windows of one packet and an empty queue.
     #[default]
     Empty,
-    /// At its equilibrium, with this many packets more in the queue from t = 0 on.
+    /// Its equilibrium, with this many packets more in the queue from t = 0 on.
     Equilibrium(f64),
     /// Anywhere.
     At {
@@ -34,14 +34,14 @@ pub enum Start {
     },
 }
 
-/// How a run is done.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Of the solver. Windows and queues are in packets, probabilities in thousandths.
+    /// The solver's tolerance. Windows and queues are in packets, probabilities in thousandths.
     pub tolerance: Tolerance,
-    /// What is between two samples, in seconds.
+    /// Time between two samples, in seconds.
     pub sample: f64,
-    /// What the losses of a full queue are.
+    /// The senders' view of the losses of a full queue.
     pub overflow: Overflow,
 }
 
@@ -54,7 +54,7 @@ impl Default for Options {
 /// A network with an algorithm, as a fluid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fluid {
-    /// From when on the network is this. The first is 0.
+    /// Networks, each with the time from which on it holds. The first is 0.
     pub(super) legs: Vec<(f64, FluidNetwork)>,
     pub(super) model: AnyModel,
     pub(super) start: Start,
@@ -97,8 +97,8 @@ impl Fluid {
         Ok(self)
     }
 
-    /// From `at` on, in seconds and after all changes before, N, C and the propagation delays are those of
-    /// `network`. A new rate of the link does not change what the algorithm was told.
+    /// Changes N, C and the propagation delays to those of `network` from `at` on, in seconds and after all
+    /// changes before. A new rate of the link does not change what the algorithm was told.
     ///
     /// # Errors
     /// The change is not one of N, C and propagation delays.
@@ -141,14 +141,14 @@ impl Fluid {
         &self.model
     }
 
-    /// What was before the start, and the start itself: windows, queue, law's variables.
+    /// The state before the start, and at the start: windows, queue, law's variables.
     pub(super) fn initial(&self) -> Result<(Vec<f64>, Vec<f64>), TheoryError> {
         let network = self.network();
         let mut share = 1.0;
         let (mut before, queue) = match &self.start {
             Start::Empty => {
                 let mut state = vec![0.0; self.model.variables().len()];
-                with_model!(self.model, m => Law::<f64>::start(&m, network.capacity, &mut state));
+                with_model!(self.model, m => FluidLaw::<f64>::start(&m, network.capacity, &mut state));
                 ([vec![1.0; network.classes.len()], vec![0.0], state].concat(), 0.0)
             }
             Start::Equilibrium(more) => {
@@ -221,7 +221,7 @@ impl Fluid {
             let admitted: f64 = (0..k).map(|i| rate(i) * network.admitted(i, p)).sum();
             let growth = admitted - network.capacity;
             let mut dx = vec![0.0; x.len()];
-            let seen = Seen { queue, growth, arrivals, admitted, capacity: network.capacity };
+            let seen = FluidView { queue, growth, arrivals, admitted, capacity: network.capacity };
             m.rates(&seen, x, &mut dx);
             dx.push(p);
             dx.iter().map(|d| d + 0.0 * p).collect()

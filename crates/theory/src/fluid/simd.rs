@@ -7,7 +7,7 @@ use crate::error::TheoryError;
 use crate::num::dde::{self, Past, Piece, System, Tolerance, Work};
 use crate::num::{Real, Wide};
 
-/// How many fluids are computed side by side.
+/// Number of fluids that are computed side by side.
 pub(super) const SIDE: usize = 8;
 
 /// A plant with its rates compiled for one kind of processor.

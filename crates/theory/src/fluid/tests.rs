@@ -4,11 +4,11 @@ use quell_aqm::catalog::CATALOG;
 use quell_units::{BitRate, Bytes, QueueSize};
 
 use super::*;
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Signal, Tcp};
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant};
 use crate::models::{AnyModel, Pi, Red, StRed, Vrc};
-use crate::network::{Class, FluidNetwork, Signal};
+use crate::network::{Class, FluidNetwork};
 use crate::num::dde::{self, Past, System, Tolerance};
 
 fn tight() -> Options {

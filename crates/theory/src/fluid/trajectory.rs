@@ -1,12 +1,12 @@
-//! What comes out: samples, and what they say in a few figures.
+//! Results of a run: samples, and their summary in a few figures.
 
 use crate::error::{TheoryError, require};
 use crate::num::dde::Work;
 
-/// What a fluid did, sampled. At a jump, what was before it.
+/// Samples of a fluid. At a jump, they show the state before it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trajectory {
-    /// In seconds.
+    /// Time in seconds.
     pub time: Vec<f64>,
     /// W of each class, in packets.
     pub windows: Vec<Vec<f64>>,
@@ -18,13 +18,13 @@ pub struct Trajectory {
     pub probability: Vec<f64>,
     /// r: what arrives, in packets per second.
     pub arrivals: Vec<f64>,
-    /// What a full queue loses, as a share of what the algorithm let pass.
+    /// Losses of a full queue, as a share of the packets that the algorithm let pass.
     pub lost: Vec<f64>,
     /// The law's variables, in the order of [`AnyModel::variables`].
     pub state: Vec<Vec<f64>>,
     /// alpha of each class, where the senders estimate the share of marks.
     pub shares: Vec<Vec<f64>>,
-    /// What it took.
+    /// The solver's work.
     pub work: Work,
 }
 
@@ -40,7 +40,7 @@ impl Trajectory {
     }
 }
 
-/// What a queue does over some time.
+/// Behavior of a queue over some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The mean of q in packets.
@@ -65,7 +65,7 @@ impl Summary {
     /// Oscillations that become smaller than this share of what they were die out.
     pub const DYING: f64 = 0.9;
 
-    /// Of samples that are `sample` seconds apart.
+    /// Sums up samples that are `sample` seconds apart.
     ///
     /// # Errors
     /// There are less than 8.
@@ -104,7 +104,7 @@ impl Summary {
         Ok(Summary { mean, deviation, least, most, amplitude, amplitude_before, period })
     }
 
-    /// Whether the queue settles, or its oscillations die out; else they stay or grow.
+    /// Tells whether the queue settles, or its oscillations die out; else they stay or grow.
     pub fn settles(&self) -> bool {
         self.amplitude < Self::STILL || self.amplitude < Self::DYING * self.amplitude_before
     }

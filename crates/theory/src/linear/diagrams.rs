@@ -9,7 +9,7 @@ use crate::error::TheoryError;
 /// A point of a diagram of Bode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bode {
-    /// In radians per second.
+    /// Frequency in radians per second.
     pub omega: f64,
     /// `|L|`.
     pub gain: f64,

@@ -1,4 +1,4 @@
-//! How far a loop is from its limit of stability.
+//! Distance of a loop from its limit of stability.
 
 use std::f64::consts::{PI, TAU};
 
@@ -11,7 +11,7 @@ use crate::error::TheoryError;
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 
-/// How far the loop is from its limit of stability.
+/// Distance of the loop from its limit of stability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Margins {
     /// The factor by which the gain may rise before the loop is unstable; of an unstable loop, the one
@@ -23,9 +23,10 @@ pub struct Margins {
     /// The smallest further delay at which a root crosses the imaginary axis, in seconds. `None` without
     /// a crossover, and of an unstable loop.
     pub delay: Option<f64>,
-    /// Where the gain is 1, in radians per second, rising.
+    /// Frequencies at which the gain is 1, in radians per second, rising.
     pub crossovers: Vec<f64>,
-    /// Where the loop's value is negative, in radians per second, rising: those that matter to the gain.
+    /// Frequencies at which the loop's value is negative, in radians per second, rising: those that matter to
+    /// the gain margin.
     pub phase_crossovers: Vec<f64>,
 }
 
@@ -33,7 +34,7 @@ pub struct Margins {
 const APART: f64 = 1e-6;
 
 impl Loop {
-    /// Where the gain is 1, in radians per second, rising.
+    /// Frequencies at which the gain is 1, in radians per second, rising.
     ///
     /// # Errors
     /// The loop does not become quiet at high frequencies.
@@ -48,7 +49,7 @@ impl Loop {
         )
     }
 
-    /// Where a function of `B Z` and `E D` changes its sign, with a polynomial for D.
+    /// Frequencies at which a function of `B Z` and `E D` changes its sign, with a polynomial for D.
     fn crossings(
         &self,
         from: f64,
@@ -146,7 +147,7 @@ impl Loop {
         Ok(Margins { gain, phase, delay, crossovers, phase_crossovers })
     }
 
-    /// Where L is negative, up to where its gain no longer matters to the gain margin.
+    /// Frequencies at which L is negative, up to where its gain no longer matters to the gain margin.
     pub(super) fn phase_crossovers(&self) -> Result<Vec<f64>, TheoryError> {
         let top = self.ceiling(0.0)?;
         let shortest = self.classes.iter().map(|c| c.rtt).fold(f64::INFINITY, f64::min);
@@ -182,7 +183,7 @@ impl Loop {
     }
 }
 
-/// Where `f` changes its sign between `from` and `to`; `slope` bounds its slope.
+/// Points at which `f` changes its sign between `from` and `to`; `slope` bounds its slope.
 fn sign_changes(
     from: f64,
     to: f64,

@@ -9,7 +9,7 @@ use super::transfer::{Loop, Plant, Windows};
 use crate::controller::Input;
 use crate::error::TheoryError;
 
-/// What `|E|`, `|E'|`, `|B|` and `|B'|` do not exceed on a piece of a vertical line.
+/// Bounds of `|E|`, `|E'|`, `|B|` and `|B'|` on a piece of a vertical line.
 pub(super) struct Bounds {
     pub(super) e: f64,
     pub(super) de: f64,
@@ -34,7 +34,7 @@ pub struct Mode {
 pub(super) const MOST_STEPS: usize = 5_000_000;
 
 impl Loop {
-    /// Whether E grows with s.
+    /// Tells whether E grows with s.
     fn grows(&self) -> bool {
         self.input == Input::Queue && !self.integrates
     }
@@ -120,7 +120,8 @@ impl Loop {
         Some((b * (-sigma * self.extra).exp().max(1.0), rest))
     }
 
-    /// From r on: what `|B Z|` is at most, and `|E D|` at least, both over the leading term of F.
+    /// Bounds from r on: the most that `|B Z|` and the least that `|E D|` can be, both over the leading term
+    /// of F.
     pub(super) fn tail(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
         let (b, rest) = self.beyond(sigma, r)?;
         let (z, d) = (&self.controller.numerator, &self.poles);
@@ -197,7 +198,7 @@ impl Loop {
         self.roots_beyond(0.0)
     }
 
-    /// Whether every mode dies out. A root on the axis, as near as numbers tell, does not.
+    /// Tells whether every mode dies out. A root on the axis, as near as numbers tell, does not.
     pub fn stable(&self) -> bool {
         self.unstable_roots() == Ok(0)
     }
@@ -341,7 +342,7 @@ pub(super) fn whole(x: f64) -> Result<i64, TheoryError> {
     Err(TheoryError::Tolerance { at: 0.0, reason: format!("a count of roots came out as {x}") })
 }
 
-/// By how much the argument of `f` turns from 0 to `top`. On each step `slope` bounds the slope, so that
+/// Angle by which the argument of `f` turns from 0 to `top`. On each step `slope` bounds the slope, so that
 /// the curve stays on one side of the origin.
 pub(super) fn turn(
     top: f64,

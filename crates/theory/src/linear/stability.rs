@@ -8,19 +8,19 @@ use super::transfer::Loop;
 use crate::error::TheoryError;
 use crate::text::figure;
 
-/// What a loop does.
+/// Stability of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stability {
     /// Roots to the right of the imaginary axis, counted with their conjugates; 0 is stable.
     pub unstable_roots: usize,
-    /// How far from the limit.
+    /// Its distance from the limit.
     pub margins: Margins,
     /// The slowest mode, or the fastest to grow.
     pub mode: Mode,
 }
 
 impl Stability {
-    /// Whether every mode dies out.
+    /// Tells whether every mode dies out.
     pub fn stable(&self) -> bool {
         self.unstable_roots == 0
     }
@@ -80,7 +80,7 @@ impl std::fmt::Display for Stability {
 }
 
 impl Loop {
-    /// Whether it is stable, how far from the limit, and its slowest mode.
+    /// Finds out whether it is stable, how far from the limit, and its slowest mode.
     ///
     /// # Errors
     /// Those of [`Self::margins`] and [`Self::mode`].

@@ -4,9 +4,9 @@ use num_complex::Complex64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Signal, Tcp};
 use crate::controller::{Controller, Input};
-use crate::network::{Class, FluidNetwork, OperatingPoint, Signal};
+use crate::network::{Class, FluidNetwork, OperatingPoint};
 use crate::num::routh::Routh;
 use crate::num::{Poly, Rational};
 

@@ -2,12 +2,13 @@
 
 use num_complex::Complex64;
 
+use crate::congestion::Signal;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, require};
-use crate::network::{OperatingPoint, Signal};
+use crate::network::OperatingPoint;
 use crate::num::{Poly, Rational};
 
-/// How much of the flows' delay is kept.
+/// The part of the flows' delay that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plant {
     /// All of it (Park et al. 2004, eq. 14).
@@ -25,11 +26,11 @@ pub(super) struct Windows {
     pub(super) rtt: f64,
     /// tau, per second.
     pub(super) tau: f64,
-    /// What the window's own motion has of itself now and a round trip ago, per second: tau each for Reno.
+    /// Share of the window itself, now and a round trip ago, in its motion, per second: tau each for Reno.
     pub(super) own: (f64, f64),
     /// `N/R tau W/(R C)`: how the rate's growth answers the queue, times S.
     pub(super) coupling: f64,
-    /// How much of that now and a round trip ago: 1 and -1 for Reno.
+    /// Share of that now and a round trip ago: 1 and -1 for Reno.
     pub(super) turns: (f64, f64),
     /// `N/R` times how the window's growth answers the signal, times S for the queue.
     pub(super) gain: f64,
@@ -54,13 +55,14 @@ impl Windows {
         }
     }
 
-    /// Whether the windows of both have one equation of motion, with the same answer to the queue but for its size.
+    /// Tells whether the windows of both have one equation of motion, with the same answer to the queue but
+    /// for its size.
     fn moves_as(&self, other: &Windows) -> bool {
         (self.rtt, self.tau, self.own, self.turns, self.filter)
             == (other.rtt, other.tau, other.own, other.turns, other.filter)
     }
 
-    /// Whether the windows alone may have a growing mode: their past outweighs their present.
+    /// Tells whether the windows alone may have a growing mode: their past outweighs their present.
     pub(super) fn may_grow(&self) -> bool {
         self.own.1 > self.own.0
     }
@@ -79,7 +81,7 @@ impl Windows {
         self.coupling / self.tau
     }
 
-    /// How the window's growth answers the signal, but for the delay, and the slope of that.
+    /// Answer of the window's growth to the signal, but for the delay, and the slope of that.
     fn answer(&self, s: Complex64) -> (Complex64, Complex64) {
         let direct = Complex64::new(self.gain, 0.0);
         if self.share == 0.0 {
@@ -251,8 +253,8 @@ impl Loop {
         &self.controller
     }
 
-    /// What the simplified loop of one class is without its delay, and the delay in seconds: the form in
-    /// which other tools take it. `None` where the delay is not a separate factor.
+    /// The simplified loop of one class without its delay, and the delay in seconds: the form in which other
+    /// tools take it. `None` where the delay is not a separate factor.
     pub fn rational(&self) -> Option<(Rational, f64)> {
         let [c] = self.classes[..] else { return None };
         if self.plant == Plant::Exact || self.direct != 0.0 {

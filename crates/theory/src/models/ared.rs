@@ -7,7 +7,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::red::RedParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, model};
 use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::Controller;
@@ -19,23 +19,23 @@ use crate::text::figure;
 model! {
     /// Adaptive RED.
     pub struct Ared {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
-        /// Where the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
+        /// Queue at which the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
         end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// Largest rate at which `max_p` rises: alpha per interval, per second.
         rise,
@@ -100,7 +100,7 @@ pub(super) fn adaptation<V: Real>(avg: V, band: (V, V), max_p: V, rise: V, growt
     V::select(band.1.lt(avg), up, still)
 }
 
-impl<V: Real> Law<V> for Ared<V> {
+impl<V: Real> FluidLaw<V> for Ared<V> {
     const STATE: &'static [Variable] = &[("avg", "packets"), ("max_p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -115,7 +115,7 @@ impl<V: Real> Law<V> for Ared<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
         let gap = self.max_th - self.min_th;
         let band = (self.min_th + V::of(0.4) * gap, self.min_th + V::of(0.6) * gap);

@@ -9,7 +9,7 @@ use quell_aqm::part::{Memory, Weight};
 use quell_aqm::red::RedParams;
 use quell_units::Duration;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, model};
 use super::red::Red;
 use super::red::{Spread, curve};
 use crate::controller::{Controller, Input};
@@ -21,21 +21,21 @@ use crate::num::Real;
 model! {
     /// Auto-Tuning RED.
     pub struct AutoTuningRed {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// `epsilon zeta / interval`, per second.
         pace,
@@ -86,7 +86,7 @@ impl AutoTuningRed {
     }
 }
 
-impl<V: Real> Law<V> for AutoTuningRed<V> {
+impl<V: Real> FluidLaw<V> for AutoTuningRed<V> {
     const STATE: &'static [Variable] = &[("avg", "packets"), ("max_p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -101,7 +101,7 @@ impl<V: Real> Law<V> for AutoTuningRed<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
         let q_ref = V::of(0.5) * (self.min_th + self.max_th);
         dx[1] = self.pace * V::of(2.0) * (x[0] - q_ref) / (self.max_th - self.min_th) * x[1];

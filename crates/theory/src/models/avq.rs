@@ -5,17 +5,18 @@ use quell_aqm::avq::AvqParams;
 use quell_aqm::avq_rate::AvqRateParams;
 use quell_aqm::catalog::AqmConfig;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
+use crate::congestion::Signal;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::{FluidNetwork, Signal};
+use crate::network::FluidNetwork;
 use crate::num::Rational;
 use crate::num::Real;
 
 model! {
     /// AVQ: a virtual capacity integrates what the rate lacks of its target, `p = 1 - Cv/r`.
     pub struct Avq {
-        /// How fast the virtual capacity adapts, per second.
+        /// Speed at which the virtual capacity adapts, per second.
         phi,
         /// The share of the capacity to use.
         tau,
@@ -53,7 +54,7 @@ impl Avq {
     }
 }
 
-impl<V: Real> Law<V> for Avq<V> {
+impl<V: Real> FluidLaw<V> for Avq<V> {
     const STATE: &'static [Variable] = &[("virtual_capacity", "packets/s"), ("rate", "packets/s")];
 
     fn start(&self, capacity: V, x: &mut [V]) {
@@ -68,7 +69,7 @@ impl<V: Real> Law<V> for Avq<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         // Park et al. 2004, eq. 30, below the capacity (Chen 2010, Fig. 3.4).
         let change = self.phi * (self.tau * seen.capacity - seen.admitted);
         dx[0] = super::pi::bounded(change, x[0], seen.capacity);

@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dred::DredParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, memory, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -19,7 +19,7 @@ model! {
         k_i,
         /// Time constant of the filter in seconds; positive in the fluid model.
         filter,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }
@@ -37,7 +37,7 @@ impl Dred {
     }
 }
 
-impl<V: Real> Law<V> for Dred<V> {
+impl<V: Real> FluidLaw<V> for Dred<V> {
     const STATE: &'static [Variable] = &[("filtered_queue", "packets"), ("p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -50,7 +50,7 @@ impl<V: Real> Law<V> for Dred<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = (seen.queue - x[0]) / self.filter;
         dx[1] = bounded(self.k_i * (x[0] - self.q_ref), x[1], V::of(1.0));
     }

@@ -6,7 +6,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::hred::{HredParams, adjustment_gain};
 use quell_aqm::params::ParamError;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, adapted, crossing, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, crossing, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -16,9 +16,9 @@ use crate::num::Real;
 model! {
     /// HRED.
     pub struct Hred {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
         /// Slope of the line as a share of `min_p`, per packet: `1/(kappa max_th)`.
         slope,
@@ -64,7 +64,7 @@ fn line<V: Real>(queue: V, min_p: V, min_th: V, slope: V) -> V {
     (min_p * (V::of(1.0) + slope * (queue - min_th))).within(V::of(0.0), V::of(1.0))
 }
 
-impl<V: Real> Law<V> for Hred<V> {
+impl<V: Real> FluidLaw<V> for Hred<V> {
     const STATE: &'static [Variable] = &[("min_p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -77,7 +77,7 @@ impl<V: Real> Law<V> for Hred<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let p = line(seen.queue, x[0], self.min_th, self.slope);
         let zero = V::of(0.0);
         let rise = self.k_alpha * (seen.queue - self.max_th).max(zero);

@@ -1,4 +1,4 @@
-//! What a model is: the law that the fluid integrates, its equilibrium, and its linear form there.
+//! The parts of a model: the law that the fluid integrates, its equilibrium, and its linear form there.
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
@@ -10,16 +10,16 @@ use crate::network::{Coupling, FluidNetwork, OperatingPoint};
 use crate::num::{Real, Wide};
 use crate::text::figure;
 
-/// What an algorithm sees of its queue.
+/// An algorithm's view of its queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<V> {
+pub struct FluidView<V> {
     /// q: the queue in packets.
     pub queue: V,
     /// `q'` in packets per second: 0 at a full or empty queue that would leave its bounds.
     pub growth: V,
     /// r: what arrives, in packets per second.
     pub arrivals: V,
-    /// What arrives and is not dropped early, in packets per second.
+    /// Arrivals that are not dropped early, in packets per second.
     pub admitted: V,
     /// C in packets per second.
     pub capacity: V,
@@ -30,7 +30,7 @@ pub type Variable = (&'static str, &'static str);
 
 /// An algorithm as a differential equation: its state x moves with the queue, and the probability of a
 /// signal follows from both.
-pub trait Law<V: Real>: Copy + Send + Sync {
+pub trait FluidLaw<V: Real>: Copy + Send + Sync {
     /// The state variables.
     const STATE: &'static [Variable];
 
@@ -41,15 +41,15 @@ pub trait Law<V: Real>: Copy + Send + Sync {
     fn probability(&self, queue: V, capacity: V, x: &[V]) -> V;
 
     /// `x'`, per second.
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]);
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]);
 
     /// Moves the state back into its bounds.
     #[inline(always)]
     fn confine(&self, _x: &mut [V]) {}
 
-    /// What jumps rather than moves, between two steps of the solver; whether something did.
+    /// Makes the jumps that are due between two steps of the solver; returns whether there was one.
     #[inline(always)]
-    fn switch(&self, _seen: &Seen<V>, _x: &mut [V]) -> bool {
+    fn switch(&self, _seen: &FluidView<V>, _x: &mut [V]) -> bool {
         false
     }
 }
@@ -57,7 +57,7 @@ pub trait Law<V: Real>: Copy + Send + Sync {
 /// Several models of one kind, side by side.
 pub trait Pack<const L: usize>: Sized {
     /// The model with [`Wide`] for numbers.
-    type Packed: Law<Wide<L>>;
+    type Packed: FluidLaw<Wide<L>>;
     /// Puts one model into each lane.
     fn pack(points: &[Self; L]) -> Self::Packed;
 }
@@ -93,12 +93,12 @@ pub struct Equilibrium {
     pub point: OperatingPoint,
     /// The law's state.
     pub state: Vec<f64>,
-    /// What a user must know about this equilibrium: that it is one of many, or that a bound holds it.
+    /// A remark for users: the equilibrium is one of many, or a bound holds it.
     pub remark: Option<String>,
 }
 
 /// A law that can be asked for its equilibrium and for what it is near there.
-pub trait Model: Law<f64> {
+pub trait Model: FluidLaw<f64> {
     /// The model of an algorithm on a link, if it is one of this model's; `network` is what AP-RED is told of.
     ///
     /// # Errors
@@ -111,8 +111,8 @@ pub trait Model: Law<f64> {
     where
         Self: Sized;
 
-    /// How it treats scalable senders beside Classic ones, which is p's static function; without a word of its own,
-    /// like all others.
+    /// Treatment of scalable senders beside Classic ones, a static function of p; by default they are treated
+    /// alike.
     fn coupling(&self) -> Coupling {
         Coupling::default()
     }
@@ -123,7 +123,7 @@ pub trait Model: Law<f64> {
     /// There is no equilibrium; the error says why.
     fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError>;
 
-    /// What it is near an equilibrium, from its paper's equations.
+    /// The linear form near an equilibrium, from its paper's equations.
     ///
     /// # Errors
     /// The law has no slope there.

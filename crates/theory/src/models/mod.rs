@@ -1,6 +1,6 @@
 //! The continuous form of every algorithm that has one, one file per algorithm.
 //!
-//! Two faces of one law: [`Law`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
+//! Two faces of one law: [`FluidLaw`] is what the fluid model integrates, over any [`Real`]; [`Model`] is
 //! its equilibrium and what it is near there, a transfer function. A test holds the two together for
 //! every model.
 //!
@@ -24,6 +24,8 @@ mod st_red;
 mod vrc;
 mod without;
 
+use std::any::Any;
+
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 
@@ -31,12 +33,12 @@ use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::{FluidNetwork, Scalables};
 
-pub use law::{Equilibrium, Law, Model, Pack, Seen, Variable};
+pub use law::{Equilibrium, FluidLaw, FluidView, Model, Pack, Variable};
 
 /// Lists the continuous forms, and makes [`AnyModel`] of them. Which algorithms a model is of, it says itself
 /// ([`Model::of_config`]).
 macro_rules! models {
-    ($d:tt $( $module:ident :: $name:ident, )+) => {
+    ($( $module:ident :: $name:ident, )+) => {
         $( pub use $module::$name; )+
 
         /// A model of any kind.
@@ -47,8 +49,8 @@ macro_rules! models {
 
         /// Runs `$body` with `$m` the model inside.
         macro_rules! with_model {
-            ($d model:expr, $d m:ident => $d body:expr) => {
-                match $d model { $( $crate::models::AnyModel::$name($d m) => $d body, )+ }
+            ($model:expr, $m:ident => $body:expr) => {
+                match $model { $( $crate::models::AnyModel::$name($m) => $body, )+ }
             };
         }
 
@@ -70,7 +72,7 @@ macro_rules! models {
     };
 }
 
-models! { $
+models! {
     red::Red,
     ared::Ared,
     auto_tuning_red::AutoTuningRed,
@@ -117,12 +119,17 @@ impl AnyModel {
         with_model!(self, m => m.equilibrium(&self.network(network)))
     }
 
-    /// What it is near an equilibrium.
+    /// Its linear form near an equilibrium.
     ///
     /// # Errors
     /// The law has no slope there.
     pub fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
         with_model!(self, m => m.controller(equilibrium))
+    }
+
+    /// The model inside, if it is of this kind.
+    pub(crate) fn of_kind<M: Model + 'static>(&self) -> Option<&M> {
+        with_model!(self, m => (m as &dyn Any).downcast_ref())
     }
 
     /// The state variables of its law.
@@ -141,9 +148,9 @@ mod tests {
     use quell_units::{BitRate, Bytes, QueueSize};
 
     use super::*;
-    use crate::congestion::Tcp;
+    use crate::congestion::{Signal, Tcp};
     use crate::controller::Input;
-    use crate::network::{Class, OperatingPoint, Signal};
+    use crate::network::{Class, OperatingPoint};
 
     fn link() -> Link {
         Link {
@@ -183,10 +190,10 @@ mod tests {
         all
     }
 
-    fn seen(equilibrium: &Equilibrium, queue: f64, growth: f64, p: f64) -> Seen<f64> {
+    fn seen(equilibrium: &Equilibrium, queue: f64, growth: f64, p: f64) -> FluidView<f64> {
         let point = &equilibrium.point;
         let admitted = point.arrivals * share(point, point.probability) + growth;
-        Seen { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
+        FluidView { queue, growth, arrivals: admitted / share(point, p), admitted, capacity: point.capacity }
     }
 
     fn share(point: &OperatingPoint, p: f64) -> f64 {
@@ -256,7 +263,7 @@ mod tests {
                 Input::Queue => seen(equilibrium, q0 + dq, growth, p),
                 Input::Rate => {
                     let arrivals = equilibrium.point.arrivals + growth;
-                    Seen {
+                    FluidView {
                         arrivals,
                         admitted: arrivals * share(&equilibrium.point, p),
                         ..seen(equilibrium, q0, 0.0, p)

@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::pi::PiParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -15,11 +15,11 @@ use crate::num::Real;
 model! {
     /// PI: `p' = K_P q' + K_I (q - q_ref)`.
     pub struct Pi {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second.
+        /// Integral gain, per packet and second.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }
@@ -43,7 +43,7 @@ impl Pi {
     }
 }
 
-impl<V: Real> Law<V> for Pi<V> {
+impl<V: Real> FluidLaw<V> for Pi<V> {
     const STATE: &'static [Variable] = &[("p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -56,7 +56,7 @@ impl<V: Real> Law<V> for Pi<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = bounded(self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref), x[0], V::of(1.0));
     }
 

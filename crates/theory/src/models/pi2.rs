@@ -15,12 +15,12 @@ use quell_aqm::part::dual_queue::Classifier;
 use quell_aqm::pi2::{Pi2Params, Scalable};
 use quell_units::Duration;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use super::pi::bounded;
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, Signal};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
-use crate::network::{Coupling, FluidNetwork, Signal};
+use crate::network::{Coupling, FluidNetwork};
 use crate::num::Rational;
 use crate::num::Real;
 use crate::text::figure;
@@ -29,11 +29,11 @@ model! {
     /// PI2: `b' = K_P q' + K_I (q - q_ref)` for the base probability b, and signals with `square b^2 + linear b`; where
     /// there are two kinds of senders, Classic ones with `b^2` and scalable ones with `k b`.
     pub struct Pi2 {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second.
+        /// Integral gain, per packet and second.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// 1 for classic senders, 0 for scalable ones.
         square,
@@ -48,34 +48,34 @@ model! {
     }
 }
 
-/// Where the packets of a sender wait, and how they are signaled.
+/// Queue in which the packets of a sender wait, and the probability of their signals.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// In the queue, with `b^2`.
+enum Treatment {
+    /// The queue, with `b^2`.
     Classic,
-    /// In the queue, with `k b`.
+    /// The queue, with `k b`.
     Coupled,
-    /// In the queue L, with `k b` at least.
+    /// The queue L, with `k b` at least.
     Low,
 }
 
-/// How PI2 signals a sender, by its packets' ECN field; `marked` says whether it uses ECN.
-fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Place {
+/// PI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
+fn of_pi2(scalable: Scalable, congestion: &Congestion, marked: bool) -> Treatment {
     match scalable {
-        Scalable::Ect if marked => Place::Coupled,
-        Scalable::Ect1 if congestion.is_l4s() => Place::Coupled,
-        _ => Place::Classic,
+        Scalable::Ect if marked => Treatment::Coupled,
+        Scalable::Ect1 if congestion.is_l4s() => Treatment::Coupled,
+        _ => Treatment::Classic,
     }
 }
 
-/// Where DualPI2 puts the packets of a sender, by their ECN field; `marked` says whether it uses ECN.
-fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Place {
+/// DualPI2's treatment of a sender, by its packets' ECN field; `marked` says whether it uses ECN.
+fn of_dualpi2(classifier: Classifier, congestion: &Congestion, marked: bool) -> Treatment {
     let l4s = congestion.is_l4s();
     match classifier {
-        Classifier::Ect1 if l4s => Place::Low,
-        Classifier::AnyEct if marked || l4s => Place::Low,
-        Classifier::Dscp if l4s => Place::Coupled,
-        _ => Place::Classic,
+        Classifier::Ect1 if l4s => Treatment::Low,
+        Classifier::AnyEct if marked || l4s => Treatment::Low,
+        Classifier::Dscp if l4s => Treatment::Coupled,
+        _ => Treatment::Classic,
     }
 }
 
@@ -127,7 +127,7 @@ impl Pi2 {
         };
         let place = |c: &Congestion, marked: bool| of_dualpi2(params.classifier, c, marked);
         let own = place(&network.congestion, network.signal == Signal::Mark);
-        if own == Place::Low {
+        if own == Treatment::Low {
             let reason = match network.scalables {
                 None => {
                     "all of these packets wait in its L queue, whose ramp is too narrow for a slope: see step"
@@ -146,10 +146,10 @@ impl Pi2 {
         Ok(model)
     }
 
-    fn with(steps: Steps, link: &Link, places: (Place, Option<Place>), k: f64) -> Pi2 {
+    fn with(steps: Steps, link: &Link, places: (Treatment, Option<Treatment>), k: f64) -> Pi2 {
         let capacity = link.capacity();
-        let coupled = places.0 != Place::Classic;
-        let beside = places.1.filter(|place| *place != Place::Classic && !coupled);
+        let coupled = places.0 != Treatment::Classic;
+        let beside = places.1.filter(|place| *place != Treatment::Classic && !coupled);
         Pi2 {
             k_p: (steps.beta + 0.5 * steps.alpha) / capacity,
             k_i: steps.alpha / (steps.interval.as_secs_f64() * capacity),
@@ -157,7 +157,7 @@ impl Pi2 {
             square: if coupled { 0.0 } else { 1.0 },
             linear: if coupled { k } else { 0.0 },
             beside: if beside.is_some() { k } else { 0.0 },
-            apart: if beside == Some(Place::Low) { 1.0 } else { 0.0 },
+            apart: if beside == Some(Treatment::Low) { 1.0 } else { 0.0 },
             top: 1.0,
         }
     }
@@ -168,7 +168,7 @@ impl Pi2 {
     }
 }
 
-impl<V: Real> Law<V> for Pi2<V> {
+impl<V: Real> FluidLaw<V> for Pi2<V> {
     const STATE: &'static [Variable] = &[("base", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -182,7 +182,7 @@ impl<V: Real> Law<V> for Pi2<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = bounded(self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref), x[0], self.top);
     }
 

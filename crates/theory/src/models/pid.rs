@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::pid::PidParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, crossing, memory, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, crossing, memory, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -15,13 +15,13 @@ use crate::num::Real;
 model! {
     /// PID with a filtered error and an averaged derivative.
     pub struct Pid {
-        /// Per packet.
+        /// Proportional gain, per packet.
         k_p,
-        /// Per packet and second; 0 makes it PD.
+        /// Integral gain, per packet and second; 0 makes it PD.
         k_i,
         /// Seconds per packet.
         k_d,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// Time constant of the error's filter, in seconds; 0 does not filter.
         filter,
@@ -46,7 +46,7 @@ impl Pid {
     }
 }
 
-impl<V: Real> Law<V> for Pid<V> {
+impl<V: Real> FluidLaw<V> for Pid<V> {
     const STATE: &'static [Variable] =
         &[("filtered_queue", "packets"), ("p_settled", "1"), ("slope", "packets/s")];
 
@@ -64,7 +64,7 @@ impl<V: Real> Law<V> for Pid<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let filters = V::of(0.0).lt(self.filter);
         let filtered = V::select(filters, x[0], seen.queue);
         // Where nothing is filtered the state follows the queue without effect.

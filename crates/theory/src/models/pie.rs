@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
 use quell_aqm::pie::{PieParams, scale};
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -17,11 +17,11 @@ use crate::text::figure;
 model! {
     /// PIE: `p' = s(p) (K_P q' + K_I (q - q_ref))`, where s is the scale of RFC 8033 section 4.2.
     pub struct Pie {
-        /// Per packet, at a scale of 1.
+        /// Proportional gain, per packet, at a scale of 1.
         k_p,
-        /// Per packet and second, at a scale of 1.
+        /// Integral gain, per packet and second, at a scale of 1.
         k_i,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }
@@ -55,7 +55,7 @@ fn scaled<V: Real>(p: V) -> V {
     s
 }
 
-impl<V: Real> Law<V> for Pie<V> {
+impl<V: Real> FluidLaw<V> for Pie<V> {
     const STATE: &'static [Variable] = &[("p", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -68,7 +68,7 @@ impl<V: Real> Law<V> for Pie<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let pi = self.k_p * seen.growth + self.k_i * (seen.queue - self.q_ref);
         dx[0] = bounded(scaled(x[0]) * pi, x[0], V::of(1.0));
     }

@@ -6,7 +6,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, crossing, memory, model, unknown};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, crossing, memory, model, unknown};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -17,40 +17,40 @@ use crate::text::figure;
 model! {
     /// RED: the probability follows an average of the queue.
     pub struct Red {
-        /// In packets.
+        /// Threshold in packets.
         min_th,
-        /// In packets.
+        /// Threshold in packets.
         max_th,
         /// The probability at `max_th`.
         max_p,
-        /// Where the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
+        /// Queue at which the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
         end,
-        /// How fast the average forgets, per packet: `-ln(1 - w)`.
+        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
         forgetting,
         /// Signals per arrival for a small probability: 2 with RED's uniform gaps, 1 with independent
         /// decisions.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
     }
 }
 
-/// How many of the arrivals are signaled when each deserves a signal with probability p and RED
-/// spaces them: `factor p / (1 + crowding p)`.
+/// Share of the arrivals that are signaled when each deserves a signal with probability p and RED spaces
+/// them: `factor p / (1 + crowding p)`.
 ///
 /// The papers' theory leaves this out: it holds for [`Spacing::Geometric`] only, and with RED's own
 /// uniform gaps of 1 to 1/p packets the loop's gain is twice as high.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// For small p.
+    /// The factor at small p.
     pub factor: f64,
     /// The correction for large p.
     pub crowding: f64,
 }
 
 impl Spread {
-    /// From the mean gap: `(1 + 1/p)/2` for gaps uniform on `[1, 1/p]`, `1/(2p)` on `[1, 1/p - 1]` and
-    /// `(3/p - 1)/2` on `[1/p, 2/p)`, `1/p` for independent decisions.
+    /// Computes the factors from the mean gap: `(1 + 1/p)/2` for gaps uniform on `[1, 1/p]`, `1/(2p)` on `[1,
+    /// 1/p - 1]` and `(3/p - 1)/2` on `[1/p, 2/p)`, `1/p` for independent decisions.
     pub fn of(spacing: Spacing) -> Self {
         match spacing {
             Spacing::Uniform => Spread { factor: 2.0, crowding: 1.0 },
@@ -90,8 +90,8 @@ pub(super) fn curve<V: Real>(avg: V, min_th: V, max_th: V, max_p: V, end: V) -> 
     V::select(avg.lt(end), p.within(V::of(0.0), one), one)
 }
 
-/// How fast an average of weight `w` forgets, per packet. One that is the last sample alone is as old as the half of a
-/// packet, in the mean.
+/// Rate at which an average of weight `w` forgets, per packet. An average that is the last sample alone is
+/// half a packet old, in the mean.
 fn forgetting(w: f64) -> f64 {
     1.0 / memory(w, 1.0).max(0.5)
 }
@@ -209,7 +209,7 @@ impl Red {
 
     /// The share of arrivals that is signaled at the average `avg`.
     pub(super) fn signaled(&self, avg: f64) -> f64 {
-        Law::<f64>::probability(self, avg, 1.0, &[avg])
+        FluidLaw::<f64>::probability(self, avg, 1.0, &[avg])
     }
 
     /// The slope of the probability at the average `avg`, after the spacing: `L_red` of Chen 2010, eq. 4.2
@@ -226,13 +226,13 @@ impl Red {
         slope * self.spacing().slope(p)
     }
 
-    /// How far the average may move from `avg` before the curve bends, to the nearer side, in packets.
+    /// Distance that the average may move from `avg` before the curve bends, to the nearer side, in packets.
     pub fn straight(&self, avg: f64) -> f64 {
         let (from, to) = if avg < self.max_th { (self.min_th, self.max_th) } else { (self.max_th, self.end) };
         (avg - from).min(to - avg)
     }
 
-    /// How far the average follows, within `time` seconds, a queue that grows by one packet per second.
+    /// Distance that the average follows, within `time` seconds, a queue that grows by one packet per second.
     pub fn follows(&self, time: f64, capacity: f64) -> f64 {
         let memory = 1.0 / (self.forgetting * capacity);
         time + memory * (-time / memory).exp_m1()
@@ -250,7 +250,7 @@ impl Red {
     }
 }
 
-impl<V: Real> Law<V> for Red<V> {
+impl<V: Real> FluidLaw<V> for Red<V> {
     const STATE: &'static [Variable] = &[("avg", "packets")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -264,7 +264,7 @@ impl<V: Real> Law<V> for Red<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
     }
 }

@@ -4,7 +4,7 @@ use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::rem::{PriceForm, RemParams};
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -14,13 +14,13 @@ use crate::num::Real;
 model! {
     /// REM: the price integrates the mismatch of queue and rate, `p = 1 - phi^-price`.
     pub struct Rem {
-        /// What the price gains per packet by which the queue grows.
+        /// Gain of the price per packet by which the queue grows.
         per_growth,
-        /// What the price gains per packet of excess queue and second.
+        /// Gain of the price per packet of excess queue and second.
         per_excess,
         /// The logarithm of phi.
         ln_phi,
-        /// In packets.
+        /// Target in packets.
         q_ref,
     }
 }
@@ -45,7 +45,7 @@ impl Rem {
     }
 }
 
-impl<V: Real> Law<V> for Rem<V> {
+impl<V: Real> FluidLaw<V> for Rem<V> {
     const STATE: &'static [Variable] = &[("price", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -58,7 +58,7 @@ impl<V: Real> Law<V> for Rem<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let rate = self.per_growth * seen.growth + self.per_excess * (seen.queue - self.q_ref);
         dx[0] = V::select(V::of(0.0).lt(x[0]), rate, rate.max(V::of(0.0)));
     }

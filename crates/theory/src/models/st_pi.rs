@@ -7,7 +7,7 @@ use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::pi::PiParams;
 use quell_aqm::st_pi::StPiParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
 use super::pi::Pi;
 use super::pi::bounded;
 use super::st_red::{between, rescale, watched};
@@ -20,11 +20,11 @@ model! {
     /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by
     /// `1/k^2` (Chen 2010, eq. 6.6).
     pub struct StPi {
-        /// Per packet, at the start.
+        /// Proportional gain, per packet, at the start.
         k_p,
-        /// Per packet and second, at the start.
+        /// Integral gain, per packet and second, at the start.
         k_i,
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         q_ref,
         /// Forgetting of the variance, per second.
         phi1,
@@ -86,7 +86,7 @@ impl StPi {
     }
 }
 
-impl<V: Real> Law<V> for StPi<V> {
+impl<V: Real> FluidLaw<V> for StPi<V> {
     const STATE: &'static [Variable] =
         &[("p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
 
@@ -103,7 +103,7 @@ impl<V: Real> Law<V> for StPi<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let k = x[3];
         let q_ref = k * self.q_ref;
         let move_p = (self.k_p * seen.growth + self.k_i * (seen.queue - q_ref)) / (k * k);
@@ -118,7 +118,7 @@ impl<V: Real> Law<V> for StPi<V> {
     }
 
     #[inline(always)]
-    fn switch(&self, _: &Seen<V>, x: &mut [V]) -> bool {
+    fn switch(&self, _: &FluidView<V>, x: &mut [V]) -> bool {
         rescale(x, 1, x[3] * self.q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
     }
 }

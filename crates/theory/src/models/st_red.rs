@@ -9,7 +9,7 @@ use quell_aqm::st_red::StRedParams;
 
 use super::ared::Ared;
 use super::ared::adaptation;
-use super::law::{Equilibrium, Law, Model, Seen, Variable, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
 use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
@@ -20,23 +20,23 @@ model! {
     /// ST-RED: the parameters of Adaptive RED at the start, and what scales them. `k` is the product of all
     /// scalings so far.
     pub struct StRed {
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         min_th,
-        /// In packets, at the start.
+        /// Threshold or target in packets, at the start.
         max_th,
-        /// At the start.
+        /// Probability at the start.
         max_p,
-        /// Where the probability reaches 1, in packets, at the start.
+        /// Queue at which the probability reaches 1, in packets, at the start.
         end,
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// How fast the average forgets, per packet, at the start.
+        /// Rate at which the average forgets, per packet, at the start.
         forgetting,
         /// Signals per arrival for a small probability.
         spread,
-        /// What the signals per arrival fall short of that at larger ones.
+        /// Shortfall of the signals per arrival at larger probabilities.
         crowding,
         /// Largest rate at which `max_p` rises, per second, at the start.
         rise,
@@ -159,7 +159,7 @@ pub(super) fn detected<V: Real>(s2: V, g2: V, q_ref: V, h_l: V, h_s: V) -> V {
     V::select(grown, s / large, V::select(shrunk, s / small, V::of(1.0)))
 }
 
-impl<V: Real> Law<V> for StRed<V> {
+impl<V: Real> FluidLaw<V> for StRed<V> {
     const STATE: &'static [Variable] =
         &[("avg", "packets"), ("max_p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
 
@@ -180,7 +180,7 @@ impl<V: Real> Law<V> for StRed<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let k = x[4];
         let (min_th, max_th) = (k * self.min_th, k * self.max_th);
         let q_ref = V::of(0.5) * (min_th + max_th);
@@ -200,14 +200,14 @@ impl<V: Real> Law<V> for StRed<V> {
     }
 
     #[inline(always)]
-    fn switch(&self, _: &Seen<V>, x: &mut [V]) -> bool {
+    fn switch(&self, _: &FluidView<V>, x: &mut [V]) -> bool {
         let q_ref = V::of(0.5) * x[4] * (self.min_th + self.max_th);
         rescale(x, 2, q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
     }
 }
 
-/// What ST-RED and ST-PI do on detection: the variance, the detection function and k stand in this
-/// order from `x[at]`.
+/// The step of ST-RED and ST-PI on detection: the variance, the detection function and k stand in this order
+/// from `x[at]`.
 #[inline(always)]
 pub(super) fn rescale<V: Real>(x: &mut [V], at: usize, q_ref: V, h: (V, V), bounds: (V, V)) -> bool {
     let k = x[at + 2];

@@ -6,7 +6,7 @@ use quell_aqm::params::ParamError;
 use quell_aqm::part::{RateUpdate, interval_lag};
 use quell_aqm::vrc::VrcParams;
 
-use super::law::{Equilibrium, Law, Model, Seen, Variable, at_target, model};
+use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, model};
 use super::pi::held;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
@@ -17,13 +17,13 @@ use crate::num::Real;
 model! {
     /// VRC: the probability follows the rate's excess over a virtual target.
     pub struct Vrc {
-        /// In seconds per packet.
+        /// Gain of the rate, in seconds per packet.
         alpha,
-        /// Per second.
+        /// Gain, per second.
         beta,
-        /// Per second.
+        /// Gain, per second.
         gamma,
-        /// In packets.
+        /// Target in packets.
         q_ref,
         /// Time constant of the estimate of the rate, in seconds: K, or by how much an estimate that is made
         /// once per interval lags. The paper's analysis has 0; the fluid model needs it positive.
@@ -63,7 +63,7 @@ impl Vrc {
     }
 }
 
-impl<V: Real> Law<V> for Vrc<V> {
+impl<V: Real> FluidLaw<V> for Vrc<V> {
     const STATE: &'static [Variable] = &[("correction", "packets/s"), ("rate", "packets/s")];
 
     fn start(&self, _: V, x: &mut [V]) {
@@ -78,7 +78,7 @@ impl<V: Real> Law<V> for Vrc<V> {
     }
 
     #[inline(always)]
-    fn rates(&self, seen: &Seen<V>, x: &[V], dx: &mut [V]) {
+    fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let target = seen.capacity - self.gamma * (seen.queue - self.q_ref);
         dx[0] = held(self.beta * (x[1] - target), x[0], self.lowest, self.highest);
         dx[1] = (seen.admitted - x[1]) / self.rate_memory;

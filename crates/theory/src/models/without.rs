@@ -1,6 +1,7 @@
-//! Why algorithms have no continuous form. A new algorithm needs no entry: what is then said of it is true of all.
+//! Reasons for which algorithms have no continuous form. A new algorithm needs no entry: the default is true
+//! of all.
 
-/// What can be said of an algorithm of which only that is known; others may have written one.
+/// The default, which is true of every algorithm here; others may have written a continuous form.
 const UNWRITTEN: &str = "no continuous form of its law is written here";
 
 /// The algorithms of which more can be said: what stands in the way, and what helps instead.
@@ -49,7 +50,7 @@ const REASONS: &[(&str, &str)] = &[
     ("choke", "a flow's probability goes with its share of the queue, which the models do not tell apart"),
 ];
 
-/// Why an algorithm without a model has none.
+/// Tells why an algorithm without a model has none.
 pub(super) fn reason(algorithm: &str) -> &'static str {
     REASONS.iter().find(|(name, _)| *name == algorithm).map_or(UNWRITTEN, |(_, reason)| reason)
 }

@@ -8,7 +8,7 @@ use std::ops::{Add, Mul};
 pub struct Poly(Vec<f64>);
 
 impl Poly {
-    /// From the coefficients of 1, s, s^2, ...; zeros at the end are dropped.
+    /// Makes a polynomial of the coefficients of 1, s, s^2, ...; zeros at the end are dropped.
     pub fn new(coefficients: impl Into<Vec<f64>>) -> Self {
         let mut c = coefficients.into();
         while c.len() > 1 && c.last() == Some(&0.0) {
@@ -35,7 +35,7 @@ impl Poly {
         self.0.iter().rev().fold(Complex64::ZERO, |sum, &c| sum * s + c)
     }
 
-    /// What the absolute value cannot exceed where `|s| <= r`: `|c_0| + |c_1| r + ...`.
+    /// Bound of the absolute value where `|s| <= r`: `|c_0| + |c_1| r + ...`.
     pub fn bound(&self, r: f64) -> f64 {
         self.0.iter().rev().fold(0.0, |sum, c| sum * r + c.abs())
     }
@@ -46,7 +46,7 @@ impl Poly {
     }
 
     /// The roots, by the method of Aberth 1973: all at once, each by Newton's step corrected for the
-    /// others. None for a constant.
+    /// others. A constant has no roots.
     pub fn roots(&self) -> Vec<Complex64> {
         let zeros = self.0.iter().take_while(|&&c| c == 0.0).count().min(self.degree());
         let rest = Poly(self.0[zeros..].to_vec());
@@ -127,7 +127,7 @@ pub struct Rational {
 }
 
 impl Rational {
-    /// From the coefficients of 1, s, s^2, ... of numerator and denominator.
+    /// Makes a quotient of the coefficients of 1, s, s^2, ... of numerator and denominator.
     pub fn new(numerator: impl Into<Vec<f64>>, denominator: impl Into<Vec<f64>>) -> Self {
         Rational { numerator: Poly::new(numerator), denominator: Poly::new(denominator) }
     }

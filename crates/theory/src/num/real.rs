@@ -5,7 +5,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// What a model's equations need of a number.
+/// A number as a model's equations need it.
 pub trait Real:
     Copy
     + Add<Output = Self>
@@ -17,7 +17,7 @@ pub trait Real:
     + Sync
     + 'static
 {
-    /// How many it is side by side.
+    /// Count of numbers side by side.
     const LANES: usize;
     /// The answer to a comparison.
     type Mask: Copy;
@@ -27,13 +27,13 @@ pub trait Real:
     fn from_lanes(f: impl FnMut(usize) -> f64) -> Self;
     /// `x` everywhere.
     fn of(x: f64) -> Self;
-    /// Whether `self < other`.
+    /// Compares: `self < other`.
     fn lt(self, other: Self) -> Self::Mask;
     /// Both.
     fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Either.
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Whether it holds anywhere.
+    /// Tells whether it holds anywhere.
     fn any(mask: Self::Mask) -> bool;
     /// `yes` where `mask` holds, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
@@ -154,7 +154,7 @@ impl<const L: usize> Neg for Wide<L> {
     }
 }
 
-/// As `std::array::from_fn`, which does not become vector instructions here.
+/// Does the same as `std::array::from_fn`, which does not become vector instructions here.
 #[inline(always)]
 fn each<const L: usize>(f: impl Fn(usize) -> bool) -> [bool; L] {
     let mut out = [false; L];

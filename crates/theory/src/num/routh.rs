@@ -4,7 +4,7 @@
 use crate::error::{TheoryError, require};
 use crate::num::Poly;
 
-/// Where the roots of a polynomial lie.
+/// Positions of the roots of a polynomial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routh {
     /// The first column of the scheme, from the highest power on. It ends where a row vanishes.
@@ -28,13 +28,13 @@ impl Routh {
         Ok(scheme(p))
     }
 
-    /// Whether every root has a negative real part.
+    /// Tells whether every root has a negative real part.
     pub fn stable(&self) -> bool {
         self.right == 0 && self.on_axis == 0
     }
 }
 
-/// What rounding leaves of an element that cancels, as a share of what went into it.
+/// Remainder that rounding leaves of an element that cancels, as a share of what went into it.
 const CANCELED: f64 = 1e-13;
 
 fn scheme(p: &Poly) -> Routh {

@@ -1,4 +1,4 @@
-//! What an algorithm does on a network: its equilibrium, its loop there, and the published conditions.
+//! An algorithm on a network: its equilibrium, its loop there, and the published conditions.
 
 use quell_aqm::Link;
 use quell_aqm::ap_red::{Conditions, Setting};
@@ -21,7 +21,7 @@ pub struct Analysis {
     pub model: AnyModel,
     /// Its equilibrium.
     pub equilibrium: Equilibrium,
-    /// What it is there.
+    /// Its linear form there.
     pub controller: Controller,
     /// The loop.
     pub control: Loop,
@@ -52,17 +52,17 @@ pub fn analyze(
     Ok(Analysis { model, equilibrium, controller, control, stability, criteria })
 }
 
-/// Where a curve of RED bends, and how soon its average is there.
+/// Bend of a curve of RED, and the distance of the average from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bend {
-    /// How far the average is from the nearer bend, in packets.
+    /// Distance of the average from the nearer bend, in packets.
     pub within: f64,
-    /// How far windows that grow without signals move the average in a round trip, in packets.
+    /// Distance that windows which grow without signals move the average in a round trip, in packets.
     pub moved: f64,
 }
 
 impl Analysis {
-    /// Where the curve bends, of an algorithm of RED's family.
+    /// Returns the bend of the curve, for an algorithm of RED's family.
     pub fn bend(&self) -> Option<Bend> {
         let avg = *self.equilibrium.state.first()?;
         let red = match &self.model {

@@ -20,17 +20,17 @@ use crate::text::figure;
 /// A condition of the form `left < right`, evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Criterion {
-    /// What it says and where: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
+    /// Its statement and source: "Chen 2010, eq. 4.9: L w <= 0.8 N^3/(RC)^5".
     pub statement: String,
     /// The left side.
     pub left: f64,
     /// The right side.
     pub right: f64,
-    /// Whether it holds.
+    /// Tells whether it holds.
     pub holds: bool,
-    /// Whether a loop that does not meet it is unstable; else it only may be.
+    /// Tells whether a loop that does not meet it is unstable; else it only may be.
     pub necessary: bool,
-    /// Why, in words with the numbers, and what would help.
+    /// The reason, in words with the numbers, and what would help.
     pub reason: String,
 }
 
@@ -282,12 +282,12 @@ pub fn vrc_proportional(k_i: f64, k_d: f64, now: &Conditions, tcp: Tcp) -> Optio
     Some((((center - half) / scale).max(0.0), (center + half) / scale))
 }
 
-/// How the delay enters a critical round-trip time.
+/// Form in which the delay enters a critical round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// As it is (Park et al. 2004, eq. 15).
+    /// The exact delay (Park et al. 2004, eq. 15).
     Exact,
-    /// As the first-order lag `1/(1 + R s)` (Park et al. 2004, eq. 16, 17), which is optimistic.
+    /// The first-order lag `1/(1 + R s)` (Park et al. 2004, eq. 16, 17), which is optimistic.
     FirstOrderLag,
 }
 

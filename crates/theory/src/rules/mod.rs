@@ -1,4 +1,4 @@
-//! What is asked of a network and an algorithm: the [analysis] with the published [criteria], how far it
+//! Questions to a network and an algorithm: the [analysis] with the published [criteria], how far it
 //! [reaches](reach), and parameters by a published [design] rule.
 
 pub mod analysis;

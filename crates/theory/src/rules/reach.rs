@@ -1,4 +1,4 @@
-//! How far the network may move before the verdict changes.
+//! Distance that the network may move before the verdict changes.
 
 use quell_aqm::Link;
 use quell_aqm::ap_red::Conditions;
@@ -24,7 +24,7 @@ pub enum Quantity {
     Rtt,
 }
 
-/// What a loop is like on some network.
+/// State of a loop on some network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Beyond {
@@ -36,7 +36,7 @@ pub enum Beyond {
     NoEquilibrium(String),
 }
 
-/// Where the verdict changes as a quantity moves one way.
+/// Value at which the verdict changes as a quantity moves one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Edge {
     /// The quantity there, the last value with the present verdict: flows, packets per second, or the
@@ -48,10 +48,10 @@ pub struct Edge {
     pub beyond: Beyond,
 }
 
-/// How far a quantity may move, alone, before the verdict changes.
+/// Range in which a quantity may move, alone, before the verdict changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reach {
-    /// What moves.
+    /// The quantity that moves.
     pub quantity: Quantity,
     /// Its value now.
     pub now: f64,
@@ -88,8 +88,8 @@ impl std::fmt::Display for Reach {
     }
 }
 
-/// How far each of N, C and R may move, alone, before the verdict changes; the equilibrium is found again at
-/// each step. The algorithm keeps its parameters, as built for the link.
+/// Finds how far each of N, C and R may move, alone, before the verdict changes; the equilibrium is found
+/// again at each step. The algorithm keeps its parameters, as built for the link.
 ///
 /// # Errors
 /// Those of [`analyze`].

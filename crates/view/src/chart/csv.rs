@@ -1,6 +1,6 @@
 //! A chart's numbers for other programs.
 
-use super::Chart;
+use super::curves::Chart;
 
 /// The numbers of a chart as CSV (RFC 4180): a row for each value of each curve, with its panel where there are
 /// several, and half the width of its interval where there are intervals. A gap has an empty field. Numbers are

@@ -1,6 +1,6 @@
-//! What a scenario changes on the way, for axes of time.
+//! The changes of a scenario on the way, for axes of time.
 
-use quell_lab::PointInfo;
+use quell_metrics::PointInfo;
 use quell_scenario::Scenario;
 use quell_scenario::format::{Change, Changes, FlowGroup};
 use quell_scenario::values::{OneOr, Rtt, RttSpread, When, WhenSpread};
@@ -10,9 +10,9 @@ use serde::Serialize;
 /// Something that changes at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at_s: f64,
-    /// What, in a few words: `rate 3 Mbit/s`, `+10 ftp`.
+    /// The change in a few words: `rate 3 Mbit/s`, `+10 ftp`.
     pub label: String,
 }
 
@@ -22,10 +22,10 @@ const MOST_TIMES: usize = 6;
 /// Lines of one link that can be told from each other.
 const MOST_CHANGES: u64 = 60;
 
-/// What changes within a point's run, in order: rates and delays of links, flows that start and stop, their
+/// The changes within a point's run, in order: rates and delays of links, flows that start and stop, their
 /// round-trip times and rates. Changes at the same time are one event.
 pub fn events(point: &PointInfo) -> Vec<Event> {
-    let Ok(scenario) = toml::from_str::<Scenario>(&point.scenario) else { return Vec::new() };
+    let Some(scenario) = Scenario::parse(&point.scenario) else { return Vec::new() };
     let mut found: Vec<(Duration, String)> = Vec::new();
     let links = scenario.dumbbell.iter().map(|l| (String::new(), &l.changes));
     let links = links.chain(scenario.parking_lot.iter().map(|l| (String::new(), &l.changes)));
@@ -98,7 +98,7 @@ fn of_group(group: &FlowGroup, found: &mut Vec<(Duration, String)>) {
     }
 }
 
-/// When how many flows start or stop, and until when if they are not told one by one.
+/// The times at which flows start or stop, with their numbers, and until when if they are not told one by one.
 fn times(when: &When, count: u32) -> Vec<(Duration, u32, Option<Duration>)> {
     let each: Vec<Duration> = match when {
         OneOr::One(at) => return vec![(*at, count, None)],

@@ -4,186 +4,24 @@
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use quell_view::chart::{Chart, Choice, Diagram, csv, text};
-//! let results = quell_lab::Results::read("results/main".as_ref())?;
+//! let results = quell_lab::read_results("results/main".as_ref())?;
 //! let chart = Chart::of(&results, Diagram::QueueCdf, &Choice::default())?;
 //! print!("{}{}", text(&chart, 80, false), csv(&chart));
 //! # Ok(())
 //! # }
 //! ```
 
-use serde::Serialize;
-
-use crate::picture::axis::Tick;
-
 mod csv;
+mod curves;
+mod diagram;
 mod events;
-mod found;
 pub(crate) mod queue;
 pub(crate) mod sweep;
 mod text;
 
 pub use csv::csv;
+pub use curves::{Chart, Curve, Form, Horizontal, Panel};
+pub use diagram::{Choice, Diagram};
+pub(crate) use diagram::{per_second, throughput, window};
 pub use events::{Event, events};
-pub use found::{Choice, Diagram};
-pub(crate) use found::{per_second, throughput, window};
 pub use text::text;
-
-/// What distinguishes the curves of a panel, or panels.
-const ALGORITHM: &str = "algorithm";
-
-/// The numbers of a figure: panels with common axes, and curves in them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Chart {
-    /// What it shows.
-    pub title: String,
-    /// The horizontal axis.
-    pub x: Horizontal,
-    /// The quantity upward, with its unit.
-    pub y: String,
-    /// What the metric's own values (seconds, bits/s, shares) were multiplied by to be in that unit.
-    #[serde(skip)]
-    pub y_factor: f64,
-    /// What distinguishes the panels, such as `dumbbell.rate`; empty if there is one.
-    pub panel_key: String,
-    /// What distinguishes the curves of a panel, such as `algorithm`.
-    pub curve_key: String,
-    /// The panels, at least one.
-    pub panels: Vec<Panel>,
-    /// How its curves are to be drawn.
-    pub form: Form,
-    /// When the warm-up ends, on an axis of time.
-    pub warmup: Option<f64>,
-    /// What changes on the way, on an axis of time.
-    pub events: Vec<Event>,
-}
-
-/// The horizontal axis of a chart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Horizontal {
-    /// The quantity with its unit, such as `time (s)`.
-    pub label: String,
-    /// Equal steps are equal ratios.
-    pub log: bool,
-    /// Names of the places 0, 1, 2, ...; none on an axis of numbers.
-    pub names: Vec<String>,
-}
-
-/// A panel of a chart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Panel {
-    /// Its title; empty if it is the only one.
-    pub title: String,
-    /// Its curves.
-    pub curves: Vec<Curve>,
-}
-
-/// A curve of a chart. What is not a number is a gap.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Curve {
-    /// Its name.
-    pub label: String,
-    /// Which color and dashes: the same for the same algorithm in every chart.
-    pub style: usize,
-    /// Where its values are along the horizontal axis.
-    pub x: Vec<f64>,
-    /// Its values, as many.
-    pub y: Vec<f64>,
-    /// Half the widths of their 95 % intervals, as many, not a number where there is none; empty if there are
-    /// no intervals at all.
-    pub half_width: Vec<f64>,
-}
-
-/// How curves are to be drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// Many samples over time.
-    OverTime,
-    /// A distribution: a line.
-    Line,
-    /// Few values, each with a mark.
-    Points,
-}
-
-impl Chart {
-    /// The same curves, each algorithm (or whatever distinguishes them) in a panel of its own. Where there are
-    /// panels already, what distinguished them distinguishes the curves.
-    pub fn apart(self) -> Chart {
-        let mut panels: Vec<Panel> = Vec::new();
-        let several = self.panels.len() > 1;
-        for (i, panel) in self.panels.into_iter().enumerate() {
-            for curve in panel.curves {
-                let at = panels.iter().position(|p| p.title == curve.label).unwrap_or_else(|| {
-                    panels.push(Panel { title: curve.label.clone(), curves: Vec::new() });
-                    panels.len() - 1
-                });
-                let renamed =
-                    if several { (panel.title.clone(), i) } else { (curve.label.clone(), curve.style) };
-                panels[at].curves.push(Curve { label: renamed.0, style: renamed.1, ..curve });
-            }
-        }
-        let curve_key = if several { self.panel_key } else { self.curve_key.clone() };
-        Chart { panels, panel_key: self.curve_key, curve_key, ..self }
-    }
-
-    /// Every curve.
-    pub fn curves(&self) -> impl Iterator<Item = &Curve> {
-        self.panels.iter().flat_map(|p| &p.curves)
-    }
-
-    /// The places where something is drawn.
-    pub(crate) fn xs(&self) -> impl Iterator<Item = f64> {
-        self.curves().flat_map(|c| c.x.iter().copied())
-    }
-
-    /// The values, and the ends of their intervals.
-    pub(crate) fn ys(&self) -> impl Iterator<Item = f64> {
-        self.curves().flat_map(|c| {
-            let half = |i: usize| c.half_width.get(i).copied().filter(|h| h.is_finite()).unwrap_or(0.0);
-            c.y.iter().enumerate().flat_map(move |(i, y)| [y - half(i), y + half(i)])
-        })
-    }
-
-    /// The distinct curves of a legend, in order: label and style.
-    pub(crate) fn legend(&self) -> Vec<(&str, usize)> {
-        let mut entries: Vec<(&str, usize)> = Vec::new();
-        for curve in self.curves() {
-            let entry = (curve.label.as_str(), curve.style);
-            if !entries.contains(&entry) {
-                entries.push(entry);
-            }
-        }
-        entries
-    }
-
-    /// A panel's title with its letter: "(a) red", "(b) flows.ftp.count = 20".
-    pub(crate) fn heading(&self, i: usize) -> String {
-        let title = self.panels.get(i).map_or("", |p| &p.title);
-        let letter = u8::try_from(i).ok().filter(|i| *i < 26);
-        let letter = letter.map_or(String::new(), |i| format!("({}) ", char::from(b'a' + i)));
-        // An algorithm's name says what it is.
-        match self.panel_key.as_str() {
-            "" | ALGORITHM => format!("{letter}{title}"),
-            key => format!("{letter}{key} = {title}"),
-        }
-    }
-
-    /// Where ticks belong if not at round numbers: at the names, or at few values.
-    pub(crate) fn ticks(&self) -> Option<Vec<Tick>> {
-        if !self.x.names.is_empty() {
-            let tick = |(i, name): (usize, &String)| Tick { value: i as f64, label: Some(name.clone()) };
-            return Some(self.x.names.iter().enumerate().map(tick).collect());
-        }
-        let mut places: Vec<f64> = self.xs().collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let few = self.form == Form::Points && places.len() <= 12;
-        let tick = |x: &f64| Tick { value: *x, label: Some(x.to_string()) };
-        few.then(|| places.iter().map(tick).collect())
-    }
-
-    /// True if the titles of the panels name their only curves.
-    pub(crate) fn titles_say_it(&self) -> bool {
-        self.panels.len() > 1 && self.panels.iter().all(|p| p.curves.iter().all(|c| c.label == p.title))
-    }
-}

@@ -1,6 +1,6 @@
-//! How the queue is distributed over time.
+//! The distribution of the queue over time.
 
-use quell_lab::{LinkSeries, Replication};
+use quell_metrics::{LinkSeries, Replication};
 
 /// Steps of bins and grids: of these the least that gives no more bins than wanted.
 const STEPS: [usize; 3] = [1, 2, 5];
@@ -12,7 +12,7 @@ const PLACES: usize = 400;
 /// Places along an axis, and the values of each curve there.
 pub(crate) type Curves = (Vec<f64>, Vec<Vec<f64>>);
 
-/// For each number of packets from 0 on, the share of the measured window in which that many waited: of the
+/// The share of the measured window in which a number of packets waited, for each number from 0 on: of the
 /// equally spaced samples, the mean over replications. Empty if there is none.
 pub(crate) fn shares(replications: &[&Replication], link: &str, (from, to): (f64, f64)) -> Vec<f64> {
     let mut shares: Vec<f64> = Vec::new();

@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use quell_lab::PointInfo;
+use quell_metrics::{PointInfo, distinct};
 use quell_units::{BitRate, Duration, QueueSize};
 
 /// A field that the points set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Parameter<'a> {
     pub field: &'a str,
-    /// Of the numbers; empty for pure ones.
+    /// The unit of the numbers; empty for pure ones.
     pub unit: &'static str,
     /// Its value at each point as written; empty where a point does not set it.
     pub labels: Vec<&'a str>,
-    /// The same as numbers, not a number where a point does not set it; none if they are not all of one kind.
+    /// The same as numbers, not a number where a point does not set it; `None` if they are not all of one kind.
     pub numbers: Option<Vec<f64>>,
-    /// Whether the numbers follow each other in equal ratios rather than in equal steps.
+    /// True if the numbers follow each other in equal ratios rather than in equal steps.
     pub geometric: bool,
     /// The parameters, by number, that advance with this one: each of its values has one of theirs.
     pub linked: Vec<usize>,
@@ -23,12 +23,7 @@ pub(crate) struct Parameter<'a> {
 
 /// Every field that points set, in the order of the study.
 pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
-    let mut fields: Vec<&str> = Vec::new();
-    for setting in points.iter().flat_map(|p| &p.settings) {
-        if !fields.contains(&setting.field.as_str()) {
-            fields.push(&setting.field);
-        }
-    }
+    let fields = distinct(points.iter().flat_map(|p| &p.settings).map(|setting| setting.field.as_str()));
     let parameter = |field| {
         let label = |p| settings(p, field).unwrap_or("");
         let labels: Vec<&str> = points.iter().map(label).collect();
@@ -44,7 +39,7 @@ pub(crate) fn parameters(points: &[PointInfo]) -> Vec<Parameter<'_>> {
     all
 }
 
-/// Whether where two of `of` are equal, so are those of `labels`.
+/// True if those of `labels` are equal where two of `of` are.
 fn is_function(labels: &[&str], of: &[&str]) -> bool {
     let mut known = HashMap::new();
     of.iter().zip(labels).all(|(x, y)| known.insert(x, y).is_none_or(|before| before == y))
@@ -73,7 +68,7 @@ impl Parameter<'_> {
         points
     }
 
-    /// Whether another parameter of `parameters` advances with this one.
+    /// True if another parameter of `parameters` advances with this one.
     pub fn leads(&self, parameters: &[Parameter<'_>], other: &Parameter<'_>) -> bool {
         self.linked.iter().any(|i| parameters[*i].field == other.field)
     }

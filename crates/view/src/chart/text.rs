@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Chart, Curve, Form, Panel};
+use super::curves::{Chart, Curve, Form, Panel};
 use crate::picture::axis::{Axis, Scale, Tick};
 
 /// Rows of the only panel, of a few, and of many.
@@ -11,7 +11,7 @@ const ROWS: [usize; 3] = [16, 8, 5];
 const FEW: usize = 4;
 /// The narrowest that a panel may be.
 const LEAST: usize = 10;
-/// From one letter on a line to the next, in characters.
+/// The distance from one letter on a line to the next, in characters.
 const LETTER_EVERY: usize = 16;
 /// The dots of a cell, by row and column.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
@@ -174,7 +174,7 @@ struct Canvas {
     cells: Vec<u8>,
     /// The color of each cell.
     styles: Vec<usize>,
-    /// What is written over it.
+    /// The letters that are written over it.
     over: Vec<Option<char>>,
     x: Scale,
     y: Scale,

@@ -1,13 +1,13 @@
 //! Axes: from values to pixels, and where the ticks are.
 
-/// What an axis shows.
+/// An axis: its title, scale and range.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis<'a> {
     /// The quantity with its unit, such as `queue (packets)`.
     pub label: &'a str,
     /// Equal steps are equal ratios; values that are not positive are then not shown.
     pub log: bool,
-    /// From where to where; by default what the values need.
+    /// The range; by default what the values need.
     pub range: Option<(f64, f64)>,
 }
 
@@ -33,7 +33,7 @@ const HUGE: f64 = 1e100;
 /// A smaller share of the values than this is not a range.
 const LEAST_SPREAD: f64 = 1e-9;
 
-/// A tick and its text; none for a minor one.
+/// A tick and its text; `None`: a minor one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tick {
     pub value: f64,
@@ -44,10 +44,10 @@ pub(crate) struct Tick {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     pub log: bool,
-    /// In the measure of the axis: the value, or its decimal logarithm.
+    /// A value in the measure of the axis: itself, or its decimal logarithm.
     low: f64,
     high: f64,
-    /// Where the ends are.
+    /// The ends.
     pub from: f64,
     pub to: f64,
 }
@@ -74,7 +74,7 @@ impl Scale {
         Scale { low: low - room, high: high + room, ..unplaced }
     }
 
-    /// The value in the measure of the axis; none where the axis has no place for it.
+    /// The value in the measure of the axis; `None` where the axis has no place for it.
     fn measure(&self, value: f64) -> Option<f64> {
         match self.log {
             true => (value > 1.0 / HUGE && value < HUGE).then(|| value.log10()),
@@ -91,14 +91,14 @@ impl Scale {
         self.from + (measure - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// The pixel of a value, beyond the ends too; none for what the axis cannot show.
+    /// The pixel of a value, beyond the ends too; `None`: what the axis cannot show.
     pub fn at(&self, value: f64) -> Option<f64> {
         let pixel = self.place(self.measure(value)?);
         // Far enough outside to be clipped, near enough to compute with.
         Some(pixel.clamp(-1e6, 1e6))
     }
 
-    /// The pixel of a value, at an end if the value is beyond it; none only for what is not a number.
+    /// The pixel of a value, at an end if the value is beyond it; `None` only for what is not a number.
     pub fn at_most(&self, value: f64) -> Option<f64> {
         let below = if self.log { 1.0 / HUGE } else { -HUGE };
         let measure = match self.measure(value) {
@@ -110,7 +110,7 @@ impl Scale {
         Some(self.place(measure))
     }
 
-    /// The share of the way from the lower end to the upper, between 0 and 1; none for what is not a number.
+    /// The share of the way from the lower end to the upper, between 0 and 1; `None`: what is not a number.
     pub fn share(&self, value: f64) -> Option<f64> {
         self.along((0.0, 1.0)).at_most(value)
     }
@@ -120,7 +120,7 @@ impl Scale {
         (self.value(self.low), self.value(self.high))
     }
 
-    /// From end to end in the measure of the axis: the value, or its decimal logarithm.
+    /// The range from end to end in the measure of the axis: values, or their decimal logarithms.
     pub fn span(&self) -> f64 {
         self.high - self.low
     }
@@ -169,7 +169,7 @@ impl Scale {
         Scale { low: self.low - before, high: self.high + after, ..self }
     }
 
-    /// About `count` ticks.
+    /// Some `count` ticks.
     pub fn ticks(&self, count: f64) -> Vec<Tick> {
         if !self.log {
             return linear_ticks(self.low, self.high, nice_step((self.high - self.low) / count));

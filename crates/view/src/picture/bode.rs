@@ -1,8 +1,8 @@
 //! Gain and phase over frequency.
 
-use super::Sheet;
 use super::axis::{Axis, Scale, Tick, linear_ticks, rounded};
 use super::plot::{BELOW, Column, Form, LEFT, Panel, RIGHT, SMALL, Sign, head, mark, style, table};
+use super::sheet::Sheet;
 use super::svg::{INK, Stroke, Svg};
 
 const HEIGHT: f64 = 210.0;
@@ -13,12 +13,12 @@ const LEAST_PHASE: f64 = -360.0;
 /// Gains beyond this are not told apart.
 const MOST_GAIN: f64 = 100.0;
 
-/// Where a loop crosses the gain of one or the phase of -180 degrees.
+/// A crossing of the gain of one or of the phase of -180 degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
-    /// In rad/s.
+    /// The frequency in rad/s.
     pub frequency: f64,
-    /// What is left there: degrees above -180 at the gain of one, decibels below 0 at the phase of -180.
+    /// The margin there: degrees above -180 at the gain of one, decibels below 0 at the phase of -180.
     pub margin: f64,
 }
 
@@ -27,20 +27,20 @@ pub struct Crossing {
 pub struct Response<'a> {
     /// Its name, that of an algorithm.
     pub label: &'a str,
-    /// In rad/s, rising.
+    /// The frequencies in rad/s, rising.
     pub frequency: &'a [f64],
-    /// In decibels, at each frequency.
+    /// The gain in decibels, at each frequency.
     pub gain: &'a [f64],
-    /// In degrees, unwrapped, at each frequency.
+    /// The phase in degrees, unwrapped, at each frequency.
     pub phase: &'a [f64],
-    /// Where the gain is one, with the phase margin in degrees.
+    /// The crossings of the gain of one, with the phase margin in degrees.
     pub crossover: Option<Crossing>,
-    /// Where the phase is -180 degrees, with the gain margin in decibels.
+    /// The crossings of the phase of -180 degrees, with the gain margin in decibels.
     pub phase_crossover: Option<Crossing>,
 }
 
 impl Response<'_> {
-    /// A curve at a frequency, between its points; none outside of them.
+    /// A curve at a frequency, between its points; `None` outside of them.
     fn at(&self, curve: &[f64], frequency: f64) -> Option<f64> {
         let i = self.frequency.windows(2).position(|f| f[0] <= frequency && frequency <= f[1])?;
         let (f, v) = (&self.frequency[i..], &curve[i..]);

@@ -1,9 +1,9 @@
 //! Charts of results: panels with common axes.
 
-use super::Sheet;
 use super::axis::{Axis, Scale, Tick};
 use super::plot::Form as Mark;
 use super::plot::{BELOW, LEFT, Panel, RIGHT, SMALL, Sign, head, legend, mark, style};
+use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, Stroke, Svg, fitting, text_width};
 use crate::chart::{Chart, Curve, Form};
 

@@ -2,21 +2,21 @@
 
 use std::fmt::Write;
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
-use super::plot::{BELOW, Form, LEFT, Panel, Place, SMALL, Sign, head, legend, mark, size_of};
+use super::plot::{BELOW, Form, LEFT, Panel, Position, SMALL, Sign, head, legend, mark, size_of};
+use super::sheet::Sheet;
 use super::svg::{Anchor, Font, INK, Px, Stroke, Svg, fitting, text_width};
 
 /// Height over width of the panel.
 const ASPECT: f64 = 0.72;
 /// Right of the panel: the bar of colors, its ticks and its name.
 const BAR_ROOM: f64 = 112.0;
-/// From the panel to the bar, and its width.
+/// The distance from the panel to the bar, and its width.
 const GAP: f64 = 18.0;
 const BAR: f64 = 16.0;
 /// More cells than this along an axis cannot be seen.
 const MOST_CELLS: usize = 200;
-/// As many colors as the eye can tell apart in a map.
+/// The number of colors that the eye can tell apart in a map.
 const COLORS: usize = 64;
 const MISSING: &str = "#c4c4c4";
 
@@ -38,11 +38,11 @@ pub struct Map<'a> {
     pub y: Axis<'a>,
     /// The places of the rows, rising.
     pub ys: &'a [f64],
-    /// What the colors mean; values beyond its range have the color of its end.
+    /// The axis of the colors; values beyond its range have the color of its end.
     pub value: Axis<'a>,
     /// The values, row by row from the lowest `y`; no number where there is none.
     pub values: &'a [f64],
-    /// Why there may be none, such as `no equilibrium`.
+    /// The reason for which there may be none, such as `no equilibrium`.
     pub missing: &'a str,
     /// A value whose line is drawn, and its name: 0 and `border of stability`.
     pub contour: Option<(f64, &'a str)>,
@@ -119,14 +119,14 @@ pub fn map(sheet: &Sheet<'_>, map: &Map<'_>) -> String {
     svg.finish((sheet.width, bottom + BELOW), sheet.title, sheet.description)
 }
 
-/// What is drawn along an axis.
+/// The cells along an axis.
 struct Cells {
     scale: Scale,
-    /// Which of the places given.
+    /// The numbers of the places that are drawn.
     taken: Vec<usize>,
-    /// Where their middles are, in pixels.
+    /// Their middles, in pixels.
     middles: Vec<f64>,
-    /// Where they meet: one more.
+    /// The borders between them, one more.
     edges: Vec<f64>,
 }
 
@@ -181,7 +181,7 @@ fn hex(color: usize) -> String {
     format!("#{:02x}{:02x}{:02x}", part(16), part(8), part(0))
 }
 
-/// For each color that occurs the path around its cells; neighbors in a row are one.
+/// The path around the cells of each color that occurs; neighbors in a row are one.
 fn cells(
     columns: &Cells,
     rows: &Cells,
@@ -205,9 +205,9 @@ fn cells(
     paths.into_iter().enumerate().filter(|(_, d)| !d.is_empty()).collect()
 }
 
-/// Where a quantity between the middles of the cells changes its sign, by marching squares. Along the
+/// The lines along which a quantity between the middles of the cells changes its sign, by marching squares. Along the
 /// edge of the map it continues as in the cells there.
-fn contour(columns: &Cells, rows: &Cells, value: impl Fn(usize, usize) -> f64) -> Vec<Vec<Place>> {
+fn contour(columns: &Cells, rows: &Cells, value: impl Fn(usize, usize) -> f64) -> Vec<Vec<Position>> {
     // Middles and both outer edges, each with the cell whose value it has.
     let ends = |c: &Cells| -> Vec<(f64, usize)> {
         let last = c.taken.len().saturating_sub(1);
@@ -226,7 +226,7 @@ fn contour(columns: &Cells, rows: &Cells, value: impl Fn(usize, usize) -> f64) -
             if corners.iter().any(|(_, v)| v.is_nan()) {
                 continue;
             }
-            let crossings: Vec<Place> = (0..4)
+            let crossings: Vec<Position> = (0..4)
                 .map(|k| (corners[k], corners[(k + 1) % 4]))
                 .filter(|((_, a), (_, b))| (*a < 0.0) != (*b < 0.0))
                 .map(|((p, a), (q, b))| {
@@ -336,7 +336,7 @@ mod tests {
         let c = Cells::of(&Axis::linear(""), &[0.0, 1.0], (0.0, 20.0));
         let saddle = |high: f64| contour(&c, &c, move |i, j| if i == j { high } else { -1.0 });
         // The square's own strokes, without those along the edges.
-        let inner = |line: Vec<Vec<Place>>| -> Vec<Vec<Place>> {
+        let inner = |line: Vec<Vec<Position>>| -> Vec<Vec<Position>> {
             line.into_iter()
                 .filter(|s| s.iter().all(|p| p.0 >= 5.0 && p.0 <= 15.0 && p.1 >= 5.0 && p.1 <= 15.0))
                 .collect()

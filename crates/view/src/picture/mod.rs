@@ -10,9 +10,9 @@
 //! flat curves into stairs.
 //!
 //! ```
-//! use quell_view::picture::{Axis, Line, Sheet, series};
+//! use quell_view::picture::{Axis, SeriesLine, Sheet, series};
 //! let (time, queue) = ([0.0, 1.0, 2.0], [0.0, 80.0, 50.0]);
-//! let lines = [Line { label: "fluid model", x: &time, y: &queue }];
+//! let lines = [SeriesLine { label: "fluid model", x: &time, y: &queue }];
 //! let sheet = Sheet::new("Queue of PI", "The queue rises to 80 packets and falls to 50.");
 //! let svg = series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines);
 //! assert!(svg.starts_with("<svg"));
@@ -25,6 +25,7 @@ mod map;
 mod nyquist;
 mod plot;
 mod series;
+mod sheet;
 mod svg;
 mod verdicts;
 
@@ -33,32 +34,9 @@ pub use bode::{Crossing, Response, bode};
 pub use chart::chart;
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
-pub use series::{Line, series};
+pub use series::{SeriesLine, series};
+pub use sheet::Sheet;
 pub use verdicts::{Case, Cases, Verdicts, verdicts};
-
-/// What every picture has.
-#[derive(Clone, Copy, Debug)]
-pub struct Sheet<'a> {
-    /// The title, written above the picture; long ones are broken into lines.
-    pub title: &'a str,
-    /// A description in words, for those who cannot see the picture.
-    pub description: &'a str,
-    /// The width in pixels; heights follow from the content.
-    pub width: f64,
-}
-
-impl<'a> Sheet<'a> {
-    /// A sheet 800 pixels wide.
-    pub fn new(title: &'a str, description: &'a str) -> Sheet<'a> {
-        Sheet { title, description, width: 800.0 }
-    }
-
-    /// The width that is drawn: at least what legends and labels need.
-    fn sized(self) -> Sheet<'a> {
-        let width = if self.width.is_finite() { self.width.clamp(480.0, 4000.0) } else { 800.0 };
-        Sheet { width, ..self }
-    }
-}
 
 #[cfg(test)]
 mod tests;

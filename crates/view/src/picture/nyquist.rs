@@ -1,11 +1,11 @@
 //! Loops in the complex plane.
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
-use super::plot::{BELOW, LEFT, Panel, Place, RIGHT, Sign, head, legend, style};
+use super::plot::{BELOW, LEFT, Panel, Position, RIGHT, Sign, head, legend, style};
+use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, INK, Stroke, Svg};
 
-/// How far to the left of zero the picture reaches, if no curve crosses the real axis farther left.
+/// The least reach of the picture to the left of zero, if no curve crosses the real axis farther left.
 const REACH: f64 = 2.5;
 /// It reaches no farther than this, so that the surroundings of -1 remain visible.
 const FARTHEST: f64 = 12.0;
@@ -42,7 +42,7 @@ impl Locus<'_> {
         crossings.filter(|re| *re < 0.0 && *re > -FARTHEST).reduce(f64::min)
     }
 
-    /// Where the curve crosses the unit circle.
+    /// The crossings of the unit circle.
     fn on_circle(&self) -> impl Iterator<Item = (f64, f64)> {
         let size = |p: (f64, f64)| p.0.hypot(p.1);
         self.stretches().filter(move |(a, b)| (size(*a) < 1.0) != (size(*b) < 1.0)).map(move |(a, b)| {
@@ -117,9 +117,9 @@ pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
 }
 
 /// A head of an arrow in the middle of the longest stroke.
-fn arrow(strokes: &[Vec<Place>]) -> Option<[Place; 3]> {
-    let step = |w: &[Place]| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1);
-    let length = |s: &Vec<Place>| s.windows(2).map(step).sum::<f64>();
+fn arrow(strokes: &[Vec<Position>]) -> Option<[Position; 3]> {
+    let step = |w: &[Position]| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1);
+    let length = |s: &Vec<Position>| s.windows(2).map(step).sum::<f64>();
     let stroke = strokes.iter().max_by(|a, b| length(a).total_cmp(&length(b)))?;
     let mut left = 0.5 * length(stroke);
     for w in stroke.windows(2) {

@@ -1,11 +1,11 @@
-//! What the pictures share: the sheet, a panel with its axes, curves cut at its edges, legends.
+//! The parts that the pictures share: the sheet, a panel with its axes, curves cut at its edges, legends.
 
-use super::Sheet;
 use super::axis::{Scale, Tick};
+use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, GRID, INK, Stroke, Svg, fitting, text_width, wrap};
 
 /// A place in pixels.
-pub(super) type Place = (f64, f64);
+pub(super) type Position = (f64, f64);
 
 /// Left of a panel: the labels of its ticks and the name of its axis.
 pub(super) const LEFT: f64 = 78.0;
@@ -18,13 +18,13 @@ const TITLE: f64 = 16.0;
 const LABEL: f64 = 13.0;
 /// Ticks and legends.
 pub(super) const SMALL: f64 = 12.0;
-/// From one row of a legend to the next.
+/// The distance from one row of a legend to the next.
 pub(super) const ROW: f64 = 19.0;
 
 /// Okabe and Ito's colors, which color-blind people can tell apart; the yellow of the eight is too light
 /// for lines on white.
 const COLORS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
-/// Beyond seven curves the dashes change.
+/// The dashes, which change after seven curves.
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "8 3 2 3"];
 
 /// The style of the curve with a number.
@@ -56,13 +56,13 @@ impl Panel {
         (self.x.to - self.x.from, self.y.from - self.y.to)
     }
 
-    /// The place of two values, outside of the panel too; none where an axis has no place for them.
-    pub fn at(&self, x: f64, y: f64) -> Option<Place> {
+    /// The place of two values, outside of the panel too; `None` where an axis has no place for them.
+    pub fn at(&self, x: f64, y: f64) -> Option<Position> {
         Some((self.x.at(x)?, self.y.at(y)?))
     }
 
     /// The same, if it is inside.
-    pub fn inside(&self, x: f64, y: f64) -> Option<Place> {
+    pub fn inside(&self, x: f64, y: f64) -> Option<Position> {
         if self.x.contains(x) && self.y.contains(y) { self.at(x, y) } else { None }
     }
 
@@ -134,9 +134,9 @@ impl Panel {
 
     /// A curve as strokes of a pen: cut at the panel's edges, with gaps where a value has no place, and
     /// without the points that cannot be seen.
-    pub fn curve(&self, points: impl Iterator<Item = (f64, f64)>) -> Vec<Vec<Place>> {
-        let mut strokes: Vec<Vec<Place>> = Vec::new();
-        let mut last: Option<Place> = None;
+    pub fn curve(&self, points: impl Iterator<Item = (f64, f64)>) -> Vec<Vec<Position>> {
+        let mut strokes: Vec<Vec<Position>> = Vec::new();
+        let mut last: Option<Position> = None;
         for (x, y) in points {
             let place = self.at(x, y);
             if let (Some(a), Some(b)) = (last, place)
@@ -153,7 +153,7 @@ impl Panel {
     }
 
     /// The part of a stretch that is inside (Liang and Barsky).
-    fn clip(&self, a: Place, b: Place) -> Option<(Place, Place)> {
+    fn clip(&self, a: Position, b: Position) -> Option<(Position, Position)> {
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let (mut enter, mut leave) = (0.0f64, 1.0f64);
         let edges = [
@@ -187,11 +187,11 @@ pub(super) fn size_of(ticks: &[Tick], size: f64, width: f64) -> f64 {
 
 /// A stroke without what cannot be seen: of the points that follow each other in half a pixel's column,
 /// the first, the last, the highest and the lowest.
-fn thin(stroke: &[Place]) -> Vec<Place> {
-    let column = |p: &Place| (2.0 * p.0).floor();
+fn thin(stroke: &[Position]) -> Vec<Position> {
+    let column = |p: &Position| (2.0 * p.0).floor();
     let mut kept = Vec::new();
     for run in stroke.chunk_by(|a, b| column(a) == column(b)) {
-        let by_height = |(_, a): &(usize, &Place), (_, b): &(usize, &Place)| a.1.total_cmp(&b.1);
+        let by_height = |(_, a): &(usize, &Position), (_, b): &(usize, &Position)| a.1.total_cmp(&b.1);
         let lowest = run.iter().enumerate().min_by(by_height).map_or(0, |(i, _)| i);
         let highest = run.iter().enumerate().max_by(by_height).map_or(0, |(i, _)| i);
         let mut of_run = [0, lowest, highest, run.len() - 1];
@@ -207,7 +207,7 @@ fn thin(stroke: &[Place]) -> Vec<Place> {
 
 /// A stroke without points that are on the straight way between others, to a tenth of a pixel (Ramer, Douglas
 /// and Peucker).
-fn straighten(stroke: &[Place]) -> Vec<Place> {
+fn straighten(stroke: &[Position]) -> Vec<Position> {
     const FINE: f64 = 0.1;
     let mut kept = vec![false; stroke.len()];
     let mut open = Vec::new();
@@ -227,8 +227,8 @@ fn straighten(stroke: &[Place]) -> Vec<Place> {
     stroke.iter().zip(kept).filter(|(_, kept)| *kept).map(|(p, _)| *p).collect()
 }
 
-/// From a place to the nearest of a stretch.
-fn distance(p: Place, a: Place, b: Place) -> f64 {
+/// The distance from a place to the nearest of a stretch.
+fn distance(p: Position, a: Position, b: Position) -> f64 {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let length = dx * dx + dy * dy;
     let along = if length > 0.0 { ((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length } else { 0.0 };
@@ -246,8 +246,8 @@ pub(super) enum Form {
 }
 
 /// Draws a mark.
-pub(super) fn mark(svg: &mut Svg, (x, y): Place, form: Form, radius: f64, fill: &str) {
-    let corners = |offsets: &[(f64, f64)]| -> Vec<Place> {
+pub(super) fn mark(svg: &mut Svg, (x, y): Position, form: Form, radius: f64, fill: &str) {
+    let corners = |offsets: &[(f64, f64)]| -> Vec<Position> {
         offsets.iter().map(|(dx, dy)| (x + radius * dx, y + radius * dy)).collect()
     };
     match form {
@@ -269,11 +269,11 @@ pub(super) enum Sign<'a> {
     Box(&'a str),
 }
 
-/// How wide a sign is, with the space behind it.
+/// The width of a sign, with the space behind it.
 pub(super) const SIGN: f64 = 30.0;
 
 /// Draws a sign from `x` on, in the row whose text stands on `y`.
-pub(super) fn sign(svg: &mut Svg, (x, y): Place, sign: Sign<'_>) {
+pub(super) fn sign(svg: &mut Svg, (x, y): Position, sign: Sign<'_>) {
     let middle = y - 0.36 * SMALL;
     match sign {
         Sign::Line(stroke) => svg.line((x, middle), (x + 24.0, middle), Stroke { width: 2.4, ..stroke }),
@@ -316,7 +316,7 @@ pub(super) fn table(
     svg: &mut Svg,
     columns: &[Column],
     rows: &[(Sign<'_>, &str, Vec<String>)],
-    (left, top): Place,
+    (left, top): Position,
 ) -> f64 {
     let mut y = top + SMALL;
     let faint = Font { color: FAINT, ..Font::new(SMALL, Anchor::End) };
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn straight_ways_need_two_points() {
-        let straight: Vec<Place> = (0..100).map(|i| (f64::from(i), 2.0 * f64::from(i))).collect();
+        let straight: Vec<Position> = (0..100).map(|i| (f64::from(i), 2.0 * f64::from(i))).collect();
         assert_eq!(straighten(&straight), [(0.0, 0.0), (99.0, 198.0)]);
         // A way and back keeps its end.
         let back = [(0.0, 0.0), (5.0, 0.0), (9.0, 0.0), (0.0, 0.0)];

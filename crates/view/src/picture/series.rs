@@ -1,18 +1,18 @@
 //! Lines over time.
 
-use super::Sheet;
 use super::axis::{Axis, Scale};
 use super::plot::{BELOW, LEFT, Panel, RIGHT, Sign, head, legend, style};
+use super::sheet::Sheet;
 use super::svg::Svg;
 
 const HEIGHT: f64 = 300.0;
 
 /// A line of a diagram.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct SeriesLine<'a> {
     /// Its name in the legend.
     pub label: &'a str,
-    /// Where its values are along the horizontal axis.
+    /// The places of its values along the horizontal axis.
     pub x: &'a [f64],
     /// Its values, as many; one that is not a number leaves a gap.
     pub y: &'a [f64],
@@ -24,7 +24,7 @@ pub struct Line<'a> {
 /// # Panics
 ///
 /// If a line does not have as many places as values.
-pub fn series(sheet: &Sheet<'_>, x: Axis<'_>, y: Axis<'_>, lines: &[Line<'_>]) -> String {
+pub fn series(sheet: &Sheet<'_>, x: Axis<'_>, y: Axis<'_>, lines: &[SeriesLine<'_>]) -> String {
     for line in lines {
         assert_eq!(line.x.len(), line.y.len(), "places and values of {:?}", line.label);
     }

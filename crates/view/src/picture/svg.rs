@@ -1,10 +1,10 @@
-//! What a picture is written with: a few elements of SVG, in pixels.
+//! The elements of SVG that pictures are written with, in pixels.
 
 use std::fmt::{Display, Formatter, Write};
 
 /// Text and axes.
 pub(super) const INK: &str = "#222222";
-/// What a legend says beside the names.
+/// The color of what a legend says beside the names.
 pub(super) const FAINT: &str = "#555555";
 /// Lines to read values by.
 pub(super) const GRID: &str = "#e4e4e4";
@@ -48,7 +48,7 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// How a line looks.
+/// The look of a line.
 #[derive(Clone, Copy)]
 pub(super) struct Stroke<'a> {
     pub color: &'a str,
@@ -73,7 +73,7 @@ impl Display for Stroke<'_> {
     }
 }
 
-/// Which end of a text its position is.
+/// The end of a text that its position is.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Anchor {
     Start,
@@ -81,7 +81,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// The look of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Font {
     pub size: f64,

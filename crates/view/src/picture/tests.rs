@@ -53,7 +53,7 @@ fn sheet() -> Sheet<'static> {
 
 #[test]
 fn titles_and_names_are_escaped() {
-    let line = Line { label: "<script>&'", x: &[0.0, 1.0], y: &[0.0, 1.0] };
+    let line = SeriesLine { label: "<script>&'", x: &[0.0, 1.0], y: &[0.0, 1.0] };
     let svg = series(&sheet(), Axis::linear("t <s>"), Axis::linear("q & p"), &[line]);
     let document = checked(&svg);
     let texts = texts(&document);
@@ -71,7 +71,8 @@ fn titles_and_names_are_escaped() {
 fn a_series_has_a_path_for_each_line() {
     let x: Vec<f64> = (0..100_000).map(f64::from).collect();
     let y: Vec<f64> = x.iter().map(|x| (x * 0.7).sin()).collect();
-    let lines = [Line { label: "a", x: &x, y: &y }, Line { label: "b", x: &[0.0, 1e5], y: &[0.0, 0.5] }];
+    let lines =
+        [SeriesLine { label: "a", x: &x, y: &y }, SeriesLine { label: "b", x: &[0.0, 1e5], y: &[0.0, 0.5] }];
     let svg = series(&sheet(), Axis::linear("t"), Axis::linear("q"), &lines);
     assert_eq!(count(&checked(&svg), "path"), 2);
     assert!(svg.len() < 80_000, "{}", svg.len());
@@ -235,7 +236,7 @@ proptest! {
         let b: Vec<f64> = values.iter().map(|v| v.1).collect();
         let c: Vec<f64> = values.iter().map(|v| v.2).collect();
         let sheet = Sheet { title: &text, description: &text, width: 500.0 + width };
-        checked(&series(&sheet, x, y, &[Line { label: &text, x: &a, y: &b }]));
+        checked(&series(&sheet, x, y, &[SeriesLine { label: &text, x: &a, y: &b }]));
         checked(&nyquist(&sheet, &[Locus { label: &text, real: &a, imaginary: &b }]));
         let crossing = Some(Crossing { frequency: border, margin: width });
         checked(&bode(&sheet, &[Response {

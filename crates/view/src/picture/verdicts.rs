@@ -1,25 +1,25 @@
-//! What the theory says beside what packets do.
+//! The verdicts of the theory beside what packets do.
 
-use super::Sheet;
 use super::axis::{Axis, Scale, Tick};
 use super::plot::{BELOW, Form, LEFT, Panel, RIGHT, Sign, head, legend, mark};
+use super::sheet::Sheet;
 use super::svg::{Anchor, Font, INK, Stroke, Svg, fitting};
 
 const COLUMNS: usize = 3;
 const HEIGHT: f64 = 150.0;
-/// Between panels, and above each for its name.
+/// The room between panels, and above each for its name.
 const GAP: f64 = 16.0;
 const NAME: f64 = 20.0;
 const SMALL: f64 = 11.0;
 
-/// What the axes are, and where the borders between the verdicts are.
+/// The axes, and the borders between the verdicts.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdicts<'a> {
-    /// What the theory decides by, such as the phase margin in degrees.
+    /// The quantity by which the theory decides, such as the phase margin in degrees.
     pub measure: Axis<'a>,
     /// Its border between stable and not.
     pub measure_border: f64,
-    /// How far the queue of packets swings, such as its deviation over its mean.
+    /// The swing of the queue of packets, such as its deviation over its mean.
     pub swing: Axis<'a>,
     /// Its border between settled and not.
     pub swing_border: f64,
@@ -30,7 +30,7 @@ pub struct Verdicts<'a> {
 pub struct Cases<'a> {
     /// The algorithm.
     pub label: &'a str,
-    /// What was simulated.
+    /// The simulated cases.
     pub cases: &'a [Case],
 }
 
@@ -41,14 +41,14 @@ pub struct Case {
     pub measure: f64,
     /// The simulated queue's swing.
     pub swing: f64,
-    /// Whether the theory calls it stable.
+    /// True if the theory calls it stable.
     pub stable: bool,
-    /// Whether the simulated queue settles.
+    /// True if the simulated queue settles.
     pub settled: bool,
 }
 
 impl Case {
-    /// Which of the four outcomes it is.
+    /// The number of its outcome among the four.
     fn outcome(&self) -> usize {
         match (self.stable, self.settled) {
             (true, true) => 0,

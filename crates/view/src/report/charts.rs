@@ -1,7 +1,7 @@
 //! The data behind the report's charts.
 
-use quell_lab::{
-    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, quantile,
+use quell_metrics::{
+    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, distinct, quantile,
 };
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::figures;
 
 use super::thin::{Num, Steps, Thinning, mean, nums};
 
-/// About as many numbers as the time series of a whole page may have: about two megabytes.
+/// The numbers that the time series of a whole page may have: about two megabytes.
 const BUDGET: usize = 350_000;
 /// No chart is wide enough for more values than this.
 const MOST_VALUES: usize = 1000;
@@ -39,11 +39,11 @@ struct PointCharts<'a> {
     classes: &'a [String],
     /// The measured window's cuts in seconds: beginning, ends of segments.
     cuts: Vec<f64>,
-    /// What changes on the way.
+    /// The changes on the way.
     events: Vec<Event>,
     /// The seeds whose series are there; as text, since a script's numbers hold 53 bits.
     seeds: Vec<String>,
-    /// One per link; none where the page has no room for this point's series.
+    /// One per link; `None` where the page has no room for this point's series.
     over_time: Option<Vec<OverTime<'a>>>,
     /// One per link.
     delays: Vec<Delays<'a>>,
@@ -54,7 +54,7 @@ struct PointCharts<'a> {
     flows: Vec<Flows<'a>>,
 }
 
-/// What happens at a link over time.
+/// The series of a link over time.
 #[derive(Serialize)]
 struct OverTime<'a> {
     time_s: Vec<Num>,
@@ -66,14 +66,14 @@ struct OverTime<'a> {
 #[derive(Serialize)]
 struct Run<'a> {
     algorithm: usize,
-    /// The seed; none for the mean over seeds.
+    /// The seed; `None`: the mean over seeds.
     seed: Option<String>,
     queue_packets: Vec<Num>,
     delay_ms: Vec<Num>,
-    /// Packets per second, by `rate_time_s`; none where there is none at any time.
+    /// Packets per second, by `rate_time_s`; `None` where there is none at any time.
     drops_pps: Option<Vec<Num>>,
     marks_pps: Option<Vec<Num>>,
-    /// Of each class that has traffic, and before them of all if they are several.
+    /// The throughput of each class that has traffic, and before them of all if they are several.
     throughput: Vec<Throughput<'a>>,
     internals: Vec<Signal<'a>>,
 }
@@ -94,9 +94,9 @@ struct Signal<'a> {
 /// Distributions over time of the queue at a link.
 #[derive(Serialize)]
 struct Queues {
-    /// Where the shares of time with no more are, in packets.
+    /// The queues in packets at the shares of time with no more.
     cdf_packets: Vec<Num>,
-    /// Where the shares of time per packet are.
+    /// The queues at the shares of time per packet.
     pdf_packets: Vec<Num>,
     curves: Vec<QueueCurve>,
 }
@@ -143,7 +143,7 @@ pub(super) struct Ellipse {
 
 impl Ellipse {
     /// The contour that holds 95 % of the Gaussian with the samples' mean and maximum-likelihood
-    /// covariance (RFC 7928 section 2.7, its 1-epsilon contour with epsilon = 5 %); none from fewer
+    /// covariance (RFC 7928 section 2.7, its 1-epsilon contour with epsilon = 5 %); `None` from fewer
     /// than three samples.
     fn around(samples: &[(f64, f64)]) -> Option<Ellipse> {
         const EPSILON: f64 = 0.05;
@@ -198,9 +198,9 @@ struct Axis<'a> {
     unit: &'static str,
     /// Its value at each point as written; empty where a point does not set it.
     labels: Vec<&'a str>,
-    /// The same as numbers, null where a point does not set it; none if they are not all of one kind.
+    /// The same as numbers, null where a point does not set it; `None` if they are not all of one kind.
     numbers: Option<Vec<f64>>,
-    /// Whether its axis is logarithmic.
+    /// True if its axis is logarithmic.
     log: bool,
     /// The axes, by number, that advance with it.
     linked: Vec<usize>,
@@ -210,7 +210,7 @@ struct Axis<'a> {
 struct SweptMetric {
     title: &'static str,
     unit: &'static str,
-    /// By point and algorithm.
+    /// The values by point and algorithm.
     values: Vec<Vec<Option<Interval>>>,
 }
 
@@ -220,18 +220,14 @@ type Interval = (Num, Option<Num>);
 /// The replications of a point and their place among the algorithms.
 struct Group<'a> {
     point: &'a PointInfo,
-    /// By algorithm of the page.
+    /// The values by algorithm of the page.
     replications: Vec<Vec<&'a Replication>>,
 }
 
 impl<'a> Charts<'a> {
     pub fn of(results: &'a Results) -> Charts<'a> {
-        let mut algorithms: Vec<&str> = Vec::new();
-        for label in results.run.points.iter().flat_map(|p| &p.algorithms) {
-            if !algorithms.contains(&label.as_str()) {
-                algorithms.push(label);
-            }
-        }
+        let labels = results.run.points.iter().flat_map(|p| &p.algorithms);
+        let algorithms = distinct(labels.map(String::as_str));
         let groups = group(results, &algorithms);
         let room = Room::of(&groups);
         let points =
@@ -240,7 +236,7 @@ impl<'a> Charts<'a> {
         Charts { algorithms, points, sweep }
     }
 
-    /// How many points have their series on the page.
+    /// The number of points that have their series on the page.
     pub fn points_over_time(&self) -> usize {
         self.points.iter().filter(|p| p.over_time.is_some()).count()
     }
@@ -274,7 +270,7 @@ fn group<'a>(results: &'a Results, algorithms: &[&str]) -> Vec<Group<'a>> {
     groups
 }
 
-/// How the budget is spent.
+/// The division of the budget.
 struct Room {
     /// Values per series.
     values: usize,
@@ -375,19 +371,12 @@ fn run<'a>(
     let internals = series.first().map_or(&[][..], |s| &s.internals);
     let rate = |of: fn(&LinkSeries) -> &Vec<u64>| {
         let each: Vec<Vec<f64>> = series.iter().map(|s| chart::per_second(&s.time_s, of(s))).collect();
-        let each: Vec<&[f64]> = each.iter().map(Vec::as_slice).collect();
         let any = each.iter().any(|s| s.iter().any(|x| *x > 0.0));
         any.then(|| nums(&rates.means(&mean(&each)), 1.0))
     };
-    let mut classes: Vec<&'a str> = Vec::new();
-    for (class, _) in series.iter().flat_map(|s| &s.throughput_bps) {
-        if !classes.contains(&class.as_str()) {
-            classes.push(class);
-        }
-    }
+    let classes = distinct(series.iter().flat_map(|s| &s.throughput_bps).map(|(class, _)| class.as_str()));
     let throughput = |class: Option<&'a str>| {
         let each: Vec<Vec<f64>> = series.iter().filter_map(|s| chart::throughput(s, class)).collect();
-        let each: Vec<&[f64]> = each.iter().map(Vec::as_slice).collect();
         Throughput { class: class.unwrap_or("all"), mbps: nums(&rates.means(&mean(&each)), 1e-6) }
     };
     let all = if classes.len() > 1 { Some(None) } else { None };
@@ -410,15 +399,11 @@ fn run<'a>(
 
 fn delays<'a>(group: &Group<'a>, link: &str) -> Delays<'a> {
     let rows = |r: &'a Replication, scope: &'a str| {
-        r.delays.iter().filter(move |d| d.scope == scope && d.link == link)
+        r.delays.iter().filter(move |d| *d.scope == *scope && *d.link == *link)
     };
     let first = || group.replications.iter().flatten();
-    let mut scopes: Vec<&str> = Vec::new();
-    for row in first().flat_map(|r| &r.delays).filter(|d| d.link == link) {
-        if !scopes.contains(&row.scope.as_str()) {
-            scopes.push(&row.scope);
-        }
-    }
+    let here = first().flat_map(|r| &r.delays).filter(|d| *d.link == *link);
+    let scopes = distinct(here.map(|row| &*row.scope));
     let probability = scopes
         .first()
         .and_then(|scope| {
@@ -430,8 +415,7 @@ fn delays<'a>(group: &Group<'a>, link: &str) -> Delays<'a> {
         for (algorithm, runs) in group.replications.iter().enumerate() {
             let each: Vec<Vec<f64>> =
                 runs.iter().map(|r| rows(r, scope).map(|d| d.queue_delay_s).collect()).collect();
-            let each: Vec<&[f64]> = each.iter().filter(|e| !e.is_empty()).map(Vec::as_slice).collect();
-            if !each.is_empty() {
+            if each.iter().any(|e| !e.is_empty()) {
                 curves.push(DelayCurve { algorithm, scope, delay_ms: nums(&mean(&each), 1e3) });
             }
         }
@@ -486,10 +470,11 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The goodputs of a class; none of a class that no flow belongs to.
+/// The goodputs of a class; `None` of a class that no flow belongs to.
 fn flows<'a>(group: &Group<'a>, class: &'a str) -> Option<Flows<'a>> {
     let sorted = |r: &&Replication| {
-        let mut all: Vec<f64> = r.flows.iter().filter(|f| f.class == class).map(|f| f.goodput_bps).collect();
+        let mut all: Vec<f64> =
+            r.flows.iter().filter(|f| *f.class == *class).map(|f| f.goodput_bps).collect();
         all.sort_by(f64::total_cmp);
         all
     };
@@ -502,7 +487,6 @@ fn flows<'a>(group: &Group<'a>, class: &'a str) -> Option<Flows<'a>> {
             shares.iter().map(|q| quantile(all, *q).unwrap_or(f64::NAN)).collect()
         };
         let curves: Vec<Vec<f64>> = runs.iter().map(at).collect();
-        let curves: Vec<&[f64]> = curves.iter().map(Vec::as_slice).collect();
         let jain = Estimate::of(&jain_of_class(&group.replications[algorithm], class));
         FlowCurve { algorithm, jain: jain.map(|e| Num(e.mean)), goodput_kbps: nums(&mean(&curves), 1e-3) }
     };
@@ -534,7 +518,7 @@ fn sweep<'a>(results: &'a Results, algorithms: &[&str]) -> Sweep<'a> {
     }
 }
 
-/// A metric at the first link of every point; none if it applies nowhere.
+/// A metric at the first link of every point; `None` if it applies nowhere.
 fn swept(results: &Results, algorithms: &[&str], metric: Metric) -> Option<SweptMetric> {
     let at = |point| -> Vec<Option<Estimate>> {
         algorithms.iter().map(|a| results.estimate(&View::of_point(point), a, metric)).collect()

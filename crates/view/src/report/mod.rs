@@ -10,7 +10,7 @@ mod thin;
 
 use askama::Template;
 
-use quell_lab::{PointInfo, Replication, Results, RunInfo, View};
+use quell_metrics::{PointInfo, Replication, Results, RunInfo, View};
 use quell_units::text::seconds;
 
 use charts::Charts;
@@ -96,7 +96,7 @@ struct Page<'a> {
     partial: Option<Partial>,
     facts: Vec<(&'static str, String)>,
     points: Vec<Section>,
-    /// What is not shown, and what to know about what is.
+    /// The notes: what is not shown, and what to know about what is.
     notices: Vec<String>,
     holes: Option<Holes>,
     command: String,
@@ -112,7 +112,7 @@ struct Page<'a> {
     js: &'static str,
 }
 
-/// What of a sweep was not run.
+/// The holes of a sweep: what was not run.
 struct Holes {
     count: usize,
     points: usize,
@@ -189,7 +189,7 @@ fn replication(r: &Replication) -> Row {
     }
 }
 
-/// What was run, for the head of the page.
+/// The facts of the run, for the head of the page.
 fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let run = &results.run;
     let mut facts = Vec::new();
@@ -221,14 +221,14 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// How many seeds the run took, where it decided that itself.
+/// The number of seeds that the run took, where it decided that itself.
 fn seeds_decided(run: &RunInfo) -> String {
     let counts = || run.sequential.iter().flat_map(|s| &s.stops).map(|stop| stop.seeds);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     if least == most { format!("{most} each") } else { format!("{least} to {most} each") }
 }
 
-/// How the run chose the seeds, where it did.
+/// The rule by which the run chose the seeds, where it did.
 fn rules(run: &RunInfo) -> Vec<String> {
     let mut rules: Vec<String> = run.sequential.iter().map(|s| format!("How many: {}.", s.rule())).collect();
     rules.dedup();
@@ -268,7 +268,7 @@ fn holes(run: &RunInfo) -> Option<Holes> {
     (count > 0).then_some(Holes { count, points, lines, open: count <= OPEN_HOLES })
 }
 
-/// What the page does not show for lack of room.
+/// The remark on what the page does not show for lack of room.
 fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
     let points = results.run.points.len();
     let mut notes = Vec::new();
@@ -312,7 +312,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// As JSON that is safe within a script element: nothing in it ends one or begins a comment.
+/// A value as JSON that is safe within a script element: nothing in it ends one or begins a comment.
 fn json(charts: &Charts<'_>) -> String {
     let text = serde_json::to_string(charts).expect("plain structs with string keys are always JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

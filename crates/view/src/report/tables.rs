@@ -1,13 +1,13 @@
 //! The report's tables.
 
-use quell_lab::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
+use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};
 
 /// A table, ready to be written.
 pub(super) struct Table {
-    /// What it shows.
+    /// Its title.
     pub caption: String,
     /// The headings of the columns that say what a row is.
     pub keys: Vec<&'static str>,
@@ -22,14 +22,14 @@ pub(super) struct Table {
 pub(super) struct Column {
     pub title: String,
     pub unit: String,
-    /// What it means, shown when pointed at.
+    /// Its meaning, shown when pointed at.
     pub doc: String,
 }
 
 pub(super) struct Row {
     pub keys: Vec<String>,
     pub cells: Vec<Option<Cell>>,
-    /// What the row means, in an explained table.
+    /// The meaning of the row, in an explained table.
     pub doc: Option<&'static str>,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct Cell {
     /// The unrounded value, for sorting.
     pub value: f64,
     pub figure: Figure,
-    /// How many replications, where that is fewer than were asked for.
+    /// The number of replications, where that is fewer than were asked for.
     pub fewer: Option<usize>,
     /// Its CSS class: `number`, and `best` or `significant` where that applies.
     pub class: &'static str,
 }
 
-/// Which algorithms' figures, where.
+/// The algorithms and the place whose figures it has.
 struct Line<'a> {
     keys: Vec<String>,
     view: View,
@@ -90,7 +90,7 @@ fn best(results: &Results, view: &View, algorithms: &[String], metric: Metric) -
     (rivals > 0 && beaten == rivals).then_some(at)
 }
 
-/// Traffic classes and algorithms by metrics; none if there is only one class.
+/// Traffic classes and algorithms by metrics; `None` if there is only one class.
 pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     const METRICS: &[Metric] = &[
         Metric::Throughput,
@@ -135,7 +135,7 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
     finish(table)
 }
 
-/// Segments and algorithms by metrics; none unless the window is cut.
+/// Segments and algorithms by metrics; `None` unless the window is cut.
 pub(super) fn segments(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     if point.segments.len() < 2 {
         return None;
@@ -178,7 +178,7 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
     }
 }
 
-/// The averages of the internal signals, one per row, and a column per algorithm; none without any.
+/// The averages of the internal signals, one per row, and a column per algorithm; `None` without any.
 pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     let link = view.link.as_ref().or(point.links.first())?;
     let row = |signal: &&str| {
@@ -202,7 +202,7 @@ pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Op
     })
 }
 
-/// Each algorithm's paired difference from the first one; none without another or without pairs.
+/// Each algorithm's paired difference from the first one; `None` without another or without pairs.
 pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
     let (baseline, others) = point.algorithms.split_first()?;
     let all = results.compare(view, baseline, Metric::TABLE);
@@ -269,7 +269,7 @@ fn column(metric: Metric, scale: Scale) -> Column {
     Column { title: metric.title().to_string(), unit: scale.unit.to_string(), doc: metric.doc().to_string() }
 }
 
-/// The scale that fits the largest of the estimates; none without any.
+/// The scale that fits the largest of the estimates; `None` without any.
 fn scale_of(metric: Metric, estimates: &[Option<Estimate>]) -> Option<Scale> {
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
     Some(figures::scale(metric, largest))
@@ -284,7 +284,7 @@ fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> O
     })
 }
 
-/// With a minus that is as wide as a plus.
+/// A number with a minus that is as wide as a plus.
 fn typeset(figure: Figure) -> Figure {
     Figure { mean: figure.mean.replace('-', "\u{2212}"), ..figure }
 }

@@ -22,7 +22,7 @@ impl Serialize for Num {
     }
 }
 
-/// As numbers of a chart, each times `factor`.
+/// The numbers of a chart, each times `factor`.
 pub(super) fn nums(values: &[f64], factor: f64) -> Vec<Num> {
     values.iter().map(|x| Num(x * factor)).collect()
 }
@@ -36,7 +36,7 @@ pub(super) struct Thinning {
 }
 
 impl Thinning {
-    /// From series of `samples` to at most about `target` values.
+    /// The thinning from series of `samples` to at most about `target` values.
     pub fn new(samples: usize, target: usize) -> Self {
         Thinning { bucket: if samples <= target { 1 } else { (2 * samples).div_ceil(target.max(2)) } }
     }
@@ -64,7 +64,7 @@ impl Thinning {
 pub(super) struct Steps(usize);
 
 impl Steps {
-    /// From `samples` steps to at most `most`.
+    /// The thinning from `samples` steps to at most `most`.
     pub fn new(samples: usize, most: usize) -> Self {
         Steps(samples.div_ceil(most.max(1)).max(1))
     }
@@ -103,10 +103,10 @@ fn extremes(values: &[f64]) -> [f64; 2] {
 }
 
 /// The mean of several series at each sample, over those that have a value there.
-pub(super) fn mean(series: &[&[f64]]) -> Vec<f64> {
-    let length = series.iter().map(|s| s.len()).max().unwrap_or(0);
+pub(super) fn mean<S: AsRef<[f64]>>(series: &[S]) -> Vec<f64> {
+    let length = series.iter().map(|s| s.as_ref().len()).max().unwrap_or(0);
     let at = |i: usize| {
-        let present = || series.iter().filter_map(|s| s.get(i)).filter(|x| x.is_finite());
+        let present = || series.iter().filter_map(|s| s.as_ref().get(i)).filter(|x| x.is_finite());
         present().sum::<f64>() / present().count() as f64
     };
     (0..length).map(at).collect()
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_mean_is_over_what_is_there() {
-        let m = mean(&[&[1.0, f64::NAN, f64::NAN], &[3.0, 5.0]]);
+        let m = mean::<&[f64]>(&[&[1.0, f64::NAN, f64::NAN], &[3.0, 5.0]]);
         assert_eq!(m[..2], [2.0, 5.0]);
         assert!(m[2].is_nan());
     }

@@ -13,7 +13,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{Gauge, Ticker};
@@ -53,7 +53,7 @@ impl LredParams {
         require((1..=1000).contains(&self.periods), "periods", self.periods, "must lie in [1, 1000]")?;
         require((0.0..1.0).contains(&self.weight), "weight", self.weight, "must lie in [0, 1)")?;
         Ok(Lred {
-            law: Law { beta: self.beta, q_ref: reachable("q_ref", self.target(link), link)? },
+            law: LredLaw { beta: self.beta, q_ref: reachable("q_ref", self.target(link), link)? },
             gauge: Gauge::of(self.target(link), link),
             ticker: Ticker::new("interval", self.interval)?,
             periods: vec![Period::default(); self.periods as usize],
@@ -69,7 +69,7 @@ impl LredParams {
 /// LRED's state.
 #[derive(Clone, Debug)]
 pub struct Lred {
-    law: Law,
+    law: LredLaw,
     gauge: Gauge,
     ticker: Ticker,
     /// The last periods, including the current one.
@@ -84,7 +84,7 @@ pub struct Lred {
     marked: bool,
 }
 
-/// What happened in a period.
+/// Counts of one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Period {
     arrived: u64,
@@ -92,9 +92,7 @@ struct Period {
 }
 
 impl Aqm for Lred {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
@@ -108,11 +106,6 @@ impl Aqm for Lred {
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
         self.periods[self.current].lost += u64::from(!self.marked);
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, _: &mut Ctx<'_>) {
@@ -130,16 +123,16 @@ impl Aqm for Lred {
     }
 }
 
-/// How the probability follows from the loss ratio and the queue.
+/// The control law: the probability from the loss ratio and the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
-    /// Per packet.
+pub struct LredLaw {
+    /// Gain, per packet.
     pub beta: f64,
-    /// In packets.
+    /// The target in packets.
     pub q_ref: f64,
 }
 
-impl Law {
+impl LredLaw {
     /// Wang et al. 2007: `p = l + beta sqrt(l) (q - q_ref)`, kept in [0, 1].
     #[inline]
     pub fn probability(&self, loss: f64, q: f64) -> f64 {
@@ -160,12 +153,12 @@ pub fn average(before: f64, measured: f64, weight: f64) -> f64 {
 equations! {
     loss_ratio(lost, arrived) -> l = loss_ratio(lost, arrived);
     average(before, measured, weight) -> l = average(before, measured, weight);
-    Law::probability(beta, q_ref, loss, q) -> p = Law { beta, q_ref }.probability(loss, q);
+    LredLaw::probability(beta, q_ref, loss, q) -> p = LredLaw { beta, q_ref }.probability(loss, q);
 }
 
 #[cfg(test)]
 mod tests {
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     use super::*;
     use crate::{Ecn, FlowId, QueueView, Seed};

@@ -10,7 +10,7 @@
 //! - Signals are independent: no spacing, unlike RED.
 //! - Signals stay marks at any probability.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, reachable, require};
@@ -37,12 +37,12 @@ params! {
         sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
         /// Probability at the start, from which the integral goes on.
         initial_p: f64 = 0.0, unit "1", source "ns-2; Joo et al. 2006, section IV says that it can be set";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
 
-/// What a PI controller is designed for; the capacity is the link's.
+/// The network that a PI controller is designed for; the capacity is the link's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PiDesign {
@@ -159,18 +159,11 @@ impl Pi {
 }
 
 impl Aqm for Pi {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
@@ -185,7 +178,7 @@ impl Aqm for Pi {
     }
 }
 
-/// What the control law needs.
+/// Gains and target of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
     /// Gain of the queue now, per packet.

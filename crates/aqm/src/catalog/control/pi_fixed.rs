@@ -16,7 +16,7 @@ use crate::pi::PiParams;
 pub struct PiFixedParams(pub PiParams);
 
 impl PiFixedParams {
-    /// What a user may read about each parameter.
+    /// Documentation of each parameter.
     pub fn docs() -> alloc::vec::Vec<ParamDoc> {
         PiParams::docs()
     }
@@ -29,7 +29,7 @@ impl PiFixedParams {
         self.constants(link).map(PiFixed::new)
     }
 
-    /// What a router builds it from.
+    /// Constants from which a router builds it.
     ///
     /// # Errors
     /// Those of PI.

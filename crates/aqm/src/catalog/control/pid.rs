@@ -13,7 +13,7 @@
 //!   derivative is added after that. So a derivative that drives p to a bound does not affect the
 //!   integral.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, in_range, reachable, require};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
@@ -37,7 +37,7 @@ params! {
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
@@ -82,7 +82,7 @@ impl PidParams {
         // The queue was empty.
         error.avg = -q_ref;
         Ok(Pid {
-            law: Law { k_p: self.k_p, k_i_t: self.k_i * t_s, k_d: self.k_d },
+            law: PidLaw { k_p: self.k_p, k_i_t: self.k_i * t_s, k_d: self.k_d },
             q_ref,
             error,
             settled: 0.0,
@@ -98,7 +98,7 @@ impl PidParams {
 /// PID's state.
 #[derive(Clone, Debug)]
 pub struct Pid {
-    law: Law,
+    law: PidLaw,
     q_ref: f64,
     /// The queue's excess over the target, filtered.
     error: Ewma,
@@ -113,18 +113,11 @@ pub struct Pid {
 }
 
 impl Aqm for Pid {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         Verdict::early_if(cx.rng.chance(self.p * self.sizer.factor(pkt.bytes)))
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
@@ -145,7 +138,7 @@ impl Aqm for Pid {
 
 /// The law, sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct PidLaw {
     /// K_P.
     pub k_p: f64,
     /// K_I T_s.
@@ -154,7 +147,7 @@ pub struct Law {
     pub k_d: f64,
 }
 
-impl Law {
+impl PidLaw {
     /// Park et al. 2004, eq. 12 without its derivative, from the errors now and one sample ago: Park et al.
     /// 2004, eq. 24 with
     /// `a = K_P + K_I T_s` and `b = K_P`. Without an integral there is no state.
@@ -175,8 +168,8 @@ impl Law {
 }
 
 equations! {
-    Law::settled(k_p, k_i_t, k_d, settled, e, before) -> p = Law { k_p, k_i_t, k_d }.settled(settled, e, before);
-    Law::probability(k_p, k_i_t, k_d, settled, slope) -> p = Law { k_p, k_i_t, k_d }.probability(settled, slope);
+    PidLaw::settled(k_p, k_i_t, k_d, settled, e, before) -> p = PidLaw { k_p, k_i_t, k_d }.settled(settled, e, before);
+    PidLaw::probability(k_p, k_i_t, k_d, settled, slope) -> p = PidLaw { k_p, k_i_t, k_d }.probability(settled, slope);
 }
 
 #[cfg(test)]

@@ -14,28 +14,28 @@
 //!   mark: `unmarkable`.
 //! - ns-2 fixes alpha at 0.1.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// How the price sees the arrival rate.
+    /// Form in which the price sees the arrival rate.
     pub enum PriceForm {
         /// Measured: arrivals against the link's capacity (Chen 2010, eq. 3.8).
         Rate = "rate",
-        /// As the change of the queue (Chen 2010, eq. 3.9).
+        /// The change of the queue (Chen 2010, eq. 3.9).
         Queue = "queue",
     }
 }
 
 choice! {
-    /// When ECN-capable packets are marked. Others, unless they pass, are dropped on arrival.
+    /// Time at which ECN-capable packets are marked. Other packets, unless they pass, are dropped on arrival.
     pub enum MarkAt {
-        /// On arrival (Chen 2010, section 3.5).
+        /// Marked on arrival (Chen 2010, section 3.5).
         Arrival = "arrival",
-        /// As they leave, with the probability of that time (the authors' code in ns-2).
+        /// Marked as they leave, with the probability of that time (the authors' code in ns-2).
         Departure = "departure",
     }
 }
@@ -56,15 +56,15 @@ params! {
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
         /// Probability at the start; the price is the one that it belongs to.
         initial_p: f64 = 0.0, unit "1", source "ns-2";
-        /// Whether the rate is measured ("rate") or seen as the queue's change ("queue").
+        /// Source of the rate: a measurement ("rate") or the change of the queue ("queue").
         form: PriceForm = PriceForm::Rate, unit "name", source "Chen 2010, eq. 3.8; Athuraliya et al. 2001";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// When ECN-capable packets are marked: on "arrival" or at "departure", which informs the sender one
-        /// queueing delay earlier.
+        /// Time at which ECN-capable packets are marked: on "arrival" or at "departure", which informs the
+        /// sender one queueing delay earlier.
         mark_at: MarkAt = MarkAt::Arrival, unit "name", source "Chen 2010, section 3.5; ns-2 marks at departure";
-        /// What a signal does to a packet that cannot be marked: "drop", or "pass", with which only a full buffer drops,
-        /// and a queue that does not mark has no signals at all.
+        /// Effect of a signal on a packet that cannot be marked: "drop" or "pass". With "pass" only a full
+        /// buffer drops packets, and a queue that does not mark sends no signals at all.
         unmarkable: Unmarkable = Unmarkable::Drop, unit "name", source "RFC 3168 section 5; ns-2 passes it where it marks";
     }
 }
@@ -112,7 +112,7 @@ impl RemParams {
             price: price_of(ln_phi, self.initial_p),
             p: self.initial_p,
             ln_phi,
-            law: Law { gamma: self.gamma, alpha: self.alpha, q_ref },
+            law: RemLaw { gamma: self.gamma, alpha: self.alpha, q_ref },
             form: self.form,
             q_old: 0.0,
             arrived: 0.0,
@@ -133,13 +133,13 @@ pub struct Rem {
     price: f64,
     p: f64,
     ln_phi: f64,
-    law: Law,
+    law: RemLaw,
     form: PriceForm,
     /// The queue at the last update.
     q_old: f64,
     /// Mean packets that arrived since the last update.
     arrived: f64,
-    /// How an arrival is counted.
+    /// Counts an arrival in packets or by its size.
     arrivals: Sizer,
     gauge: Gauge,
     sizer: Sizer,
@@ -157,9 +157,7 @@ impl Rem {
 }
 
 impl Aqm for Rem {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -182,11 +180,6 @@ impl Aqm for Rem {
             MarkAt::Departure => Departures::Decided,
             MarkAt::Arrival => Departures::Ignored,
         }
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
@@ -212,9 +205,9 @@ impl Aqm for Rem {
     }
 }
 
-/// What the price's law needs.
+/// Parameters of the price's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct RemLaw {
     /// Step per packet of mismatch.
     pub gamma: f64,
     /// Weight of the queue's mismatch.
@@ -223,7 +216,7 @@ pub struct Law {
     pub q_ref: f64,
 }
 
-impl Law {
+impl RemLaw {
     /// Chen 2010, eq. 3.8: the next price, from the packets by which arrivals exceeded the link's
     /// capacity in the interval.
     #[inline]
@@ -251,20 +244,20 @@ pub fn price_of(ln_phi: f64, p: f64) -> f64 {
 
 /// Park et al. 2004, eq. 29: K_P and K_I of the PI controller that REM is at small prices; the printed K_I
 /// leaves out `1/T_s`.
-pub fn continuous_gains(law: &Law, phi: f64, t_s: f64) -> (f64, f64) {
+pub fn continuous_gains(law: &RemLaw, phi: f64, t_s: f64) -> (f64, f64) {
     let per_packet = law.gamma * libm::log(phi);
     ((1.0 - law.alpha) * per_packet, law.alpha * per_packet / t_s)
 }
 
 equations! {
-    Law::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
-        Law { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
-    Law::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
-        Law { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
+    RemLaw::price_from_rate(gamma, alpha, q_ref, price, q, excess) -> price =
+        RemLaw { gamma, alpha, q_ref }.price_from_rate(price, q, excess);
+    RemLaw::price_from_queue(gamma, alpha, q_ref, price, q, q_old) -> price =
+        RemLaw { gamma, alpha, q_ref }.price_from_queue(price, q, q_old);
     exponential_marking(phi, price) -> p = exponential_marking(libm::log(phi), price);
     price_of(phi, p) -> price = price_of(libm::log(phi), p);
     continuous_gains(gamma, alpha, phi, t_s) -> k_p, k_i =
-        continuous_gains(&Law { gamma, alpha, q_ref: 0.0 }, phi, t_s);
+        continuous_gains(&RemLaw { gamma, alpha, q_ref: 0.0 }, phi, t_s);
 }
 
 #[cfg(test)]
@@ -272,7 +265,7 @@ mod tests {
     use super::*;
     use crate::Cause;
     use crate::{Ecn, FlowId, QueueView, Seed};
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     /// What becomes of a packet at p = 1: on arrival, and when it leaves if REM is asked then.
     fn verdicts(params: RemParams, ecn: Ecn) -> (Verdict, Option<Verdict>) {

@@ -49,7 +49,7 @@ params! {
         q_ref_min: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in Chen 2010; as the least threshold of ARED (Chen 2010, section 3.2.3)";
         /// Largest q_ref; auto: half the buffer, or q_ref if that is more.
         q_ref_max: AutoSize = AutoSize::Auto, unit "packets or bytes", source "not in Chen 2010; the deviation is measured up to 2 q_ref";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }

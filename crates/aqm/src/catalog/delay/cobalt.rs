@@ -23,8 +23,8 @@
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::control_law;
-use crate::params::{ParamError, positive_duration, reachable_delay, require};
+use crate::codel::{check_times, control_law};
+use crate::params::{ParamError, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
 params! {
@@ -55,36 +55,23 @@ impl CobaltParams {
         Ok(Cobalt { law, lane: Lane::default(), over })
     }
 
-    /// What its lanes share on a link.
+    /// The law that its lanes share on a link.
     ///
     /// # Errors
     /// Those of [`CobaltParams::build`].
-    pub fn law(&self, link: &Link) -> Result<Law, ParamError> {
+    pub fn law(&self, link: &Link) -> Result<CobaltLaw, ParamError> {
         link.check()?;
-        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
-        reachable_delay("target", self.target, link)?;
-        require(
-            self.interval > self.target,
-            "interval",
-            self.interval,
-            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
-        )?;
-        require(
-            self.interval <= Duration::from_secs(3600),
-            "interval",
-            self.interval,
-            "must be at most 1 h",
-        )?;
+        check_times(self.target, self.interval, link)?;
         for (field, step) in [("p_inc", self.p_inc), ("p_dec", self.p_dec)] {
             require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
         }
-        Ok(Law { target: self.target, interval: self.interval, p_inc: self.p_inc, p_dec: self.p_dec })
+        Ok(CobaltLaw { target: self.target, interval: self.interval, p_inc: self.p_inc, p_dec: self.p_dec })
     }
 }
 
-/// What COBALT needs to decide in any number of lanes.
+/// Parameters by which COBALT decides, for any number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct CobaltLaw {
     /// Delay that a standing queue may have, and the least time between two steps of BLUE.
     pub target: Duration,
     /// The first spacing of signals.
@@ -95,13 +82,13 @@ pub struct Law {
     pub p_dec: f64,
 }
 
-/// What COBALT remembers of one lane: of a queue that has its link to itself, or of one of many under one
-/// [`Law`], as in CAKE. A lane without a past is the default.
+/// COBALT's state of one lane: a queue that has its link to itself, or one of many under one [`CobaltLaw`], as in
+/// CAKE. The default is a lane without a past.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// When the next signal is due, or the next one less to count.
+    /// Time at which the next signal is due, or the count falls by one.
     drop_next: Time,
-    /// When BLUE's probability moved last.
+    /// Time at which BLUE's probability last moved.
     stepped: Option<Time>,
     /// BLUE's probability.
     p: f64,
@@ -115,7 +102,7 @@ impl Lane {
     #[inline(always)]
     pub fn decide(
         &mut self,
-        law: &Law,
+        law: &CobaltLaw,
         now: Time,
         over: Duration,
         pkt: &PacketMeta,
@@ -157,7 +144,7 @@ impl Lane {
     }
 
     /// A packet of the lane was dropped for want of room.
-    pub fn full(&mut self, law: &Law, now: Time) {
+    pub fn full(&mut self, law: &CobaltLaw, now: Time) {
         if self.may_step(law, now) {
             self.p = raised(self.p, law.p_inc);
             self.stepped = Some(now);
@@ -169,7 +156,7 @@ impl Lane {
 
     /// The lane was to be served at `now`, or fell idle then, and is empty.
     #[inline]
-    pub fn empty(&mut self, law: &Law, now: Time) {
+    pub fn empty(&mut self, law: &CobaltLaw, now: Time) {
         if self.p > 0.0 && self.may_step(law, now) {
             self.p = lowered(self.p, law.p_dec);
             self.stepped = Some(now);
@@ -184,7 +171,7 @@ impl Lane {
     /// The lane has been empty from `since` to `now`, and nobody asked for it: BLUE's probability falls by as many
     /// steps as it could have taken.
     #[inline]
-    pub fn age(&mut self, law: &Law, since: Time, now: Time) {
+    pub fn age(&mut self, law: &CobaltLaw, since: Time, now: Time) {
         let since = self.stepped.map_or(since, |last| last.max(since));
         if self.p > 0.0 && now > since {
             let steps = now.since(since).nanos() / (law.target.nanos() + 1);
@@ -202,7 +189,7 @@ impl Lane {
         self.count
     }
 
-    /// Whether it is in the drop state.
+    /// Tells whether it is in the drop state.
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }
@@ -213,12 +200,12 @@ impl Lane {
     }
 
     #[inline]
-    fn advance(&mut self, law: &Law) {
+    fn advance(&mut self, law: &CobaltLaw) {
         self.drop_next = control_law(self.drop_next, law.interval, self.count.max(1));
     }
 
     #[inline]
-    fn may_step(&self, law: &Law, now: Time) -> bool {
+    fn may_step(&self, law: &CobaltLaw, now: Time) -> bool {
         self.stepped.is_none_or(|last| now.since(last) > law.target)
     }
 }
@@ -226,7 +213,7 @@ impl Lane {
 /// COBALT's state for one queue.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
-    law: Law,
+    law: CobaltLaw,
     lane: Lane,
     /// A packet that has waited longer has waited too long.
     over: Duration,

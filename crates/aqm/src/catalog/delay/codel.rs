@@ -31,12 +31,12 @@ use crate::params::{ParamError, positive_duration, reachable_delay, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// How times and the reciprocal root of the count are computed.
+    /// Arithmetic of times and of the reciprocal root of the count.
     pub enum Arithmetic {
-        /// To the nanosecond.
+        /// Exact to the nanosecond.
         Exact = "exact",
-        /// As Linux does: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton step
-        /// moves with the count, and a signal only after the interval has been exceeded.
+        /// Linux's arithmetic: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton
+        /// step moves with the count, and a signal only after the interval has been exceeded.
         Linux = "linux",
     }
 }
@@ -53,7 +53,7 @@ params! {
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
         /// An ECN-capable packet that has waited longer than this is marked in any case; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: off by default";
-        /// How times and roots are computed: "exact", or with the steps and the 16 bits of "linux".
+        /// Arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
     }
 }
@@ -66,53 +66,50 @@ impl CodelParams {
     /// does not exceed it or that exceeds an hour, a threshold for marks that it does not reach either.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
-        positive_duration("target", self.target, "RFC 8289 section 4.3")?;
-        reachable_delay("target", self.target, link)?;
-        require(
-            self.interval > self.target,
-            "interval",
-            self.interval,
-            alloc::format!("must exceed target ({}) [RFC 8289 section 4.3]", self.target),
-        )?;
-        require(
-            self.interval <= Duration::from_secs(3600),
-            "interval",
-            self.interval,
-            "must be at most 1 h",
-        )?;
+        check_times(self.target, self.interval, link)?;
         if let Some(threshold) = self.ce_threshold {
             reachable_delay("ce_threshold", threshold, link)?;
         }
-        let law = Law::new(self.target, self.interval, self.arithmetic);
+        let law = CodelLaw::new(self.target, self.interval, self.arithmetic);
         let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
-        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: State::default(), ce_threshold })
+        Ok(Codel { law, mtu: Mtu::new(self.mtu), state: CodelState::default(), ce_threshold })
     }
 }
 
 /// CoDel for one FIFO.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    law: Law,
+    law: CodelLaw,
     mtu: Mtu,
-    state: State,
+    state: CodelState,
     ce_threshold: Option<Duration>,
 }
 
-/// What CoDel decides by.
+/// Refuses a target that a full buffer does not reach, and an interval that does not exceed it or is longer than an
+/// hour.
+pub(super) fn check_times(target: Duration, interval: Duration, link: &Link) -> Result<(), ParamError> {
+    positive_duration("target", target, "RFC 8289 section 4.3")?;
+    reachable_delay("target", target, link)?;
+    let rule = alloc::format!("must exceed target ({target}) [RFC 8289 section 4.3]");
+    require(interval > target, "interval", interval, rule)?;
+    require(interval <= Duration::from_secs(3600), "interval", interval, "must be at most 1 h")
+}
+
+/// Parameters by which CoDel decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct CodelLaw {
     /// Delay that a standing queue may have.
     pub target: Duration,
     /// Time for which it must last, and the first spacing of signals.
     pub interval: Duration,
-    /// How times and roots are computed.
+    /// Arithmetic of times and roots.
     pub arithmetic: Arithmetic,
 }
 
-impl Law {
+impl CodelLaw {
     /// The law of these parameters, in the steps of their arithmetic.
     pub fn new(target: Duration, interval: Duration, arithmetic: Arithmetic) -> Self {
-        Law { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
+        CodelLaw { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
     }
 
     /// `t + interval / sqrt(count)`, for a lane that keeps Linux's reciprocal root of its count.
@@ -137,7 +134,7 @@ impl Arithmetic {
         }
     }
 
-    /// What the clock says.
+    /// Reads the clock.
     #[inline]
     pub fn clock(self, now: Time) -> Time {
         match self {
@@ -146,7 +143,7 @@ impl Arithmetic {
         }
     }
 
-    /// How long a packet has waited, by that clock.
+    /// Waiting time of a packet, by that clock.
     #[inline]
     pub fn sojourn(self, now: Time, enqueued_at: Time) -> Duration {
         self.clock(now).since(self.clock(enqueued_at))
@@ -175,17 +172,17 @@ impl Mtu {
         }
     }
 
-    /// In bytes.
+    /// The size in bytes.
     #[inline]
     pub fn get(self) -> u64 {
         self.bytes
     }
 }
 
-/// What CoDel remembers of a queue.
+/// CoDel's state of a queue.
 #[derive(Clone, Debug, Default)]
-pub struct State {
-    /// Since when every departure had waited for the target or longer.
+pub struct CodelState {
+    /// Start of the time in which every departure had waited for the target or longer.
     above_since: Option<Time>,
     phase: Phase,
     drop_next: Time,
@@ -202,19 +199,20 @@ enum Phase {
     /// No standing queue.
     #[default]
     Passing,
-    /// In the drop state, and `drop_next` is set.
+    /// The drop state, with `drop_next` set.
     Dropping,
-    /// In the drop state; `drop_next` is set if the next packet stays in it.
+    /// The drop state; `drop_next` is set if the next packet stays in it.
     Dropped,
 }
 
-impl State {
-    /// Whether the packet that leaves the queue `now` is signaled. It has waited for `sojourn` and leaves
-    /// `left` bytes waiting for the link; a signal drops it if `drops`, and marks it otherwise.
+impl CodelState {
+    /// Decides whether the packet that leaves the queue `now` is signaled. The packet has waited for
+    /// `sojourn` and leaves `left` bytes waiting for the link. A signal drops it if `drops`, and marks it
+    /// otherwise.
     #[inline]
     pub fn signals(
         &mut self,
-        law: &Law,
+        law: &CodelLaw,
         now: Time,
         sojourn: Duration,
         left: u64,
@@ -228,8 +226,8 @@ impl State {
         self.signals_standing(law, now, drops)
     }
 
-    /// [`State::signals`] of a packet that indicates a standing queue.
-    fn signals_standing(&mut self, law: &Law, now: Time, drops: bool) -> bool {
+    /// [`CodelState::signals`] of a packet that indicates a standing queue.
+    fn signals_standing(&mut self, law: &CodelLaw, now: Time, drops: bool) -> bool {
         let now = law.arithmetic.clock(now);
         // RFC 8289 section 5.6: the standing queue has lasted for an interval.
         let since = *self.above_since.get_or_insert(now);
@@ -265,7 +263,7 @@ impl State {
     }
 
     /// RFC 8289 section 5.5: the drop state begins with a drop.
-    fn enter(&mut self, law: &Law, now: Time) {
+    fn enter(&mut self, law: &CodelLaw, now: Time) {
         let recent = now.since(self.drop_next) < law.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
         self.last_count = self.count;
@@ -289,7 +287,7 @@ impl State {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Whether it is in the drop state.
+    /// Tells whether it is in the drop state.
     pub fn is_dropping(&self) -> bool {
         self.phase != Phase::Passing
     }

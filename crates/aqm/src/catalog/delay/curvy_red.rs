@@ -42,13 +42,14 @@ params! {
         min_th: Duration = Duration::from_micros(500), unit "s", source "RFC 9332 Fig. 9, which prints ms";
         /// Delay of the L queue above which each of its packets is marked (T).
         step: Duration = Duration::from_millis(1), unit "s", source "RFC 9332 Fig. 9";
-        /// How curved the two ramps are (U): 1 is a line for the L queue and a square for the Classic queue.
+        /// Curviness of the two ramps (U): 1 makes the L queue's a line and the Classic queue's a square.
         curviness: u32 = 1, unit "1", source "RFC 9332 Appendix B.1";
-        /// Which queue is served if both wait: "ts-fifo" (time-shifted FIFO) or "wrr" (weighted round robin).
+        /// Queue that is served if packets wait in both: "ts-fifo" (time-shifted FIFO) or "wrr" (weighted
+        /// round robin).
         scheduler: Scheduler = Scheduler::TsFifo, unit "name", source "RFC 9332 Fig. 10";
         /// The Classic queue's part of the link by wrr.
         c_weight: f64 = 0.0625, unit "1", source "RFC 9332 Appendix B.1, note 2 (1/16)";
-        /// By how much longer a Classic packet waits than one of the L queue by ts-fifo.
+        /// Additional time that a Classic packet waits under ts-fifo, compared with one of the L queue.
         tshift: Duration = Duration::from_millis(50), unit "s", source "RFC 9332 Fig. 9";
         /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 9";
@@ -109,14 +110,14 @@ pub struct CurvyRed {
     sorter: Sorter,
     service: Service,
     gamma: f64,
-    /// In seconds, as the ranges.
+    /// Threshold in seconds, as the ranges are.
     min_th: f64,
     range_c: f64,
     range_l: f64,
     k: f64,
     step: Duration,
     curviness: u32,
-    /// In bytes.
+    /// Limit in bytes.
     limit: f64,
     /// Q_C, the averaged delay of the Classic queue in seconds.
     average: f64,

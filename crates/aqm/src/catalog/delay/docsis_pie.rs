@@ -15,7 +15,7 @@
 //!   either way, and the sum begins again, but in the quiescent state a drop that was due has made it active.
 //! - Signals are drops: RFC 8034 has no marks (section 4.7).
 
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{Bytes, Duration};
 
 use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
 use crate::part::Ticker;
@@ -48,7 +48,7 @@ const LATENCY_LOW: f64 = 0.005;
 const LATENCY_HIGH: f64 = 0.2;
 /// The largest probability of a packet (PROB_LOW).
 const PROB_LOW: f64 = 0.85;
-/// In bytes (MIN_PKTSIZE).
+/// Smallest packet size that counts, in bytes (MIN_PKTSIZE).
 const MIN_PKTSIZE: f64 = 64.0;
 
 impl DocsisPieParams {
@@ -74,7 +74,7 @@ impl DocsisPieParams {
         require(self.max_burst <= hour, "max_burst", self.max_burst, "must be at most 1 h")?;
         require(self.reset_after <= hour, "reset_after", self.reset_after, "must be at most 1 h")?;
         require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")?;
-        let law = Law { alpha: self.alpha, beta: self.beta, target: self.target.as_secs_f64() };
+        let law = DocsisPieLaw { alpha: self.alpha, beta: self.beta, target: self.target.as_secs_f64() };
         Ok(DocsisPie {
             law,
             max_burst: self.max_burst,
@@ -97,10 +97,10 @@ impl DocsisPieParams {
 /// DOCSIS-PIE's state.
 #[derive(Clone, Debug)]
 pub struct DocsisPie {
-    law: Law,
+    law: DocsisPieLaw,
     max_burst: Duration,
     reset_after: Duration,
-    /// In bytes.
+    /// Mean packet size in bytes.
     mean_packet: f64,
     /// The largest probability of a mean packet.
     most: f64,
@@ -109,11 +109,11 @@ pub struct DocsisPie {
     link: Link,
     ticker: Ticker,
     state: State,
-    /// Of a packet of mean size.
+    /// Probability for a packet of mean size.
     p: f64,
     accumulated: f64,
     burst_allowance: Duration,
-    /// How long it has been calm while quiescent.
+    /// Time that it has been calm while quiescent.
     calm: Duration,
     /// The delay at the last update, in seconds.
     delay_old: f64,
@@ -134,9 +134,7 @@ impl DocsisPie {
 }
 
 impl Aqm for DocsisPie {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     // RFC 8034 Appendix A.3.
     #[inline]
@@ -170,11 +168,6 @@ impl Aqm for DocsisPie {
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
         self.accumulated = 0.0;
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
     }
 
     // RFC 8034 Appendix A.2.
@@ -211,18 +204,18 @@ impl Aqm for DocsisPie {
     }
 }
 
-/// What the control law needs.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct DocsisPieLaw {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
 }
 
-impl Law {
+impl DocsisPieLaw {
     /// RFC 8034 Appendix A.2: the next probability, before its bounds.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         let step = scale(p) * (self.alpha * (delay - self.target) + self.beta * (delay - delay_old));
@@ -254,8 +247,8 @@ pub fn by_size(p: f64, size: f64, mean: f64) -> f64 {
 }
 
 equations! {
-    Law::next_p(alpha, beta, target, p, delay, delay_old) -> p =
-        Law { alpha, beta, target }.next_p(p, delay, delay_old);
+    DocsisPieLaw::next_p(alpha, beta, target, p, delay, delay_old) -> p =
+        DocsisPieLaw { alpha, beta, target }.next_p(p, delay, delay_old);
     scale(p) -> scale = scale(p);
     by_size(p, size, mean) -> p = by_size(p, size, mean);
 }

@@ -41,29 +41,29 @@ use crate::part::dual_queue::{
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, QueueView, Rng, Verdict, params};
 
 choice! {
-    /// When the L queue counts as longer than the threshold in packets.
+    /// Packets that are counted against the threshold of the L queue.
     pub enum ThLenAt {
-        /// By the packets that a departing one leaves behind (RFC 9332 Fig. 7, line 5a).
+        /// The packets that a departing one leaves behind (RFC 9332 Fig. 7, line 5a).
         Dequeue = "dequeue",
-        /// By the departing packet and those behind it.
+        /// The departing packet and those behind it.
         Head = "head",
-        /// By an arriving packet and those before it, as Linux.
+        /// An arriving packet and those before it, as in Linux.
         Enqueue = "enqueue",
     }
 }
 
 choice! {
-    /// Where the controller's signals are given.
+    /// Place at which the controller signals.
     pub enum SignalAt {
-        /// To packets that leave (RFC 9332 Fig. 7).
+        /// Signals packets that leave (RFC 9332 Fig. 7).
         Dequeue = "dequeue",
-        /// To packets that arrive, as Linux's drop_enqueue.
+        /// Signals packets that arrive, as Linux's drop_enqueue does.
         Enqueue = "enqueue",
     }
 }
 
 choice! {
-    /// What happens to ECN-capable packets once marking is saturated.
+    /// Treatment of ECN-capable packets once marking is saturated.
     pub enum Overload {
         /// They are dropped as if they were not (RFC 9332 Appendix A.2).
         Drop = "drop",
@@ -73,27 +73,27 @@ choice! {
 }
 
 choice! {
-    /// How a probability becomes signals.
+    /// Way in which a probability becomes signals.
     pub enum Signals {
-        /// At even distances (RFC 9332 Fig. 4).
+        /// Signals at even distances (RFC 9332 Fig. 4).
         Recur = "recur",
-        /// At random, as Linux.
+        /// Random signals, as in Linux.
         Random = "random",
     }
 }
 
 choice! {
-    /// Where a queue's delay comes from.
+    /// Source of a queue's delay.
     pub enum DelayFrom {
         /// Time stamps: how long its head has waited (RFC 9332 Appendix A.1).
         Sojourn = "sojourn",
-        /// What waits behind the head, over the link's rate (RFC 9332 Appendix A.1, note a).
+        /// The backlog behind the head, divided by the link's rate (RFC 9332 Appendix A.1, note a).
         Backlog = "backlog",
     }
 }
 
 choice! {
-    /// What happens to Not-ECT packets in the L queue.
+    /// Treatment of Not-ECT packets in the L queue.
     pub enum NotEct {
         /// They are dropped, with a probability for Classic senders (RFC 9332 section 2.5.1.1).
         Drop = "drop",
@@ -123,27 +123,33 @@ params! {
         beta: Option<f64> = None, unit "1/s", source "RFC 9332 Fig. 2";
         /// Delay of the L queue from which its own AQM marks. Linux: 1 ms.
         min_th: Duration = Duration::from_micros(800), unit "s", source "RFC 9332 Fig. 2";
-        /// How much longer the delay is at which it marks every packet; 0 makes the ramp a step. Linux: 0 s.
+        /// Range of delays above min_th in which the ramp rises to marking every packet; 0 makes the ramp a
+        /// step. Linux: 0 s.
         range: Duration = Duration::from_micros(400), unit "s", source "RFC 9332 Fig. 2";
         /// The L queue's own AQM marks while more packets than this wait (Th_len). Linux: 0.
         th_len: u32 = 1, unit "packets", source "RFC 9332 Fig. 2";
-        /// How those packets are counted: "dequeue" (those that the departing one leaves behind), "head" (with the departing one), "enqueue" (those that the packet found when it came, and itself; Linux).
+        /// Count that is held against th_len: "dequeue" (the packets that a departing one leaves behind),
+        /// "head" (these and the departing one), or "enqueue" (the packets that it found on arrival, and
+        /// itself; Linux).
         th_len_at: ThLenAt = ThLenAt::Dequeue, unit "name", source "RFC 9332 Fig. 7";
-        /// What happens to Not-ECT packets in the L queue: "drop", or "pass" if something else protects it.
+        /// Treatment of Not-ECT packets in the L queue: "drop", or "pass" if something else protects it.
         not_ect_in_l: NotEct = NotEct::Drop, unit "name", source "RFC 9332 section 2.5.1.1";
-        /// Which queue is served if both wait: "wrr" (weighted round robin) or "ts-fifo" (time-shifted FIFO).
+        /// Queue that is served if packets wait in both: "wrr" (weighted round robin) or "ts-fifo"
+        /// (time-shifted FIFO).
         scheduler: Scheduler = Scheduler::Wrr, unit "name", source "RFC 9332 Appendix A.2";
         /// The Classic queue's part of the link by wrr. Linux's classic_protection: 0.1.
         c_weight: f64 = 0.0625, unit "1", source "RFC 9332 section 4.2.2 (1/16)";
-        /// By how much longer a Classic packet waits than one of the L queue by ts-fifo.
+        /// Additional time that a Classic packet waits under ts-fifo, compared with one of the L queue.
         tshift: Duration = Duration::from_millis(50), unit "s", source "RFC 9332 Appendix A.2";
-        /// Where the controller's signals are given: at "dequeue", or at "enqueue" (Linux's drop_enqueue).
+        /// Place at which the controller signals: "dequeue", or "enqueue" (Linux's drop_enqueue).
         signal_at: SignalAt = SignalAt::Dequeue, unit "name", source "RFC 9332 Fig. 7";
-        /// What happens to ECN-capable packets once marking is saturated: "drop", or "overflow" (only a full buffer drops them).
+        /// Treatment of ECN-capable packets once marking is saturated: "drop", or "overflow" (only a full
+        /// buffer drops them).
         overload: Overload = Overload::Drop, unit "name", source "RFC 9332 Appendix A.2";
-        /// How a probability becomes signals: "recur" (evenly) or "random" (Linux).
+        /// Spacing of the controller's signals: "recur" (evenly) or "random" (Linux).
         signals: Signals = Signals::Recur, unit "name", source "RFC 9332 Fig. 4";
-        /// Where the delays come from: time stamps, "sojourn", or the "backlog" over the link's rate.
+        /// Source of the delays: time stamps ("sojourn"), or the backlog divided by the link's rate
+        /// ("backlog").
         delay_from: DelayFrom = DelayFrom::Sojourn, unit "name", source "RFC 9332 Appendix A.1";
         /// The controller signals no packet while fewer bytes than this wait, the packet included. Linux: 4542 B.
         min_backlog: Bytes = Bytes::new(0), unit "bytes", source "RFC 9332 Fig. 7; 2 MTU in Appendix A.1: optional";
@@ -198,7 +204,7 @@ impl DualPi2Params {
         Ok(DualPi2 {
             sorter,
             service: Service::new(self.scheduler, self.c_weight, self.tshift, link)?,
-            law: Law { alpha, beta, target: self.target.as_secs_f64() },
+            law: DualPi2Law { alpha, beta, target: self.target.as_secs_f64() },
             ticker,
             ramp: Ramp { min_th: self.min_th, range: self.range },
             th_len: self.th_len,
@@ -225,7 +231,7 @@ impl DualPi2Params {
 pub struct DualPi2 {
     sorter: Sorter,
     service: Service,
-    law: Law,
+    law: DualPi2Law,
     ticker: Ticker,
     ramp: Ramp,
     th_len: u32,
@@ -236,7 +242,7 @@ pub struct DualPi2 {
     signals: Signals,
     delay_from: DelayFrom,
     min_backlog: Bytes,
-    /// In bytes.
+    /// Limit in bytes.
     limit: f64,
     link: Link,
     k: f64,
@@ -246,7 +252,8 @@ pub struct DualPi2 {
     delay_old: f64,
     /// `q.count` of each lane.
     counts: [f64; 2],
-    /// Whether each packet of the L queue found more than `th_len`, with itself; kept where that is asked.
+    /// One entry for each packet of the L queue: it found more than `th_len`, itself included. Kept only if that
+    /// is asked.
     long: VecDeque<bool>,
 }
 
@@ -315,7 +322,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whether the controller may signal a packet while so much waits with it.
+    /// Tells whether enough waits for the controller to signal a packet.
     #[inline]
     fn enough(&self, bytes: Bytes) -> bool {
         bytes >= self.min_backlog
@@ -323,9 +330,7 @@ impl DualPi2 {
 }
 
 impl Discipline for DualPi2 {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     fn lanes(&self) -> usize {
         2
@@ -404,11 +409,6 @@ impl Discipline for DualPi2 {
         verdict
     }
 
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
-
     // RFC 9332 Fig. 8.
     fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
         self.ticker.advance();
@@ -431,18 +431,18 @@ impl Discipline for DualPi2 {
     }
 }
 
-/// What the controller needs.
+/// Parameters of the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct DualPi2Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
 }
 
-impl Law {
+impl DualPi2Law {
     /// RFC 9332 Fig. 8, line 3: the next base probability.
     pub fn next_p(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
         (p + self.alpha * (delay - self.target) + self.beta * (delay - delay_old)).clamp(0.0, 1.0)
@@ -498,7 +498,7 @@ pub fn recur(count: f64, likelihood: f64) -> (bool, f64) {
 pub struct Ramp {
     /// Delay from which it marks.
     pub min_th: Duration,
-    /// How much longer the delay is at which it marks every packet.
+    /// Range of delays in which the ramp rises to marking every packet.
     pub range: Duration,
 }
 
@@ -518,7 +518,7 @@ impl Ramp {
 
 equations! {
     gains(interval: Duration, rtt_max: Duration) -> alpha, beta = gains(interval, rtt_max);
-    Law::next_p(alpha, beta, target, p, delay, delay_old) -> p = Law { alpha, beta, target }.next_p(p, delay, delay_old);
+    DualPi2Law::next_p(alpha, beta, target, p, delay, delay_old) -> p = DualPi2Law { alpha, beta, target }.next_p(p, delay, delay_old);
     most_classic(k) -> p_cmax = most_classic(k);
     coupled_probability(p, k) -> p_cl = coupled_probability(p, k);
     classic_probability(p) -> p_c = classic_probability(p);

@@ -23,7 +23,7 @@ use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Ecn, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
-    /// Which packets belong to scalable congestion controls.
+    /// Packets that belong to scalable congestion controls.
     pub enum Scalable {
         /// ECT(1), and those that are marked already (RFC 9331 section 5.1).
         Ect1 = "ect1",
@@ -47,7 +47,8 @@ params! {
         beta: f64 = 3.125, unit "1/s", source "De Schepper et al. 2016: 100/16 in its sch_pi2.c, over k";
         /// k: the marking probability of scalable packets over p'.
         coupling: f64 = 2.0, unit "1", source "RFC 9332 section 2.1";
-        /// Which packets are scalable: "ect1" and CE, all that are ECN-capable ("ect"), or "none".
+        /// Packets that count as scalable: those of ECT(1) and CE ("ect1"), all that are ECN-capable ("ect"),
+        /// or "none".
         scalable: Scalable = Scalable::Ect1, unit "name", source "RFC 9331 section 5.1";
     }
 }
@@ -83,7 +84,7 @@ impl Pi2Params {
              [RFC 9332 Appendix A]",
         )?;
         Ok(Pi2 {
-            law: Law {
+            law: Pi2Law {
                 alpha: self.alpha,
                 beta: self.beta,
                 target: self.target.as_secs_f64(),
@@ -102,7 +103,7 @@ impl Pi2Params {
 /// PI2's state.
 #[derive(Clone, Debug)]
 pub struct Pi2 {
-    law: Law,
+    law: Pi2Law,
     scalable: Scalable,
     ticker: Ticker,
     /// p'.
@@ -111,7 +112,7 @@ pub struct Pi2 {
     classic: f64,
     /// p_CL, of scalable packets.
     coupled: f64,
-    /// At the last update, in seconds.
+    /// Delay at the last update, in seconds.
     delay: f64,
 }
 
@@ -126,7 +127,7 @@ impl Pi2 {
     }
 }
 
-/// How long the packet at the head has waited, in seconds.
+/// Waiting time of the packet at the head, in seconds.
 #[inline]
 fn head_wait(cx: &Ctx<'_>) -> f64 {
     let QueueView { head_since, .. } = cx.queue;
@@ -134,9 +135,7 @@ fn head_wait(cx: &Ctx<'_>) -> f64 {
 }
 
 impl Aqm for Pi2 {
-    fn on_start(&mut self, now: quell_units::Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -151,11 +150,6 @@ impl Aqm for Pi2 {
             true => Verdict::Drop(Cause::Early),
             false => Verdict::early_if(overloaded || cx.rng.chance(self.coupled)),
         }
-    }
-
-    #[inline]
-    fn next_update(&self) -> Option<quell_units::Time> {
-        Some(self.ticker.due())
     }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
@@ -175,20 +169,20 @@ impl Aqm for Pi2 {
     }
 }
 
-/// What the control law needs.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct Pi2Law {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
     /// k.
     pub coupling: f64,
 }
 
-impl Law {
+impl Pi2Law {
     /// RFC 9332 Appendix A, eq. 1: `p' = p' + alpha (d - target) + beta (d - d_old)`, within [0, 1].
     #[inline]
     pub fn next_base(&self, base: f64, delay: f64, delay_old: f64) -> f64 {
@@ -210,10 +204,10 @@ pub fn squared(base: f64) -> f64 {
 }
 
 equations! {
-    Law::next_base(alpha, beta, target, base, delay, delay_old) -> base =
-        Law { alpha, beta, target, coupling: 2.0 }.next_base(base, delay, delay_old);
-    Law::coupled(coupling, base) -> p =
-        Law { alpha: 1.0, beta: 1.0, target: 1.0, coupling }.coupled(base);
+    Pi2Law::next_base(alpha, beta, target, base, delay, delay_old) -> base =
+        Pi2Law { alpha, beta, target, coupling: 2.0 }.next_base(base, delay, delay_old);
+    Pi2Law::coupled(coupling, base) -> p =
+        Pi2Law { alpha: 1.0, beta: 1.0, target: 1.0, coupling }.coupled(base);
     squared(base) -> p = squared(base);
 }
 

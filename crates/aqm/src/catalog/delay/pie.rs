@@ -41,7 +41,7 @@ use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
-    /// Which of the published schemes; see [`Options`].
+    /// A published scheme; see [`Options`].
     pub enum Scheme {
         /// RFC 8033 section 4 with sections 5.1, 5.4 and 5.5.
         Standard = "standard",
@@ -55,7 +55,7 @@ choice! {
 }
 
 choice! {
-    /// Where the queueing delay comes from.
+    /// Source of the queueing delay.
     pub enum DelayFrom {
         /// Time stamps: how long the last departure has waited (RFC 8033 Appendix A).
         Departures = "departures",
@@ -67,21 +67,21 @@ choice! {
 }
 
 choice! {
-    /// When the probability decays.
+    /// Condition under which the probability decays.
     pub enum Decay {
-        /// When both delays are 0 (RFC 8033 section 4.2).
+        /// Both delays are 0 (RFC 8033 section 4.2).
         Empty = "empty",
-        /// When both delays are below half of the target (RFC 8033 Appendix B).
+        /// Both delays are below half of the target (RFC 8033 Appendix B).
         BelowHalf = "below-half",
     }
 }
 
 choice! {
-    /// When PIE becomes inactive, if it can.
+    /// Condition under which PIE becomes inactive, if it can.
     pub enum TurnOff {
-        /// When the probability is 0 and both delays are below half of the target (RFC 8033 section 5.3).
+        /// The probability is 0 and both delays are below half of the target (RFC 8033 section 5.3).
         BelowHalf = "below-half",
-        /// When all three are 0 (RFC 8033 Appendix B).
+        /// All three are 0 (RFC 8033 Appendix B).
         Empty = "empty",
     }
 }
@@ -89,7 +89,8 @@ choice! {
 params! {
     /// PIE's parameters.
     pub struct PieParams {
-        /// Which published scheme says what is left out below: "standard", "basic", "enhanced" or "linux".
+        /// Published scheme that supplies the parameters left out below: "standard", "basic", "enhanced" or
+        /// "linux".
         scheme: Scheme = Scheme::Standard, unit "name", source "RFC 8033 sections 4, 5.1, 5.4 and 5.5";
         /// Delay to hold (QDELAY_REF).
         target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
@@ -103,42 +104,47 @@ params! {
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
         /// Probability from which ECN-capable packets are dropped as well; left out: 0.1, basic 0.
         mark_ecnth: Option<f64> = None, unit "1", source "RFC 8033 section 5.1";
-        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate"; left out: departures, enhanced dequeue-rate.
+        /// Source of the delay: time stamps of "departures", the measured "dequeue-rate", or the "link-rate";
+        /// left out: departures, in the enhanced scheme dequeue-rate.
         delay_from: Option<DelayFrom> = None, unit "name", source "RFC 8033 Appendices A and B";
         /// Bytes whose departure is timed when the rate is measured (DQ_THRESHOLD).
         dq_threshold: Bytes = Bytes::new(1 << 14), unit "bytes", source "RFC 8033 section 5.2";
-        /// Whether drops are kept from coming too close together or too far apart; left out: true, basic false.
+        /// Keeps drops from coming too close together or too far apart; left out: true, in the basic scheme
+        /// false.
         derandomize: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.4";
-        /// Whether a step up is at most 0.02 where the probability is 0.1 or more; left out: true, basic false.
+        /// Limits a step up to 0.02 where the probability is 0.1 or more; left out: true, in the basic scheme
+        /// false.
         cap: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.5";
-        /// When the probability decays: "empty", with both delays 0, or "below-half" of the target; left out: empty, enhanced below-half.
+        /// Condition under which the probability decays: both delays are 0 ("empty") or below half of the
+        /// target ("below-half"); left out: empty, in the enhanced scheme below-half.
         decay: Option<Decay> = None, unit "name", source "RFC 8033 section 4.2, Appendix B";
         /// Share of the buffer at which PIE becomes active; at 0 it always is. Left out: 0, enhanced 1/3.
         activate_at: Option<f64> = None, unit "1", source "RFC 8033 section 5.3: optional";
-        /// When it becomes inactive: with no probability and both delays "below-half" of the target, or "empty": 0.
+        /// Condition under which it becomes inactive: the probability is 0 and both delays are below half of
+        /// the target ("below-half") or 0 ("empty").
         turn_off: TurnOff = TurnOff::BelowHalf, unit "name", source "RFC 8033 section 5.3; empty in Appendix B";
     }
 }
 
-/// What the schemes differ in.
+/// Options in which the schemes differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Probability from which ECN-capable packets are dropped as well.
     pub mark_ecnth: f64,
-    /// How the delay is known.
+    /// Source of the delay.
     pub delay_from: DelayFrom,
-    /// Whether signals are kept from coming too close together or too far apart.
+    /// Keeps signals from coming too close together or too far apart.
     pub derandomize: bool,
-    /// Whether steps are capped.
+    /// Caps the steps.
     pub cap: bool,
-    /// When the probability decays.
+    /// Condition under which the probability decays.
     pub decay: Decay,
     /// Share of the buffer at which PIE becomes active.
     pub activate_at: f64,
 }
 
 impl Scheme {
-    /// What the scheme is made of.
+    /// Options of the scheme.
     pub fn options(self) -> Options {
         let standard = Options {
             mark_ecnth: 0.1,
@@ -162,12 +168,12 @@ impl Scheme {
 }
 
 impl PieParams {
-    /// None where any probability is beyond `mark_ecnth`.
+    /// Marks nothing if `mark_ecnth` is 0: every probability exceeds it.
     pub fn marks(&self) -> Marks {
         if self.options().mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
     }
 
-    /// What is given, and of the scheme what is left out.
+    /// The options given, and the scheme's for those left out.
     pub fn options(&self) -> Options {
         let scheme = self.scheme.options();
         Options {
@@ -226,7 +232,7 @@ impl PieParams {
         fixed("decay", options.decay == Decay::Empty, options.decay.show())?;
         fixed("activate_at", options.activate_at == 0.0, options.activate_at.show())?;
         Ok(Pie {
-            law: Law {
+            law: PieLaw {
                 alpha: self.alpha,
                 beta: self.beta,
                 target: self.target.as_secs_f64(),
@@ -256,11 +262,11 @@ impl PieParams {
 /// PIE's state.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    law: Law,
+    law: PieLaw,
     mark_ecnth: f64,
     derandomize: bool,
     max_burst: Duration,
-    /// In bytes.
+    /// Backlog in bytes at which it becomes active.
     activate_at: f64,
     turn_off: TurnOff,
     delay_from: DelayFrom,
@@ -271,7 +277,7 @@ pub struct Pie {
     /// The sum of the probabilities of the arrivals since the last signal.
     accumulated: f64,
     burst_allowance: Duration,
-    /// How long the last departure had waited, in seconds; 0 since the link fell idle.
+    /// Waiting time of the last departure in seconds; 0 once the link is idle.
     waited: f64,
     /// The delay at the last update, in seconds.
     delay_old: f64,
@@ -279,7 +285,7 @@ pub struct Pie {
     linux: Option<Linux>,
 }
 
-/// What Linux remembers besides.
+/// Additional state of Linux's PIE.
 #[derive(Clone, Copy, Debug, Default)]
 struct Linux {
     /// The last departure since the burst allowance was restored.
@@ -300,13 +306,13 @@ impl Pie {
         }
     }
 
-    /// Whether updates depend on departures, and not on what waits.
+    /// Tells whether updates depend on departures, and not on what waits.
     #[inline]
     pub fn follows_departures(&self) -> bool {
         self.delay_from == DelayFrom::Departures && self.linux.is_none()
     }
 
-    /// What an update changes, apart from when the next one is due.
+    /// Performs an update, except that the next one is not scheduled.
     #[inline(always)]
     pub fn update(&mut self, queue: &QueueView) {
         if self.linux.is_some() {
@@ -377,7 +383,7 @@ impl Pie {
         }
     }
 
-    /// Whether this arrival is signaled.
+    /// Decides whether this arrival is signaled.
     #[inline]
     fn signals(&mut self, cx: &mut Ctx<'_>) -> bool {
         if bypasses(self.p, self.delay_old, self.law.target, cx.queue.bytes, self.link.mean_packet) {
@@ -386,7 +392,7 @@ impl Pie {
         self.judges(cx)
     }
 
-    /// Whether this arrival is signaled, now that it may be.
+    /// Decides whether this arrival is signaled, now that it may be.
     #[inline]
     fn judges(&mut self, cx: &mut Ctx<'_>) -> bool {
         if !self.derandomize {
@@ -445,9 +451,7 @@ impl Pie {
 }
 
 impl Aqm for Pie {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
+    delegate!(ticker: next_update);
 
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
@@ -500,11 +504,6 @@ impl Aqm for Pie {
     }
 
     #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
-
-    #[inline]
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         self.ticker.advance();
         self.update(&cx.queue);
@@ -518,22 +517,22 @@ impl Aqm for Pie {
     }
 }
 
-/// What the control law needs.
+/// Parameters of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct PieLaw {
     /// Gain of the distance from the target, per second.
     pub alpha: f64,
     /// Gain of the change, per second.
     pub beta: f64,
-    /// In seconds.
+    /// The target delay in seconds.
     pub target: f64,
     /// Steps are capped.
     pub cap: bool,
-    /// When the probability decays.
+    /// Condition under which the probability decays.
     pub decay: Decay,
 }
 
-impl Law {
+impl PieLaw {
     /// RFC 8033 sections 4.2 and 5.5: the step of the probability.
     #[inline]
     pub fn step(&self, p: f64, delay: f64, delay_old: f64) -> f64 {
@@ -561,7 +560,7 @@ impl Law {
         self.moved(p, self.distance(delay, delay_old), self.kept(delay, delay_old))
     }
 
-    /// What the decay leaves.
+    /// Share of the probability that the decay leaves.
     #[inline]
     fn kept(&self, delay: f64, delay_old: f64) -> f64 {
         let decays = match self.decay {
@@ -665,7 +664,7 @@ struct Drain {
     threshold: u64,
     /// Mean time that they take, in seconds.
     time: Option<f64>,
-    /// When the current measurement began.
+    /// Start of the current measurement.
     since: Option<Time>,
     /// Bytes that have left since.
     left: u64,
@@ -718,17 +717,17 @@ pub fn drained_delay(queue: Bytes, time: f64, threshold: u64) -> f64 {
 }
 
 equations! {
-    Law::step(alpha, beta, target, cap: bool, p, delay, delay_old) -> step =
-        Law { alpha, beta, target, cap, decay: Decay::Empty }.step(p, delay, delay_old);
-    Law::next_p(alpha, beta, target, cap: bool, decay: Decay, p, delay, delay_old) -> p =
-        Law { alpha, beta, target, cap, decay }.next_p(p, delay, delay_old);
+    PieLaw::step(alpha, beta, target, cap: bool, p, delay, delay_old) -> step =
+        PieLaw { alpha, beta, target, cap, decay: Decay::Empty }.step(p, delay, delay_old);
+    PieLaw::next_p(alpha, beta, target, cap: bool, decay: Decay, p, delay, delay_old) -> p =
+        PieLaw { alpha, beta, target, cap, decay }.next_p(p, delay, delay_old);
     scale(p) -> scale = scale(p);
     below_half(delay, delay_old, target) -> below = below_half(delay, delay_old, target);
     bypasses(p, delay_old, target, queue: Bytes, mean_packet: Bytes) -> bypasses =
         bypasses(p, delay_old, target, queue, mean_packet);
     linux_bypasses(p, delay, target, queue: Bytes) -> bypasses = linux_bypasses(p, delay, target, queue);
-    Law::linux_next_p(alpha, beta, target, p, delay, delay_old, small: bool) -> p =
-        Law { alpha, beta, target, cap: true, decay: Decay::Empty }.linux_next_p(p, delay, delay_old, small);
+    PieLaw::linux_next_p(alpha, beta, target, p, delay, delay_old, small: bool) -> p =
+        PieLaw { alpha, beta, target, cap: true, decay: Decay::Empty }.linux_next_p(p, delay, delay_old, small);
     derandomized(p, accumulated) -> p = derandomized(p, accumulated);
     dequeue_time(mean: Option<f64>, sample, threshold: u64) -> time = dequeue_time(mean, sample, threshold);
     drained_delay(queue: Bytes, time, threshold: u64) -> delay = drained_delay(queue, time, threshold);

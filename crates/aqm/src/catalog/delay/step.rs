@@ -17,7 +17,7 @@ use crate::part::Gauge;
 use crate::{Aqm, Cause, Ctx, Departures, Ecn, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// Which packets are marked.
+    /// Packets that are marked.
     pub enum Marks {
         /// ECT(1) (RFC 9331 section 5.1).
         Ect1 = "ect1",
@@ -31,9 +31,9 @@ params! {
     pub struct StepParams {
         /// Wait beyond which a packet is marked; left out: 1 ms, unless queue is given.
         delay: Option<Duration> = None, unit "s", source "Linux, net/sched/sch_dualpi2.c: 1 ms";
-        /// What must wait for an arrival to be marked, instead of delay.
+        /// Queue at which an arrival is marked, instead of a delay.
         queue: Option<QueueSize> = None, unit "packets or bytes", source "RFC 8257 section 3.1: K";
-        /// Which packets are marked: "ect1", or all that are ECN-capable: "ect".
+        /// Packets that are marked: those of ECT(1) ("ect1"), or all that are ECN-capable ("ect").
         marks: Marks = Marks::Ect1, unit "name", source "RFC 9331 section 5.1";
     }
 }
@@ -72,7 +72,7 @@ impl StepParams {
 #[derive(Clone, Copy, Debug)]
 enum Threshold {
     Delay(Duration),
-    /// How the queue is read, and the packets beyond which an arrival is marked.
+    /// Gauge of the queue, and the packets beyond which an arrival is marked.
     Queue(Gauge, f64),
 }
 

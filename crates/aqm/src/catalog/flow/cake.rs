@@ -31,13 +31,13 @@ use core::cmp::Reverse;
 
 use quell_units::{BitRate, Bytes, Duration, Time};
 
-use crate::cobalt::{CobaltParams, Lane, Law, least_wait};
+use crate::cobalt::{CobaltLaw, CobaltParams, Lane, least_wait};
 use crate::params::{ParamError, require};
 use crate::part::{Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
 use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
 
 choice! {
-    /// What the link adds to packets beside the overhead.
+    /// Framing that the link adds to packets beside the overhead.
     pub enum Framing {
         /// Nothing.
         None = "noatm",
@@ -49,7 +49,7 @@ choice! {
 }
 
 choice! {
-    /// Into which tins packets go by their DSCP.
+    /// Tins into which packets are sorted by their DSCP.
     pub enum Diffserv {
         /// All into one.
         Besteffort = "besteffort",
@@ -61,7 +61,7 @@ choice! {
 }
 
 choice! {
-    /// Who gets the same share.
+    /// Parties that get the same share.
     pub enum Isolation {
         /// Hosts, whichever of source and destination has more flows, and flows within them.
         Triple = "triple-isolate",
@@ -91,11 +91,12 @@ params! {
         overhead: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
         /// Bytes that a packet takes on the wire at least.
         mpu: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
-        /// What the link makes of packets: nothing ("noatm"), cells of "atm", or "ptm".
+        /// Framing on the link: none ("noatm"), cells of "atm", or "ptm".
         framing: Framing = Framing::None, unit "name", source "tc-cake(8)";
-        /// Into which tins packets go by their DSCP: "besteffort" (one), "diffserv3" or "diffserv4".
+        /// Tins into which packets are sorted by their DSCP: "besteffort" (one), "diffserv3" or "diffserv4".
         diffserv: Diffserv = Diffserv::Diffserv3, unit "name", source "tc-cake(8)";
-        /// Who gets the same share: "triple-isolate", "dual-srchost", "dual-dsthost", "flows", "hosts", "srchost", "dsthost" or "flowblind".
+        /// Parties that get the same share: "triple-isolate", "dual-srchost", "dual-dsthost", "flows",
+        /// "hosts", "srchost", "dsthost" or "flowblind".
         isolation: Isolation = Isolation::Triple, unit "name", source "tc-cake(8)";
         /// The longest usual round-trip time: COBALT's interval; its target is a twentieth.
         rtt: Duration = Duration::from_millis(100), unit "s", source "tc-cake(8)";
@@ -114,7 +115,8 @@ const WAYS: u32 = 8;
 const MTU: Bytes = Bytes::new(1514);
 
 impl Diffserv {
-    /// What share of the rate each tin's threshold is, as the power of two below it; the first is best effort.
+    /// Threshold of each tin as a share of the rate: the power of two by which the rate is divided. The first
+    /// is best effort.
     fn shifts(self) -> &'static [u32] {
         match self {
             Diffserv::Besteffort => &[0],
@@ -243,7 +245,7 @@ pub struct Cake {
     clock: Time,
     tins: Vec<Tin>,
     lanes: Vec<Queue>,
-    /// Whose turn it is without a shaper.
+    /// Tin whose turn it is without a shaper.
     turn: usize,
     drops: u64,
 }
@@ -253,7 +255,7 @@ pub struct Cake {
 struct Tin {
     threshold: BitRate,
     quantum: i32,
-    law: Law,
+    law: CobaltLaw,
     over: Duration,
     rounds: Rounds,
     table: SetTable,
@@ -262,7 +264,7 @@ struct Tin {
     packets: u32,
     /// It is within its threshold from then on.
     clock: Time,
-    /// Without a shaper: bytes that it may send in its turn, of which `weight` are given at a time.
+    /// Bytes that it may send in its turn without a shaper; `weight` of them are given at a time.
     deficit: i64,
     weight: i64,
 }
@@ -275,7 +277,8 @@ struct Queue {
     bulk: bool,
     source: u16,
     destination: u16,
-    /// Since when nothing of it waits or is being sent; later than all if something does.
+    /// Start of the time in which nothing of it waits or is being sent; later than all times if something
+    /// does.
     left: Time,
 }
 
@@ -299,7 +302,7 @@ impl HostTable {
 }
 
 impl Tin {
-    /// What a queue may send in its turn.
+    /// Bytes that a queue may send in its turn.
     #[inline]
     fn share(&self, isolation: Isolation, queue: &Queue) -> i32 {
         let source = self.sources.counts[usize::from(queue.source)];

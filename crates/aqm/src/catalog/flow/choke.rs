@@ -35,7 +35,7 @@ params! {
         max_p: f64 = 0.1, unit "1", source "Floyd 1997";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Pan et al. 2000: RED's";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th.
         gentle: bool = false, unit "true or false", source "Pan et al. 2000: dropped from max_th on";
         /// Packets that an arrival is compared with.
         candidates: u32 = 1, unit "packets", source "Pan et al. 2000: one";
@@ -77,7 +77,7 @@ const MOST: f64 = 1e6;
 #[derive(Clone, Debug)]
 pub struct Choke {
     red: Red,
-    /// In packets.
+    /// Threshold in packets.
     min_th: f64,
     candidates: u32,
     waiting: Waiting,
@@ -94,7 +94,7 @@ struct Place {
     doomed: bool,
 }
 
-/// What waits, from the head to the tail.
+/// Waiting packets, from the head to the tail.
 #[derive(Debug)]
 struct Waiting {
     flows: VecDeque<Place>,
@@ -102,7 +102,7 @@ struct Waiting {
 }
 
 impl Clone for Waiting {
-    /// With room for the whole buffer, which a cloned `VecDeque` would not have.
+    /// Keeps room for the whole buffer, which a cloned `VecDeque` would not have.
     fn clone(&self) -> Self {
         let mut flows = VecDeque::with_capacity(self.room);
         flows.extend(self.flows.iter().copied());

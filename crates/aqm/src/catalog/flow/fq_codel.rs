@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::{Arithmetic, CodelParams, Law, Mtu, State};
+use crate::codel::{Arithmetic, CodelLaw, CodelParams, CodelState, Mtu};
 use crate::params::{ParamError, require};
 use crate::part::{Emptied, FlowHash, Rounds, fattest, head_of};
 use crate::{
@@ -37,8 +37,8 @@ use crate::{
 };
 
 choice! {
-    /// Whose rules hold where the RFC, Linux and ns-3 differ.
-    pub enum Rules {
+    /// Source whose rules hold where the RFC, Linux and ns-3 differ.
+    pub enum FqCodelRules {
         /// RFC 8290.
         Rfc = "rfc",
         /// Linux 7.2's fq_codel.
@@ -49,7 +49,7 @@ choice! {
 }
 
 choice! {
-    /// Which packets a threshold marks.
+    /// Packets that a threshold marks.
     pub enum Marked {
         /// All that can be marked.
         EcnCapable = "ecn-capable",
@@ -77,11 +77,12 @@ params! {
         drop_batch: u32 = 64, unit "packets", source "RFC 8290 section 4.1";
         /// Wait after which a packet is marked whatever CoDel says; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: optional";
-        /// What the threshold marks: "ecn-capable" packets or only those of "ect1".
+        /// Packets that the threshold marks: all that are ECN-capable ("ecn-capable") or only those of ECT(1)
+        /// ("ect1").
         ce_threshold_for: Marked = Marked::EcnCapable, unit "name", source "RFC 8290 section 5.2.7";
-        /// Whose rules hold where they differ: those of the "rfc", of "linux" or of "ns-3".
-        rules: Rules = Rules::Rfc, unit "name", source "RFC 8290";
-        /// How CoDel computes times and roots: "exact", or with the steps and the 16 bits of "linux".
+        /// Source whose rules hold where they differ: "rfc", "linux" or "ns-3".
+        rules: FqCodelRules = FqCodelRules::Rfc, unit "name", source "RFC 8290";
+        /// CoDel's arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
         /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
         /// left out: the largest packet seen so far.
@@ -146,7 +147,7 @@ impl FqCodelParams {
             "must be at least 1 [RFC 8290 section 4.1]",
         )?;
         Ok(FqCodel {
-            law: Law::new(target, interval, arithmetic),
+            law: CodelLaw::new(target, interval, arithmetic),
             mtu: Mtu::new(self.mtu),
             hash: FlowHash::new(self.hash_key),
             draws: self.hash_key.is_none(),
@@ -159,7 +160,7 @@ impl FqCodelParams {
             ce_threshold_for: self.ce_threshold_for,
             rules: self.rules,
             rounds: Rounds::new(self.flows as usize),
-            states: vec![State::default(); self.flows as usize],
+            states: vec![CodelState::default(); self.flows as usize],
             batch: Batch::default(),
             batches: 0,
         })
@@ -169,7 +170,7 @@ impl FqCodelParams {
 /// FQ-CoDel's state.
 #[derive(Clone, Debug)]
 pub struct FqCodel {
-    law: Law,
+    law: CodelLaw,
     mtu: Mtu,
     hash: FlowHash,
     /// The key is to be drawn.
@@ -181,31 +182,33 @@ pub struct FqCodel {
     drop_batch: u32,
     ce_threshold: Option<Duration>,
     ce_threshold_for: Marked,
-    rules: Rules,
+    rules: FqCodelRules,
     rounds: Rounds,
-    states: Vec<State>,
+    states: Vec<CodelState>,
     batch: Batch,
     /// Times that the buffer was full.
     batches: u64,
 }
 
-/// What is still to be dropped, for want of room, from one queue.
+/// Drops that one queue still owes to a full buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Batch {
     lane: u32,
     /// Packets at most.
     pub packets: u32,
-    /// Until so many bytes have gone; RFC 8290 counts packets only.
+    /// Bytes that still have to go; RFC 8290 counts packets only.
     pub bytes: u64,
 }
 
 impl Batch {
     /// RFC 8290 section 4.1: half of the packets of a queue, and at most `most`; by Linux's and ns-3's rules until
     /// half of its bytes have gone.
-    pub fn of(rules: Rules, packets: u32, bytes: u64, most: u32) -> Self {
+    pub fn of(rules: FqCodelRules, packets: u32, bytes: u64, most: u32) -> Self {
         match rules {
-            Rules::Rfc => Batch { lane: 0, packets: (packets / 2).clamp(1, most), bytes: u64::MAX },
-            Rules::Linux | Rules::Ns3 => Batch { lane: 0, packets: most, bytes: (bytes / 2).max(1) },
+            FqCodelRules::Rfc => Batch { lane: 0, packets: (packets / 2).clamp(1, most), bytes: u64::MAX },
+            FqCodelRules::Linux | FqCodelRules::Ns3 => {
+                Batch { lane: 0, packets: most, bytes: (bytes / 2).max(1) }
+            }
         }
     }
 
@@ -220,8 +223,8 @@ impl Batch {
 impl FqCodel {
     fn emptied(&self) -> Emptied {
         match self.rules {
-            Rules::Rfc | Rules::Ns3 => Emptied::ToOld,
-            Rules::Linux => Emptied::ToOldBehindOthers,
+            FqCodelRules::Rfc | FqCodelRules::Ns3 => Emptied::ToOld,
+            FqCodelRules::Linux => Emptied::ToOldBehindOthers,
         }
     }
 
@@ -291,7 +294,7 @@ impl Discipline for FqCodel {
 
     fn on_overflow(&mut self, _: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
         self.batch = self.batch.less(pkt.bytes.get());
-        if self.rules == Rules::Linux {
+        if self.rules == FqCodelRules::Linux {
             self.states[lane].hurry();
         }
     }
@@ -306,7 +309,8 @@ impl Discipline for FqCodel {
     #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let sojourn = self.law.arithmetic.sojourn(cx.now, pkt.enqueued_at);
-        let left = if self.rules == Rules::Ns3 { cx.lanes.each[lane].bytes } else { cx.lanes.bytes }.get();
+        let left =
+            if self.rules == FqCodelRules::Ns3 { cx.lanes.each[lane].bytes } else { cx.lanes.bytes }.get();
         let drops = !pkt.ecn.is_capable();
         let signals = self.states[lane].signals(&self.law, cx.now, sojourn, left, self.mtu, drops);
         if !(signals && drops) {
@@ -335,7 +339,7 @@ impl Discipline for FqCodel {
 }
 
 equations! {
-    Batch::of(rules: Rules, packets: u32, bytes: u64, most: u32) -> packets, bytes = {
+    Batch::of(rules: FqCodelRules, packets: u32, bytes: u64, most: u32) -> packets, bytes = {
         let batch = Batch::of(rules, packets, bytes, most);
         (batch.packets, batch.bytes as f64)
     };

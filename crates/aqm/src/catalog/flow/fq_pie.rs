@@ -43,9 +43,9 @@ params! {
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
         /// Probability from which ECN-capable packets are dropped as well.
         mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033 section 5.1";
-        /// How the delay is known: by time stamps of "departures", by the measured "dequeue-rate", or by the "link-rate".
+        /// Source of the delay: time stamps of "departures", the measured "dequeue-rate", or the "link-rate".
         delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "draft-ietf-tsvwg-fq-pie section 4.1";
-        /// Whether drops are kept from coming too close together or too far apart.
+        /// Keeps drops from coming too close together or too far apart.
         derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
@@ -53,7 +53,7 @@ params! {
 }
 
 impl FqPieParams {
-    /// None where any probability is beyond `mark_ecnth`.
+    /// Marks nothing if `mark_ecnth` is 0: every probability exceeds it.
     pub fn marks(&self) -> Marks {
         if self.mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
     }

@@ -37,7 +37,7 @@ params! {
         min_q: u32 = 4, unit "packets", source "Lin and Morris 1997: 2 for small buffers, 4 for large ones";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// Above max_th, let each flow hold two packets instead of dropping everything.
+        /// Lets each flow hold two packets above max_th, instead of dropping everything.
         many_flows: bool = true, unit "true or false", source "Lin and Morris 1997, support for many flows";
     }
 }
@@ -102,16 +102,16 @@ pub struct Fred {
     p_b: f64,
 }
 
-/// How much a flow may hold.
+/// Packets that a flow may hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Average queue above which flows are held to two packets, or to none.
     pub max_th: f64,
-    /// What a flow may hold without risk.
+    /// Packets that a flow may hold without risk.
     pub min_q: f64,
-    /// What no flow exceeds.
+    /// Packets that no flow exceeds.
     pub max_q: f64,
-    /// Whether a flow may hold two packets while the average is above `max_th`.
+    /// Lets a flow hold two packets while the average is above `max_th`.
     pub many_flows: bool,
 }
 

@@ -32,11 +32,11 @@ use crate::{
 };
 
 choice! {
-    /// Where packets of UDP wait.
+    /// Queue in which packets of UDP wait.
     pub enum Udp {
-        /// In the first queue, always.
+        /// Always the first queue.
         Young = "young",
-        /// By the age of their flow, as those of TCP.
+        /// The queue of their flow's age, as for TCP.
         Counted = "counted",
     }
 }
@@ -61,7 +61,8 @@ params! {
         /// Flows that are remembered at a time; with more, those that have been silent longest are
         /// forgotten.
         flows: u32 = 4096, unit "flows", source "own";
-        /// Where UDP waits: "young" (the first queue) or "counted" (by age, as TCP).
+        /// Queue in which packets of UDP wait: the first ("young"), or that of their flow's age, as for TCP
+        /// ("counted").
         udp: Udp = Udp::Young, unit "name", source "Jou et al. 2003, abstract and Fig. 4";
         /// Length of the first queue up to which it is served at c1_min; auto: max_th1 / 15, as Table II prints.
         min_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Jou et al. 2003, Table II (2 kB)";
@@ -155,8 +156,8 @@ const OLD: usize = 0;
 /// The lane of the first virtual queue.
 const YOUNG: usize = 1;
 
-/// How the link's capacity is divided by the length of the first queue; lengths in packets, rates as
-/// shares of the link.
+/// Division of the link's capacity by the length of the first queue; lengths are in packets, rates are shares
+/// of the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
     /// `minth_1`.
@@ -183,20 +184,20 @@ impl Split {
     }
 }
 
-/// Which of the two queues have packets waiting when one is taken.
+/// Queues in which packets wait when one is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Backlog {
-    /// In the first alone.
+    /// The first alone.
     First,
-    /// In the second alone.
+    /// The second alone.
     Second,
-    /// In both.
+    /// Both.
     Both,
 }
 
 impl Backlog {
-    /// Where packets wait; in the second if nowhere.
+    /// Returns where packets wait; `Second` if nowhere.
     #[inline]
     pub fn of(lanes: &Lanes<'_>) -> Self {
         match (lanes.each[YOUNG].packets.get(), lanes.each[OLD].packets.get()) {
@@ -217,7 +218,7 @@ impl Backlog {
 pub struct Claim(pub f64);
 
 impl Claim {
-    /// Whether the first queue is served next.
+    /// Decides whether the first queue is served next.
     #[inline]
     pub fn serves_first(self, backlog: Backlog) -> bool {
         match backlog {

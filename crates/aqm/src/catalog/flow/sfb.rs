@@ -121,7 +121,7 @@ struct Bin {
     waiting: u32,
 }
 
-/// What the bins of a flow say.
+/// Verdict of a flow's bins.
 struct Least {
     p: f64,
     waiting: u32,
@@ -177,7 +177,7 @@ impl Sfb {
         }
     }
 
-    /// Whether a flow that does not answer exceeds the rate.
+    /// Tells whether a flow that does not answer exceeds the rate.
     fn exceeds(&mut self, now: Time) -> bool {
         let passed = now.since(self.tokens_at).as_secs_f64();
         self.tokens_at = now;

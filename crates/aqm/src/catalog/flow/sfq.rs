@@ -29,7 +29,7 @@ params! {
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "tc-sfq(8): the interface's MTU";
         /// Packets that may wait in one queue.
         depth: u32 = 127, unit "packets", source "tc-sfq(8)";
-        /// Time after which flows are hashed anew; left out: never.
+        /// Time after which flows are hashed again, by another key; left out: never.
         perturb: Option<Duration> = None, unit "s", source "McKenney 1990; tc-sfq(8)";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

@@ -34,7 +34,8 @@ params! {
         max_p: f64 = 0.02, unit "1", source "tc-sfq(8)";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.0625), unit "1", source "own: the shortest of Linux's bursts";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

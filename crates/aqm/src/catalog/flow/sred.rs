@@ -23,8 +23,8 @@ use crate::params::{ParamError, in_range, positive, require};
 use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
-    /// Which of the paper's two laws.
-    pub enum Law {
+    /// One of the paper's two laws.
+    pub enum SredLaw {
         /// The probability depends on the fill level and the load.
         Simple = "simple",
         /// A hit multiplies it by 1 + 1/P(t): flows that send more are signaled more.
@@ -46,7 +46,7 @@ params! {
         /// Number of flows beyond which more load does not raise the probability.
         flows: u32 = 256, unit "1", source "Ott et al. 1999, eq. 4.4";
         /// "full" or "simple": whether a hit raises the probability.
-        law: Law = Law::Full, unit "name", source "Ott et al. 1999, section V";
+        law: SredLaw = SredLaw::Full, unit "name", source "Ott et al. 1999, section V";
     }
 }
 
@@ -87,7 +87,7 @@ pub struct Sred {
     alpha: f64,
     p_max: f64,
     flows: f64,
-    law: Law,
+    law: SredLaw,
     buffer: QueueSize,
     /// P(t).
     hit_rate: f64,
@@ -103,7 +103,7 @@ struct Zombies {
 }
 
 impl Clone for Zombies {
-    /// With capacity for the whole list, which a cloned `Vec` would not have.
+    /// Keeps capacity for the whole list, which a cloned `Vec` would not have.
     fn clone(&self) -> Self {
         let mut list = Vec::with_capacity(self.room as usize);
         list.extend_from_slice(&self.list);
@@ -129,7 +129,7 @@ impl Sred {
         hit
     }
 
-    /// How full the buffer is, 0 to 1.
+    /// Share of the buffer that is full, 0 to 1.
     #[inline]
     fn filling(&self, queue: &QueueView) -> f64 {
         match self.buffer {
@@ -145,8 +145,8 @@ impl Aqm for Sred {
         let hit = self.compare(cx, pkt.flow);
         let p = p_sred(self.filling(&cx.queue), self.p_max) * load_factor(self.hit_rate, self.flows);
         self.p_zap = match self.law {
-            Law::Full => (p * hit_factor(hit, self.hit_rate)).min(1.0),
-            Law::Simple => p,
+            SredLaw::Full => (p * hit_factor(hit, self.hit_rate)).min(1.0),
+            SredLaw::Simple => p,
         };
         Verdict::early_if(cx.rng.chance(self.p_zap))
     }

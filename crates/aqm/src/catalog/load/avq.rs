@@ -28,7 +28,7 @@ use crate::part::Unmarkable;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
-    /// What counts as input.
+    /// Packets that count as input.
     pub enum InputRate {
         /// Arrivals that AVQ does not drop.
         Admitted = "admitted",
@@ -40,7 +40,7 @@ choice! {
 params! {
     /// AVQ's parameters.
     pub struct AvqParams {
-        /// How fast the virtual capacity adapts.
+        /// Speed at which the virtual capacity adapts.
         phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1; Joo et al. 2006, Table 1";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
@@ -50,8 +50,8 @@ params! {
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1";
-        /// What a signal does to a packet that cannot be marked: "drop", or "pass", with which only a full buffer drops,
-        /// and a queue that does not mark has no signals at all.
+        /// Effect of a signal on a packet that cannot be marked: "drop" or "pass". With "pass" only a full
+        /// buffer drops packets, and a queue that does not mark sends no signals at all.
         unmarkable: Unmarkable = Unmarkable::Drop, unit "name", source "RFC 3168 section 5; ns-2 passes it where it marks";
     }
 }
@@ -128,9 +128,9 @@ pub struct Avq {
     to_packets: f64,
     input_rate: InputRate,
     unmarkable: Unmarkable,
-    /// When the previous packet arrived.
+    /// Arrival of the previous packet.
     last_arrival: Option<Time>,
-    /// When the previous packet that counts as input arrived.
+    /// Arrival of the previous packet that counts as input.
     last_input: Option<Time>,
 }
 

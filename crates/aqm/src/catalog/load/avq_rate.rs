@@ -23,7 +23,7 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 params! {
     /// The parameters of AVQ as a rate controller.
     pub struct AvqRateParams {
-        /// How fast the virtual capacity adapts.
+        /// Speed at which the virtual capacity adapts.
         phi: f64 = 0.15, unit "1/s", source "Park et al. 2004, Table 1: alpha";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1 has gamma = 1";
@@ -33,7 +33,8 @@ params! {
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1: beta";
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in Park et al. 2004; Stoica et al. 1998 take 100 ms";
-        /// Whether a packet's size matters, to the rate and to its probability: "per-packet" or "by-size".
+        /// Effect of a packet's size on the rate and on its probability: none ("per-packet") or proportional
+        /// ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
@@ -87,7 +88,7 @@ pub struct AvqRate {
     rate: RateEstimator,
     sizer: Sizer,
     link: Link,
-    /// When the previous packet that counts as input arrived.
+    /// Arrival of the previous packet that counts as input.
     last_input: Option<Time>,
 }
 

@@ -27,7 +27,7 @@ params! {
         freeze_time: Duration = Duration::from_millis(10), unit "s", source "Joo et al. 2006, Table 1";
         /// Queue above which an arrival counts as a loss; left out: only a full buffer does.
         threshold: Option<QueueSize> = None, unit "packets or bytes", source "Feng et al. 1999b; Chen 2010, Fig. 3.3";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
@@ -67,7 +67,7 @@ pub struct Blue {
     pub(crate) d2: f64,
     pub(crate) freeze_time: Duration,
     last_update: Option<Time>,
-    /// How the queue is read, and the length in packets above which it counts as full.
+    /// Gauge of the queue, and the length in packets above which it counts as full.
     pub(crate) threshold: Option<(Gauge, f64)>,
     sizer: Sizer,
 }

@@ -15,7 +15,7 @@ use crate::part::fixed::{self, FixedGauge, FixedSizer};
 pub struct BlueFixedParams(pub BlueParams);
 
 impl BlueFixedParams {
-    /// What a user may read about each parameter.
+    /// Documentation of each parameter.
     pub fn docs() -> alloc::vec::Vec<ParamDoc> {
         BlueParams::docs()
     }
@@ -28,7 +28,7 @@ impl BlueFixedParams {
         self.constants(link).map(BlueFixed::new)
     }
 
-    /// What a router builds it from.
+    /// Constants from which a router builds it.
     ///
     /// # Errors
     /// Those of BLUE.

@@ -111,7 +111,7 @@ impl Aqm for ERed {
 pub struct Exponential {
     /// The logarithm of the probability at its beginning.
     pub ln_p_min: f64,
-    /// Where it reaches 1.
+    /// Queue at which it reaches 1.
     pub end: f64,
 }
 

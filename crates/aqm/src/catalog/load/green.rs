@@ -70,7 +70,7 @@ impl GreenParams {
 pub struct Green {
     table: FlowTable,
     c: f64,
-    /// That of flows before any is known.
+    /// Round-trip time assumed of flows before any is known.
     rtt: Duration,
     min_backlog: u32,
     /// The link's initial rate, for hosts that do not give the current one.

@@ -26,7 +26,7 @@ params! {
 }
 
 impl PolicerParams {
-    /// What exceeds the bucket is dropped.
+    /// Nothing: a packet that exceeds the bucket is dropped.
     pub fn marks(&self) -> Marks {
         Marks::Nothing
     }
@@ -70,7 +70,7 @@ pub struct Policer {
     rate: f64,
     burst: f64,
     tokens: f64,
-    /// When the tokens were counted.
+    /// Time at which the tokens were counted.
     since: Time,
 }
 

@@ -19,7 +19,8 @@ params! {
     pub struct SpfParams {
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(100), unit "s", source "not in Park et al. 2004; Stoica et al. 1998 take 100 ms";
-        /// Whether a packet's size matters, to the rate and to its probability: "per-packet" or "by-size".
+        /// Effect of a packet's size on the rate and on its probability: none ("per-packet") or proportional
+        /// ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }

@@ -55,15 +55,15 @@ params! {
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in Park et al. 2004; comes nearest to its Table 2";
-        /// When the estimate is updated: "interval", at each update with what arrived since the last;
-        /// "arrival", at each arrival, which overestimates and holds the queue below q_ref.
+        /// Time at which the estimate is updated: each update, with all that arrived since the last
+        /// ("interval"), or each arrival ("arrival"), which overestimates and holds the queue below q_ref.
         rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
-        /// Whether D is kept in [-gamma q_ref, 1/alpha]. Without bounds the mean queue stays at q_ref even where the
+        /// Keeps D in [-gamma q_ref, 1/alpha]. Without bounds the mean queue stays at q_ref even where the
         /// queue swings between empty and full, and D winds up while p is 0 or 1.
         bounded: bool = true, unit "true or false", source "not in Park et al. 2004, whose eq. 5 bounds nothing";
         /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
@@ -184,7 +184,7 @@ pub struct Vrc {
     rate: Rate,
     input_rate: InputRate,
     bounded: bool,
-    /// How an arrival is counted.
+    /// Counts an arrival in packets or by its size.
     arrivals: Sizer,
     gauge: Gauge,
     sizer: Sizer,
@@ -194,7 +194,7 @@ pub struct Vrc {
 
 impl Aqm for Vrc {
     fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
+        self.ticker.on_start(now);
         if let Rate::Arrival(rate) = &mut self.rate {
             rate.start(now);
         }

@@ -34,9 +34,9 @@ use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 choice! {
-    /// That a quantity is measured.
+    /// The word for a quantity that is measured.
     pub enum Measured {
-        /// From the packets that pass the queue.
+        /// Measured from the packets that pass the queue.
         Measured = "measured",
     }
 }
@@ -57,14 +57,14 @@ pub enum Known<T> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step<T> {
-    /// When it begins, from the start of the run.
+    /// Its beginning, from the start of the run.
     pub from: Duration,
     /// The value.
     pub value: T,
 }
 
 impl<T: Copy> Known<T> {
-    /// The value at a time; none if it is to be measured.
+    /// The value at a time; `None`: it is to be measured.
     pub fn at(&self, now: Time) -> Option<T> {
         match self {
             Known::Rule(Measured::Measured) => None,
@@ -145,8 +145,8 @@ red_params! {
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 4.3.1";
         /// Smallest max_p.
         max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 4.3.1";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
@@ -225,12 +225,12 @@ impl ApRedParams {
 pub struct ApRed {
     red: Red,
     reference: Reference,
-    /// What the parameters are for.
+    /// Conditions that the parameters suit.
     conditions: Conditions,
     flows: Known<f64>,
     rtt: Known<Duration>,
     table: FlowTable,
-    /// When a measurement first spans its interval.
+    /// Time at which a measurement first spans its interval.
     measures_from: Time,
     ticker: Ticker,
     link: Link,
@@ -257,7 +257,7 @@ impl ApRed {
 
 impl Aqm for ApRed {
     fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
+        self.ticker.on_start(now);
         self.measures_from = now + self.table.interval();
     }
 
@@ -300,7 +300,7 @@ impl Aqm for ApRed {
     }
 }
 
-/// What RED's parameters are to suit.
+/// Conditions that RED's parameters are to suit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// N.
@@ -329,7 +329,7 @@ pub struct Setting {
 pub struct Reference {
     /// N0, R0, C0.
     pub conditions: Conditions,
-    /// What suits them.
+    /// The parameters that suit them.
     pub setting: Setting,
     /// Smallest `max_p`.
     pub bottom: f64,

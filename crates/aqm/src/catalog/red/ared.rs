@@ -16,10 +16,10 @@
 //!   probability jumps down at `max_th` once `max_p` has grown, and a heavy load holds the average
 //!   above `max_th`. That is a defect and is not reproduced here.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
-use super::red::{Signals, red_params};
-use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
+use super::red::{Signals, check_max_p, red_params};
+use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
 use crate::part::{Ticker, Weight, WeightRule};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -36,8 +36,8 @@ red_params! {
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.2.3";
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd et al. 2001; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 3.2.2";
@@ -98,13 +98,7 @@ impl AredParams {
             self.target_delay,
             alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
         )?;
-        require(
-            0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
-            self.max_p_bottom,
-            alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
-        )?;
-        in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
+        check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("alpha", self.alpha, "Floyd et al. 2001, figure 1")?;
         require(self.beta > 0.0 && self.beta < 1.0, "beta", self.beta, "must lie in (0, 1)")?;
         let red = self.red(link).build(link)?;
@@ -140,7 +134,7 @@ impl Ared {
         &mut self.ticker
     }
 
-    /// How `max_p` moves, for the same algorithm in other arithmetic.
+    /// The motion of `max_p`, for the same algorithm in other arithmetic.
     pub(super) fn step(&self) -> Step {
         self.step
     }
@@ -152,16 +146,8 @@ impl Ared {
 }
 
 impl Aqm for Ared {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let avg = self.red.average_now(cx);
@@ -177,7 +163,7 @@ impl Aqm for Ared {
     }
 }
 
-/// How `max_p` moves.
+/// The motion of `max_p`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Largest step up.

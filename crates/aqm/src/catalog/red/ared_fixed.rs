@@ -17,7 +17,7 @@ use crate::red_fixed::RedFixedParams;
 pub struct AredFixedParams(pub AredParams);
 
 impl AredFixedParams {
-    /// What a user may read about each parameter.
+    /// Documentation of each parameter.
     pub fn docs() -> alloc::vec::Vec<ParamDoc> {
         AredParams::docs()
     }
@@ -30,7 +30,7 @@ impl AredFixedParams {
         self.constants(link).map(AredFixed::new)
     }
 
-    /// What a router builds it from.
+    /// Constants from which a router builds it.
     ///
     /// # Errors
     /// Those of adaptive RED.

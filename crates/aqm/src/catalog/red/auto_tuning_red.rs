@@ -14,10 +14,10 @@
 //! - Updates fall on multiples of the interval, and the average ages over an idle period before it is
 //!   used.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
-use super::red::{Signals, red_params};
-use crate::params::{AutoSize, ParamError, in_range, positive, positive_duration, require};
+use super::red::{Signals, check_max_p, red_params};
+use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
 use crate::part::{Memory, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -70,13 +70,7 @@ impl AutoTuningRedParams {
         link.check()?;
         positive_duration("rtt", self.rtt, "Chen 2010, section 3.3.2")?;
         require(self.rtt <= Duration::from_secs(600), "rtt", self.rtt, "must be at most 10 min")?;
-        require(
-            0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
-            self.max_p_bottom,
-            alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
-        )?;
-        in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
+        check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("epsilon", self.epsilon, "Chen 2010, Fig. 3.2")?;
         positive("zeta", self.zeta, "Chen 2010, Fig. 3.2")?;
         let (min_th, max_th) = self.thresholds(link);
@@ -115,16 +109,8 @@ pub struct AutoTuningRed {
 }
 
 impl Aqm for AutoTuningRed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let avg = self.red.average_now(cx);
@@ -139,7 +125,7 @@ impl Aqm for AutoTuningRed {
     }
 }
 
-/// How `max_p` moves.
+/// The motion of `max_p`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Acceleration factor.

@@ -28,7 +28,7 @@ params! {
         gamma: f64 = 0.96, unit "1", source "Zheng and Atiquzzaman 2000, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Geometric, unit "name", source "chosen: the probability as computed";
     }
 }
@@ -104,9 +104,9 @@ impl Aqm for Dsred {
 /// The curve, in packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slopes {
-    /// Where it begins.
+    /// Its lower end.
     pub k_l: f64,
-    /// Where it ends.
+    /// Its upper end.
     pub k_h: f64,
     /// One minus the probability halfway.
     pub gamma: f64,

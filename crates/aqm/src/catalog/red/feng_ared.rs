@@ -19,8 +19,8 @@
 
 use quell_units::QueueSize;
 
-use super::red::{Signals, red_params};
-use crate::params::{ParamError, in_range, require};
+use super::red::{Signals, check_max_p, red_params};
+use crate::params::{ParamError, require};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -45,8 +45,8 @@ red_params! {
         max_p_bottom: f64 = 1e-4, unit "1", source "this implementation; the paper gives no bound";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999a, which comes before the gentle mode";
     }
 }
@@ -59,13 +59,7 @@ impl FengAredParams {
     /// factors that do not exceed 1.
     pub fn build(&self, link: &Link) -> Result<FengAred, ParamError> {
         link.check()?;
-        require(
-            0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
-            self.max_p_bottom,
-            alloc::format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
-        )?;
-        in_range("max_p", self.max_p, self.max_p_bottom, self.max_p_top, "max_p_bottom and max_p_top")?;
+        check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         for (field, x) in [("alpha", self.alpha), ("beta", self.beta)] {
             require(x > 1.0 && x.is_finite(), field, x, "must exceed 1 [Feng et al. 1999a]")?;
         }
@@ -94,19 +88,19 @@ impl FengAredParams {
     }
 }
 
-/// Where the average was when it was last beside a threshold.
+/// Position of the average when it last crossed a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Status {
-    /// Below `min_th`.
+    /// The range below `min_th`.
     Below,
-    /// Between the thresholds.
+    /// The range between the thresholds.
     Between,
-    /// Above `max_th`.
+    /// The range above `max_th`.
     Above,
 }
 
-/// When and how `max_p` changes.
+/// The rule by which `max_p` changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// The lower threshold in packets.

@@ -29,7 +29,7 @@ use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
 choice! {
-    /// Which way the rules go.
+    /// Direction of the rules.
     pub enum FuzzyRule {
         /// A large error lowers the weight of the new sample (Trinh and Molnár, section 5.1, as
         /// printed).
@@ -49,7 +49,7 @@ red_params! {
         max_th: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
         /// Probability at max_th.
         max_p: f64 = 0.1, unit "1", source "Trinh and Molnár, section 4.1";
-        /// Which way the rules go: "printed" or "keshav".
+        /// Direction of the rules: "printed" or "keshav".
         rule: FuzzyRule = FuzzyRule::Printed, unit "name", source "Trinh and Molnár, section 5.1";
         /// Scaled error up to which it is low.
         error_low: f64 = 0.06, unit "1", source "Trinh and Molnár, section 5.1.1";
@@ -59,8 +59,8 @@ red_params! {
         weight_low: f64 = 0.002, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The high weight.
         weight_high: f64 = 0.05, unit "1", source "Trinh and Molnár, section 5.1.1";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
@@ -99,7 +99,7 @@ impl FuzzyRedParams {
                 self.weight_low
             ),
         )?;
-        let rules = Rules {
+        let rules = FuzzyRules {
             rule: self.rule,
             error: (self.error_low, self.error_high),
             weight: (self.weight_low, self.weight_high),
@@ -122,7 +122,7 @@ impl FuzzyRedParams {
 #[derive(Clone, Debug)]
 pub struct FuzzyRed {
     red: Red,
-    rules: Rules,
+    rules: FuzzyRules,
     /// The weight of the last arrival.
     weight: f64,
     /// The scaled error of the last arrival, at most 1: nothing changes beyond.
@@ -152,8 +152,8 @@ impl Aqm for FuzzyRed {
 
 /// The three rules with their ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
-    /// Which way they go.
+pub struct FuzzyRules {
+    /// Direction of the rules.
     pub rule: FuzzyRule,
     /// The errors up to which one is low and from which on it is high.
     pub error: (f64, f64),
@@ -161,7 +161,7 @@ pub struct Rules {
     pub weight: (f64, f64),
 }
 
-impl Rules {
+impl FuzzyRules {
     /// Trinh and Molnár, section 5.1: the weight for a scaled error.
     #[inline]
     pub fn weight(&self, error: f64) -> f64 {
@@ -197,9 +197,9 @@ equations! {
         let [low, medium, high] = memberships(error, (error_low, error_high));
         (low, medium, high)
     };
-    Rules::weight(rule: FuzzyRule, error_low, error_high, weight_low, weight_high, error) -> w = {
+    FuzzyRules::weight(rule: FuzzyRule, error_low, error_high, weight_low, weight_high, error) -> w = {
         let (range, weight) = ((error_low, error_high), (weight_low, weight_high));
-        Rules { rule, error: range, weight }.weight(error)
+        FuzzyRules { rule, error: range, weight }.weight(error)
     };
     scaled_error(q, avg) -> error = scaled_error(q, avg);
 }
@@ -208,8 +208,8 @@ equations! {
 mod tests {
     use super::*;
 
-    fn rules(rule: FuzzyRule) -> Rules {
-        Rules { rule, error: (0.06, 0.2), weight: (0.002, 0.05) }
+    fn rules(rule: FuzzyRule) -> FuzzyRules {
+        FuzzyRules { rule, error: (0.06, 0.2), weight: (0.002, 0.05) }
     }
 
     /// A wrong average reaches a steady queue whatever it was, by either rule.

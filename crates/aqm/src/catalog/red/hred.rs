@@ -38,7 +38,7 @@ params! {
         min_p_floor: f64 = 1e-5, unit "1", source "not in Joo et al. 2006: 0 would be absorbing";
         /// Added to min_p when a packet finds the buffer full; left out: nothing.
         overflow_step: Option<f64> = None, unit "1", source "Joo et al. 2006, section III.D, as BLUE's d1";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
     }
 }
@@ -141,9 +141,9 @@ impl Aqm for Hred {
 /// The line from queue to probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Where p is `min_p`, in packets.
+    /// Queue at which p is `min_p`, in packets.
     pub min_th: f64,
-    /// Where p is `max_p`, in packets.
+    /// Queue at which p is `max_p`, in packets.
     pub max_th: f64,
     /// `1 / (kappa max_th)`: the slope as a share of `min_p`.
     pub slope: f64,

@@ -16,7 +16,7 @@ use crate::part::fixed::{self, FixedGauge, FixedSizer, Scale};
 pub struct HredFixedParams(pub HredParams);
 
 impl HredFixedParams {
-    /// What a user may read about each parameter.
+    /// Documentation of each parameter.
     pub fn docs() -> alloc::vec::Vec<ParamDoc> {
         HredParams::docs()
     }
@@ -29,7 +29,7 @@ impl HredFixedParams {
         self.constants(link).map(HredFixed::new)
     }
 
-    /// What a router builds it from.
+    /// Constants from which a router builds it.
     ///
     /// # Errors
     /// Those of HRED.

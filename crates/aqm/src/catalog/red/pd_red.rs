@@ -9,7 +9,7 @@
 //! here: the target halfway between the thresholds if none is given (Adaptive RED's), RED's thresholds
 //! and gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
 
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize};
 
 use crate::params::{AutoSize, ParamError, positive, reachable, require};
 use crate::part::{SignalMode, Spacing, Ticker, Weight};
@@ -36,12 +36,12 @@ params! {
         interval: Duration = Duration::from_millis(10), unit "s", source "Sun et al. 2003, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "as RED";
-        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
@@ -102,16 +102,8 @@ pub struct PdRed {
 }
 
 impl Aqm for PdRed {
-    fn on_start(&mut self, now: Time) {
-        self.ticker.start(now);
-    }
-
+    delegate!(ticker: next_update);
     delegate!(red: on_enqueue, on_overflow, on_idle);
-
-    #[inline]
-    fn next_update(&self) -> Option<Time> {
-        Some(self.ticker.due())
-    }
 
     fn on_update(&mut self, cx: &mut Ctx<'_>) {
         let error = (self.red.average_now(cx) - self.q_ref) / self.buffer;
@@ -130,9 +122,9 @@ impl Aqm for PdRed {
 /// The gains of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
-    /// Of the error.
+    /// Gain of the error.
     pub k_p: f64,
-    /// Of its change.
+    /// Gain of its change.
     pub k_d: f64,
 }
 
@@ -152,7 +144,7 @@ equations! {
 
 #[cfg(test)]
 mod tests {
-    use quell_units::{BitRate, Bytes, Packets};
+    use quell_units::{BitRate, Bytes, Packets, Time};
 
     use super::*;
     use crate::{PacketMeta, QueueView, Seed};

@@ -32,9 +32,10 @@ macro_rules! red_params {
             $(#[$meta])*
             pub struct $name {
                 $($own)*
-                /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
+                /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
                 spacing: $crate::part::Spacing = $crate::part::Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-                /// Whether a packet's size matters: "per-packet" or "by-size".
+                /// Effect of a packet's size on its probability: none ("per-packet") or proportional
+                /// ("by-size").
                 signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
                 /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
                 mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
@@ -82,8 +83,8 @@ red_params! {
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
@@ -117,6 +118,13 @@ impl RedParams {
             p_b: 0.0,
         })
     }
+}
+
+/// Refuses bounds of `max_p` that are not probabilities in order, and a `max_p` outside of them.
+pub(super) fn check_max_p(max_p: f64, bottom: f64, top: f64) -> Result<(), ParamError> {
+    let rule = format!("must be positive, with max_p_bottom <= max_p_top ({top}) <= 1");
+    require(0.0 < bottom && bottom <= top && top <= 1.0, "max_p_bottom", bottom, rule)?;
+    in_range("max_p", max_p, bottom, top, "max_p_bottom and max_p_top")
 }
 
 /// RED's state.
@@ -179,7 +187,7 @@ impl Red {
         self.avg.idle_since()
     }
 
-    /// How many small packets could have passed since then (m of Floyd and Jacobson 1993, section 4).
+    /// Number of small packets that could have passed since then (m of Floyd and Jacobson 1993, section 4).
     pub(super) fn missed(&self, since: Time, cx: &Ctx<'_>) -> f64 {
         self.avg.missed(since, cx)
     }

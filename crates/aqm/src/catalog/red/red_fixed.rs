@@ -15,7 +15,7 @@ use crate::red::RedParams;
 pub struct RedFixedParams(pub RedParams);
 
 impl RedFixedParams {
-    /// What a user may read about each parameter.
+    /// Documentation of each parameter.
     pub fn docs() -> alloc::vec::Vec<ParamDoc> {
         RedParams::docs()
     }
@@ -28,7 +28,7 @@ impl RedFixedParams {
         self.constants(link).map(RedFixed::new)
     }
 
-    /// What a router builds it from.
+    /// Constants from which a router builds it.
     ///
     /// # Errors
     /// Those of RED.

@@ -45,8 +45,8 @@ red_params! {
         weight: Weight = Weight::Value(5e-5), unit "1", source "Chen 2010, section 5.5";
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "as ARED; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 1.0, unit "1", source "Chen 2010, section 5.3: not restricted";
@@ -154,12 +154,12 @@ impl StRedParams {
 #[derive(Clone, Debug)]
 pub struct StRed {
     ared: Ared,
-    /// In seconds.
+    /// Interval in seconds.
     interval: f64,
     detector: Detector,
     /// Smallest and largest `q_ref` in packets.
     bounds: (f64, f64),
-    /// How often the parameters have been adjusted.
+    /// Number of times that the parameters have been adjusted.
     changes: u64,
 }
 

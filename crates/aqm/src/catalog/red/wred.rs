@@ -79,12 +79,12 @@ params! {
         max_p: f64 = 0.1, unit "1", source "Cisco IOS 11.1, mark probability denominator 10";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.001953125), unit "1", source "Cisco IOS 11.1, exponential weight 9: 2^-9";
-        /// Whether the probability rises from max_p at max_th to 1 at twice max_th, instead of being 1 from max_th on;
-        /// where it is 1, every arrival is dropped, ECN-capable or not.
+        /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
+        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Cisco IOS 11.1: all packets of the class are dropped";
-        /// How signals are spread: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
-        /// Whether a packet's size matters: "per-packet" or "by-size".
+        /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
         /// Packets that must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
@@ -164,7 +164,7 @@ pub fn automatic_min_th(precedence: u8, max_th: f64, lowest: f64) -> f64 {
 pub struct Wred {
     avg: Average,
     rule: Rule,
-    /// In a box, so that one algorithm does not make every queue's state large.
+    /// Boxed, so that one algorithm does not make every queue's state large.
     classes: Box<[Class; CLASSES]>,
     /// The probability of the last arrival, before spacing.
     p_b: f64,

@@ -1,21 +1,23 @@
 //! `quell reproduce --live`: experiments with real packets, and their figures on record.
 
+use quell_live::Live;
 use quell_papers::{Experiment, LiveRecord, Papers, live_files};
 
-use crate::args::{Format, ReproduceArgs, ViewArgs};
-use crate::commands::run;
-use crate::commands::wire::live::{How, Live, show};
+use crate::args::{Format, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::keep::{interrupted, keep};
 use crate::selection::{self, Selection};
-use crate::{json, terminal};
+use crate::{live, terminal};
 
 /// Runs the live sides of the experiments that have one. What stands in the way is found before anything runs; figures
 /// are put on record when all of an experiment's are there.
-pub fn live(
+pub fn run(
     papers: &Papers,
     chosen: &[&Experiment],
-    args: &ReproduceArgs,
+    what: &[String],
+    quiet: bool,
+    format: Format,
     line: Vec<String>,
 ) -> Result<(), Failure> {
     let mut sides = Vec::new();
@@ -35,7 +37,7 @@ pub fn live(
             if have.is_empty() { "nothing here has".into() } else { format!("{} has", have.join(", ")) };
         return Err(Failure::BadInput(format!(
             "--live: {} has no live side, which a table [live] in an experiment's file declares; {have}",
-            if args.what.is_empty() { "all of it".into() } else { args.what.join(", ") }
+            if what.is_empty() { "all of it".into() } else { what.join(", ") }
         )));
     }
     for (e, ..) in &sides {
@@ -48,30 +50,22 @@ pub fn live(
             folder::check_writable(&file)?;
         }
     }
-    if crate::commands::wire::outside()? {
+    if live::outside()? {
         return Ok(());
     }
     let selection = Selection::of(&ViewArgs::default())?;
     for (e, (duration, measured_for), side) in sides {
         let place = Place::choose(None, &format!("{}-live", e.id), false)?;
-        let measured = side.measure(&How { quiet: args.watch.quiet, ..How::default() }, line.clone())?;
+        let measured = live::measure(&side, None, false, quiet, line.clone())?;
         let results = &measured.results;
-        match args.format.format {
-            Format::Table => show(place, results, &selection, &[])?,
+        match format {
+            Format::Table => live::show(place, results, &selection, &[])?,
             Format::Json => {
-                let kept = run::keep(Some(place), results, true, true);
-                let path = |p: &std::path::PathBuf| p.display().to_string();
-                json::print(&json::Output {
-                    schema: json::SCHEMA,
-                    run: selection::json_run(
-                        results,
-                        kept.folder.as_ref().map(path),
-                        kept.report.as_ref().map(path),
-                    ),
-                    points: selection::json_points(results, &selection),
-                })?;
+                let kept = keep(Some(place), results, true, true);
+                let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());
+                selection::print_json(results, &selection, folder, report)?;
                 kept.failure.map_or(Ok(()), Err)?;
-                run::interrupted(results, kept.folder.as_deref(), false)?;
+                interrupted(results, kept.folder.as_deref(), false)?;
             }
         }
         // All of it is there.
@@ -92,7 +86,7 @@ pub fn live(
         for (file, text) in &files {
             folder::write_whole(text, file)?;
         }
-        if args.format.format == Format::Table {
+        if format == Format::Table {
             let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
             terminal::print(&format!("record   {}\n", names.join("\n         ")))?;
         }
@@ -106,7 +100,7 @@ fn kernel() -> String {
     text.trim().split('-').next().unwrap_or_default().to_string()
 }
 
-/// Whether this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
+/// True if this process has a real-time priority (proc(5), /proc/pid/stat: the policy is field 41, after the name in
 /// parentheses).
 fn real_time() -> bool {
     const FIFO_OR_ROUND_ROBIN: [&str; 2] = ["1", "2"];

@@ -1,86 +1,71 @@
 //! `quell wire`: a bottleneck on this machine, with real packets.
 
-pub(super) mod live;
+mod args;
 mod table;
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig, in_user_namespace, may_make_namespaces};
-use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, traffic};
-use quell_gateway::{THERE_ALREADY, create_log};
+use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig};
+use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, create_log, traffic};
+use quell_live::Live;
 use quell_units::text::cut;
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{Bytes, Duration, QueueSize};
 
-use crate::args::WireArgs;
+pub use args::Args;
+
+use crate::args::Changes;
 use crate::failure::Failure;
-use crate::interrupt;
-use crate::terminal;
+use crate::folder::{self, Place};
+use crate::selection::Selection;
+use crate::{interrupt, live, simulate, terminal};
 
 /// How often it looks whether what it waits for has ended.
 const TICK: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// Set in the process that is root in a user namespace.
-const INSIDE: &str = "QUELL_WIRE_INSIDE";
-
 /// A bottleneck for a command, or for the traffic of a scenario.
-pub fn wire(args: &WireArgs, line: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     // What is wrong with the input is said before anything begins.
     let plan = match &args.scenario {
-        Some(file) => Plan::Scenario(live::Live::read(file, args)?),
+        Some(file) => Plan::Scenario(scenario(file, args)?),
         None => Plan::Command(Box::new(config(args)?)),
     };
-    if outside()? {
+    if live::outside()? {
         return Ok(());
     }
     match plan {
-        Plan::Scenario(live) => live.run(args, line),
+        Plan::Scenario(live) => measure(&live, args, line),
         Plan::Command(config) => command(args, *config),
     }
 }
 
 enum Plan {
-    Scenario(live::Live),
+    Scenario(Live),
     Command(Box<WireConfig>),
 }
 
-/// Runs this program again in a user namespace, unless it is there or needs none; whether all is done by that. Where that
-/// run fails, so does this one.
-pub(super) fn outside() -> Result<bool, Failure> {
-    if std::env::var_os(INSIDE).is_some() || may_make_namespaces() {
-        return Ok(false);
-    }
-    let program = std::env::current_exe().map_err(|e| Failure::cannot("find this program", e))?;
-    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // Ctrl-C reaches both; the one inside ends first.
-    interrupt::leave();
-    let mut command = Command::new(program);
-    command.args(args).env(INSIDE, "1");
-    let mut inside = in_user_namespace(&mut command).spawn().map_err(|e| {
-        let namespaces = quell_gateway::wire::NAMESPACES;
-        Failure::Failed(format!("a user namespace is not allowed here: {e}; {namespaces}"))
-    })?;
-    let mut told = false;
-    let status = loop {
-        if let Some(status) = inside.try_wait().map_err(|e| Failure::cannot("wait for this program", e))? {
-            break status;
-        }
-        if interrupt::terminated() && !told {
-            told = true;
-            quell_gateway::wire::terminate(&inside).map_err(|e| Failure::cannot("end this program", e))?;
-        }
-        std::thread::sleep(TICK);
-    };
-    match status.code() {
-        Some(0) => Ok(true),
-        // It has said why.
-        code => std::process::exit(code.unwrap_or(1)),
-    }
+/// The scenario that is to be run live, if it can be a wire.
+fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
+    let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
+    let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
+    let seeds = one.or(args.seeds.map(|n| toml::Value::Integer(i64::from(n))));
+    let (study, _) = simulate::changed(file, &changes, seeds)?;
+    Ok(Live::of(study)?)
+}
+
+/// Runs a scenario and keeps the results.
+fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
+    let selection = Selection::of(&args.view)?;
+    simulate::check_view(&selection, live.study())?;
+    let file = args.scenario.as_ref().map(|file| folder::name(std::slice::from_ref(file)));
+    let name = file.map_or("live".into(), |name| format!("{name}-live"));
+    let place = Place::choose(args.out.as_deref(), &name, args.overwrite)?;
+    let measured = live::measure(live, args.log.as_deref(), args.packet_sockets, false, line)?;
+    live::show(place, &measured.results, &selection, &measured.logs)
 }
 
 /// The wire that the options describe.
-fn config(args: &WireArgs) -> Result<WireConfig, Failure> {
+fn config(args: &Args) -> Result<WireConfig, Failure> {
     let Some(rate) = args.rate else {
         return Err(Failure::BadInput(
             "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, or quell wire \
@@ -171,34 +156,16 @@ fn may_be_default(name: &str) -> Result<(), Failure> {
 }
 
 /// The log that the options ask for.
-fn recorder(file: Option<&Path>, lines: &[Option<LineConfig>; 2]) -> Result<Option<Recorder>, Failure> {
-    let Some(file) = file else { return Ok(None) };
-    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let header = LogHeader {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        started_unix_s: started.map_or(0, |d| d.as_secs()),
-        lines: lines.iter().flatten().cloned().collect(),
-    };
-    let cannot = |e| Failure::cannot(format!("write {}", file.display()), e);
-    let to = create_log(file).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::BadInput(format!("--log {}: {e}", file.display())),
-        _ => cannot(e),
-    })?;
-    Recorder::new(to, &header).map(Some).map_err(cannot)
-}
-
-/// Refuses a log that would overwrite a file.
-fn log_is_free(file: &Path) -> Result<(), Failure> {
-    match file.is_file() {
-        true => Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", file.display()))),
-        false => Ok(()),
-    }
+fn recorder(file: &Path, lines: &[Option<LineConfig>; 2]) -> Result<Recorder, Failure> {
+    let header = LogHeader::now(lines.iter().flatten().cloned().collect());
+    let made = create_log(file).and_then(|to| Recorder::new(to, &header));
+    made.map_err(|e| live::no_log(file, &e))
 }
 
 /// Runs a command behind the bottleneck, and says on stderr what happened there.
-fn command(args: &WireArgs, config: WireConfig) -> Result<(), Failure> {
+fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     let lines = config.lines.clone();
-    let recorder = recorder(args.log.as_deref(), &lines)?;
+    let recorder = args.log.as_ref().map(|log| recorder(log, &lines)).transpose()?;
     let wire = Wire::new(config, recorder).map_err(|e| {
         // Nothing is in it yet, and another try may want the name.
         if let Some(log) = args.log.as_ref().filter(|log| log.symlink_metadata().is_ok_and(|m| m.is_file())) {
@@ -271,6 +238,3 @@ fn ended(child: &mut Running) -> std::io::Result<ExitStatus> {
         std::thread::sleep(TICK);
     }
 }
-
-/// More than a machine can be expected to relay.
-pub(super) const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);

@@ -1,4 +1,4 @@
-//! What the supervisor and the worker say to each other: whole messages over a socket that both have from the start.
+//! The messages between supervisor and worker: whole ones, over a socket that both have from the start.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LineConfig;
 
-/// What a worker is to do.
+/// The task of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Start {
     /// Its parent; one that has another by then ends.
@@ -22,22 +22,22 @@ pub(super) struct Start {
     pub shadows: Vec<AqmConfig>,
     pub queues: [u16; 2],
     pub log: Option<PathBuf>,
-    /// Another worker was there before: packets are waiting, and a log that cannot be written is no reason to stop.
+    /// Another worker was there before: packets are waiting, and a log that cannot be written is not a reason to stop.
     pub again: bool,
     /// An address, else a socket.
     pub metrics: Result<std::net::SocketAddr, PathBuf>,
     pub user: (u32, u32),
 }
 
-/// What the supervisor says.
+/// A message of the supervisor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     Start(Box<Start>),
     /// These configurations hold from now on.
     Lines(Box<[LineConfig; 2]>),
-    /// What only the supervisor can see, for the metrics: packets that left without a verdict, how often rules were
+    /// Counts that only the supervisor has, for the metrics: packets that left without a verdict, how often rules were
     /// gone, and how often a worker was started in the place of another.
-    Seen {
+    Counts {
         bypassed: u64,
         rules_gone: u64,
         restarts: u64,
@@ -46,7 +46,7 @@ pub(super) enum Order {
     Stop,
 }
 
-/// What the worker says.
+/// A message of the worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Report {
     /// It has made the file of the log, which was not there.
@@ -55,7 +55,7 @@ pub(super) enum Report {
     Ready { files: bool, calls: bool },
     /// It goes round.
     Beat,
-    /// What became of [`Order::Lines`].
+    /// The result of [`Order::Lines`].
     Reconfigured(Result<(), String>),
     /// It cannot begin or go on.
     Failed(String),

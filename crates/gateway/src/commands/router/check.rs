@@ -1,4 +1,4 @@
-//! What stands in the way of a gateway, each with the command that mends it. Nothing is changed to find it.
+//! Obstacles to a gateway, each with the command that mends it. Nothing is changed to find them.
 
 use std::fs;
 use std::path::Path;
@@ -15,18 +15,18 @@ use super::settings::{Fixed, Settings};
 use crate::record::THERE_ALREADY;
 use crate::sys;
 
-/// What was found.
+/// The findings about a router and its settings.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// What a start refuses.
+pub(super) struct RouterState {
+    /// Obstacles, for which a start is refused.
     pub refused: Vec<String>,
-    /// What is worth knowing.
+    /// Notes that are worth knowing.
     pub notes: Vec<String>,
     /// The rules that would be added, if a firewall takes them.
     pub rules: Option<Rules>,
 }
 
-impl Found {
+impl RouterState {
     fn need(&mut self, fine: bool, problem: impl FnOnce() -> String) {
         if !fine {
             self.refused.push(problem());
@@ -38,8 +38,8 @@ impl Found {
 const SHARE: f64 = 0.95;
 
 /// Looks.
-pub(super) fn look(settings: &Settings) -> Found {
-    let mut found = Found::default();
+pub(super) fn look(settings: &Settings) -> RouterState {
+    let mut found = RouterState::default();
     let Fixed { wan, id, queue, log, .. } = &settings.fixed;
 
     let effective = rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
@@ -135,15 +135,15 @@ pub(super) fn look(settings: &Settings) -> Found {
     found
 }
 
-/// What stands in the way of other rates of a gateway that runs.
-pub(super) fn look_at_rates(settings: &Settings) -> Found {
-    let mut found = Found::default();
+/// Looks for obstacles to other rates of a gateway that runs.
+pub(super) fn look_at_rates(settings: &Settings) -> RouterState {
+    let mut found = RouterState::default();
     found.rates(settings);
     found
 }
 
-impl Found {
-    /// What the device does with packets.
+impl RouterState {
+    /// Looks at what the device does with packets.
     fn device(&mut self, settings: &Settings) {
         let wan = &settings.fixed.wan;
         // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
@@ -154,7 +154,7 @@ impl Found {
         }
     }
 
-    /// Whether the device carries and the machine moves as much.
+    /// Looks whether the device carries and the machine moves as much.
     fn rates(&mut self, settings: &Settings) {
         self.link(settings);
         self.machine(settings);
@@ -187,7 +187,7 @@ impl Found {
         }
     }
 
-    /// Whether the machine moves as many packets.
+    /// Looks whether the machine moves as many packets.
     fn machine(&mut self, settings: &Settings) {
         let Some(most) = packets_per_s() else { return };
         let bps: u64 = settings.lines.iter().map(|line| line.rate.bps()).sum();
@@ -209,8 +209,9 @@ impl Found {
     }
 }
 
-/// About how many packets a second come and leave on one processor: each is a message from the kernel and a verdict to
-/// it, which cost what a datagram to oneself does. The fastest of some tries, since others use the machine too.
+/// Estimates how many packets a second come and leave on one processor: each is a message from the kernel and a
+/// verdict to it, which cost what a datagram to oneself does. The fastest of some tries, since others use the machine
+/// too.
 fn packets_per_s() -> Option<f64> {
     let kind = SocketType::DGRAM;
     let (a, b) = rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).ok()?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::port::nfqueue::{MARKED, WAITS};
 use crate::sys;
 
-/// Which program sets the rules.
+/// The program that sets the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Choice {
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether its programs are there.
+    /// Tells whether its programs are there.
     pub fn there(self) -> bool {
         match self {
             Kind::Iptables => families().iter().flatten().all(|program| there(program)),
@@ -53,7 +53,7 @@ pub(super) struct Rules {
     pub wan: String,
     /// The queue of what goes out there; what comes in has the next one.
     pub queue: u16,
-    /// Whether packets pass while nobody reads a queue.
+    /// Packets pass while nobody reads a queue.
     pub open: bool,
 }
 
@@ -69,7 +69,7 @@ impl Call {
         Call { program, args: args.iter().map(|a| a.to_string()).collect(), input }
     }
 
-    /// What it says on stdout; what it says on stderr if it fails. `scratch` runs it in a network namespace of its
+    /// Returns what it says on stdout, or on stderr if it fails. `scratch` runs it in a network namespace of its
     /// own, where nothing that it does matters.
     fn run(&self, scratch: bool) -> Result<String, String> {
         let mut command = Command::new(self.program);
@@ -95,7 +95,7 @@ impl Call {
     }
 }
 
-/// Whether there is such a program.
+/// Tells whether there is such a program.
 fn there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|done| done.status.success())
 }
@@ -200,7 +200,7 @@ impl Rules {
         Ok(())
     }
 
-    /// What undoes them, line by line.
+    /// The text that undoes them, line by line.
     fn undoing(&self) -> Vec<String> {
         let id = &self.id;
         match self.kind {
@@ -217,7 +217,8 @@ impl Rules {
         }
     }
 
-    /// How many packets have left without a verdict since the rules were added; `None` if some of the rules are gone.
+    /// Counts the packets that have left without a verdict since the rules were added; `None` if some of the rules
+    /// are gone.
     ///
     /// # Errors
     /// If the firewall does not say.
@@ -249,7 +250,7 @@ impl Rules {
         Ok(Some(packets))
     }
 
-    /// What the rules in `text` have counted, if all are there.
+    /// The count of the rules in `text`, if all are there.
     fn counted(&self, text: &str) -> Option<u64> {
         let number = |line: &str, word: &str| -> Option<u64> {
             let mut words = line.split_whitespace().skip_while(|w| *w != word).skip(1);
@@ -283,7 +284,7 @@ impl Rules {
         }
     }
 
-    /// Whether any rule of this name is there.
+    /// Tells whether any rule of this name is there.
     ///
     /// # Errors
     /// If the firewall does not say.
@@ -303,7 +304,7 @@ impl Rules {
         }
     }
 
-    /// Whether any chain of this name is in this family of iptables.
+    /// Tells whether any chain of this name is in this family of iptables.
     fn left_of(&self, program: &'static str) -> Result<bool, String> {
         let list = Call::new(program, &["-w", "5", "-t", "mangle", "-S"], String::new());
         list.run(false).map(|text| text.contains(&format!("quell-{}-", self.id)))
@@ -344,7 +345,7 @@ impl Rules {
         }
     }
 
-    /// Whether this kernel takes them; nothing is changed to find out.
+    /// Tells whether this kernel takes them; nothing is changed to find out.
     ///
     /// # Errors
     /// What the firewall says.

@@ -1,21 +1,20 @@
-//! What a gateway changes on its host, on disk before it does.
+//! The journal of what a gateway changes on its host, on disk before it does.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::super::status::RUN_DIR;
+use super::super::run_dir::{RUN_DIR, file, replace};
 use super::firewall::Rules;
 
 /// A process: its number can come again, its number and beginning cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Process {
     pub pid: u32,
-    /// In ticks since the machine began.
+    /// Its beginning in ticks since the machine began.
     started: u64,
 }
 
@@ -45,16 +44,16 @@ impl Process {
     }
 }
 
-/// What the gateway has said to an order.
+/// The gateway's answer to an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Answer {
     /// The order's number.
     pub order: u64,
-    /// What holds now, or why nothing has changed.
+    /// The settings that hold now, or the reason why nothing has changed.
     pub said: Result<String, String>,
 }
 
-/// What is to be undone.
+/// The changes that are to be undone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub supervisor: Process,
@@ -63,32 +62,9 @@ pub(super) struct Journal {
     pub network: u64,
     pub rules: Rules,
     pub answer: Option<Answer>,
-    /// Where it answers, unless it is at its socket.
+    /// The address where it answers, unless it is at its socket.
     #[serde(default)]
     pub metrics: Option<std::net::SocketAddr>,
-}
-
-/// A file of a gateway's.
-pub(super) fn file(id: &str, ending: &str) -> PathBuf {
-    Path::new(RUN_DIR).join(format!("{id}.{ending}"))
-}
-
-/// Makes the folder of these files.
-pub(super) fn make_dir() -> std::io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(RUN_DIR)
-}
-
-/// Writes a file so that whoever reads it finds all of it or what was there before.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    make_dir()?;
-    // Two processes may write at once, such as two reloads.
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}.new", std::process::id()));
-    let new = PathBuf::from(new);
-    let mut to = fs::File::create(&new)?;
-    to.write_all(bytes)?;
-    to.sync_all()?;
-    fs::rename(new, path)
 }
 
 /// The network namespace of this process.
@@ -96,7 +72,7 @@ pub(super) fn network() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |ns| ns.ino())
 }
 
-/// Whether a network namespace may still be there: a process is in it, or may be, or it has a name.
+/// Tells whether a network namespace may still be there: a process is in it, or may be, or it has a name.
 fn may_exist(network: u64) -> bool {
     // Whose namespaces one may see is a right (CAP_SYS_PTRACE), which a service does not have.
     let of = |path: PathBuf| match fs::metadata(path) {
@@ -108,7 +84,7 @@ fn may_exist(network: u64) -> bool {
 }
 
 impl Journal {
-    /// That of gateway `id`, if there is one.
+    /// The journal of gateway `id`, if there is one.
     ///
     /// # Errors
     /// If it is damaged.

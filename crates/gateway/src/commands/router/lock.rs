@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::journal::{file, make_dir};
+use super::super::run_dir::{file, make_dir};
 
 /// Held until it is dropped, or the process ends.
 #[derive(Debug)]

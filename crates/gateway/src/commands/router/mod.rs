@@ -20,9 +20,12 @@ use std::time::{Duration as Wait, Instant};
 use clap::Args;
 use quell_units::{BitRate, QueueSize};
 
-use super::{Failure, named_algorithm, print};
+use super::algorithm::named_algorithm;
+use super::failure::Failure;
+use super::run_dir::{file, replace};
+use super::text::print;
 use firewall::{Kind, Rules};
-use journal::{Journal, file, forget, replace};
+use journal::{Journal, forget};
 use lock::Lock;
 pub use settings::RunArgs;
 use settings::{assignment, id};
@@ -76,7 +79,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     supervisor::run(args, words)
 }
 
-/// Where gateways answer that run, and the names of those that were killed and not cleaned up.
+/// The addresses of gateways that run, and the names of those that were killed and not cleaned up.
 pub(super) fn answering() -> (Vec<SocketAddr>, Vec<String>) {
     let (alive, dead): (Vec<_>, Vec<_>) = Journal::all().into_iter().partition(|j| j.supervisor.alive());
     let addresses = alive.into_iter().filter_map(|journal| journal.metrics).collect();
@@ -170,7 +173,7 @@ fn remove_by_name(id: &str) -> Result<bool, Failure> {
     Ok(found)
 }
 
-/// How long a gateway may take to answer.
+/// The time that a gateway may take to answer.
 const PATIENCE: Wait = Wait::from_secs(10);
 
 /// Gives a running gateway another configuration; what waits stays.

@@ -1,13 +1,13 @@
-//! What a service says to the program that started it (sd_notify(3)).
+//! Messages of a service to the program that started it (sd_notify(3)).
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Where to say it, if anywhere.
+/// The socket of that program, if there is one.
 pub(super) struct Service(Option<(UnixDatagram, SocketAddr)>);
 
 impl Service {
-    /// As the environment names it.
+    /// The service that the environment names.
     pub fn of_environment() -> Self {
         Service(std::env::var_os("NOTIFY_SOCKET").and_then(|name| {
             let name = name.as_encoded_bytes();

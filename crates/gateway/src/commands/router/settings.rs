@@ -1,4 +1,4 @@
-//! What a router's gateway is to do: the command line over a file.
+//! The settings of a router's gateway: the command line over a file.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -10,8 +10,8 @@ use quell_units::{BitRate, Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::super::algorithm::algorithm;
-use super::super::{Failure, named_algorithm};
+use super::super::algorithm::{algorithm, named_algorithm};
+use super::super::failure::Failure;
 use super::firewall::{Choice, Kind, Rules};
 use crate::LineConfig;
 
@@ -97,7 +97,7 @@ pub(super) fn id(text: &str) -> Result<String, String> {
     if fine { Ok(text.into()) } else { Err("must be 1 to 12 letters and digits".into()) }
 }
 
-/// What a file holds: the options of the command line by their names, the algorithm as in scenarios.
+/// The contents of a file: the options of the command line by their names, the algorithm as in scenarios.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -120,7 +120,7 @@ struct File {
     user: Option<Value>,
 }
 
-/// What cannot change while a gateway runs.
+/// The settings that cannot change while a gateway runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fixed {
     pub wan: String,
@@ -138,7 +138,7 @@ pub(super) struct Fixed {
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub fixed: Fixed,
-    /// What goes out at the device, and what comes in.
+    /// The lines of what goes out at the device, and of what comes in.
     pub lines: [LineConfig; 2],
     pub shadows: Vec<AqmConfig>,
     /// The seed was given, not drawn.
@@ -309,7 +309,7 @@ impl RunArgs {
     }
 }
 
-/// Which gateway a file is of.
+/// The name of the gateway that a file is of.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -331,7 +331,7 @@ impl Settings {
         Rules { kind, id: id.clone(), wan: wan.clone(), queue: *queue, open: *on_exit == OnExit::Open }
     }
 
-    /// What is to hold from now on where `self` holds, if `new` can be had without a new start. A seed that was drawn
+    /// The settings from now on where `self` holds, if `new` can be had without a new start. A seed that was drawn
     /// stays.
     ///
     /// # Errors

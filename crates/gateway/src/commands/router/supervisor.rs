@@ -20,11 +20,12 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::super::algorithm::changed_algorithm;
-use super::super::{Failure, say};
+use super::super::failure::{Failure, say};
+use super::super::run_dir::file;
 use super::channel::{Channel, Order, Report, Start};
-use super::check::{Found, look, look_at_rates};
+use super::check::{RouterState, look, look_at_rates};
 use super::firewall::Rules;
-use super::journal::{Answer, Journal, Process, file, forget, network};
+use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
 use super::notify::Service;
 use super::settings::{RunArgs, Settings};
@@ -32,17 +33,17 @@ use crate::LineConfig;
 
 /// A worker that has said nothing for so long hangs.
 pub(super) const HANGS: Wait = Wait::from_secs(3);
-/// How long a worker may take to begin, and to end.
+/// The time that a worker may take to begin, and to end.
 const PATIENCE: Wait = Wait::from_secs(15);
-/// If a worker ends after so many new starts within [`WITHIN`], something is wrong that no start mends.
+/// The most new starts within [`WITHIN`]: if a worker then ends again, something is wrong that no start mends.
 pub(super) const RESTARTS: usize = 5;
 pub(super) const WITHIN: Wait = Wait::from_secs(60);
 
-/// How often it looks whether its rules are there, and what they have counted. That starts two programs, which take some
-/// ms of a processor.
+/// The interval at which it looks whether its rules are there, and what they have counted. That starts two programs,
+/// which take some ms of a processor.
 pub(super) const LOOK: Wait = Wait::from_secs(5);
 
-/// What `reload` asks for.
+/// The request of `reload`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Change {
     /// Tells the answer to this from others.
@@ -95,7 +96,7 @@ impl Signals {
 struct Worker {
     child: Child,
     channel: Channel,
-    /// When it last said something.
+    /// The time at which it last said something.
     heard: Instant,
 }
 
@@ -117,7 +118,7 @@ impl Drop for Worker {
 /// A gateway from its start to its end.
 struct Supervisor<'a> {
     args: RunArgs,
-    /// What leads to the gateway's commands on the command line of this program.
+    /// The words that lead to the gateway's commands on the command line of this program.
     words: &'a [&'a str],
     settings: Settings,
     journal: Journal,
@@ -127,28 +128,28 @@ struct Supervisor<'a> {
     /// reading, and traffic comes this way.
     again: bool,
     restarts: Vec<Instant>,
-    /// How often a worker was started in the place of another.
+    /// The number of times that a worker was started in the place of another.
     restarted: u64,
     /// The first worker has made the log's file: it is this start's, and nobody's if that fails.
     log_begun: bool,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
-    seen: Seen,
+    seen: RuleWatch,
 }
 
-/// What was seen of the rules.
-struct Seen {
+/// The state of the rules at the last look.
+struct RuleWatch {
     next: Instant,
-    /// What they had counted when they were last looked at, and in all.
+    /// Their count when they were last looked at, and in all.
     last: u64,
     bypassed: u64,
-    /// How often some were gone.
+    /// The number of times that some were gone.
     gone: u64,
-    /// What the firewall last said that was not understood.
+    /// The firewall's last message that was not understood.
     why: String,
 }
 
-/// Whether this code is part of the program that runs, and not of a library that another program has loaded.
+/// Tells whether this code is part of the program that runs, and not of a library that another program has loaded.
 fn is_the_program() -> bool {
     let here = run as fn(&RunArgs, &[&str]) -> Result<(), Failure> as usize;
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -175,7 +176,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     let id = settings.fixed.id.clone();
     // Before anything is looked at, and for as long as it runs: what is found is to hold when it is acted upon.
     let lock = Lock::take(&id);
-    let Found { mut refused, notes, rules } = look(&settings);
+    let RouterState { mut refused, notes, rules } = look(&settings);
     if refused.is_empty() {
         match &lock {
             Ok(Some(_)) => {}
@@ -237,7 +238,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         restarted: 0,
         log_begun: false,
         pending: None,
-        seen: Seen { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
+        seen: RuleWatch { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
     };
     let begun = supervisor.begin();
     if let (Err(_), true, Some(log)) = (&begun, supervisor.log_begun, &supervisor.settings.fixed.log) {
@@ -275,7 +276,7 @@ fn undone_by_a_panic(id: String) {
     }));
 }
 
-/// Why a gateway ends.
+/// The reason why a gateway ends.
 enum Over {
     /// Workers end again and again.
     GaveUp(String),
@@ -358,7 +359,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Until it is told to stop, or gives up.
+    /// Watches until it is told to stop, or gives up.
     fn watch(&mut self, mut worker: Worker) -> Result<(), Over> {
         loop {
             if self.signals.stop() {
@@ -395,8 +396,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether the rules are there, which others may remove: `iptables -F`, a firewall that loads its own. What was counted
-    /// goes to the worker, which shows it.
+    /// Looks whether the rules are there, which others may remove: `iptables -F`, a firewall that loads its own. What
+    /// was counted goes to the worker, which shows it.
     fn look_at_rules(&mut self, worker: &Worker) {
         let (rules, seen) = (&self.journal.rules, &mut self.seen);
         let said = match rules.look() {
@@ -421,7 +422,7 @@ impl Supervisor<'_> {
         seen.why = why;
         seen.next = Instant::now() + LOOK;
         // A worker that does not hear is noticed by its silence.
-        let _ = worker.channel.send(&Order::Seen {
+        let _ = worker.channel.send(&Order::Counts {
             bypassed: seen.bypassed,
             rules_gone: seen.gone,
             restarts: self.restarted,
@@ -528,7 +529,7 @@ impl Supervisor<'_> {
         let _ = fs::remove_file(&path);
         let order = change.as_ref().ok().map(|change| change.order).filter(|order| *order > 0);
         let new = change.and_then(|change| self.changed(change)).and_then(|new| {
-            let Found { refused, notes, .. } = look_at_rates(&new);
+            let RouterState { refused, notes, .. } = look_at_rates(&new);
             notes.iter().for_each(say);
             if refused.is_empty() { Ok(new) } else { Err(refused.join("; ")) }
         });

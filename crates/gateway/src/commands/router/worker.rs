@@ -12,7 +12,8 @@ use quell_units::{Bytes, Duration, Time};
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet;
 
-use super::super::{Failure, print, say, table};
+use super::super::failure::{Failure, say};
+use super::super::text::{print, table};
 use super::channel::{Channel, Order, Report, Start};
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
@@ -21,27 +22,27 @@ use crate::port::nfqueue::{Losses, NfQueue};
 use crate::port::{MonotonicClock, sleep};
 use crate::record::{create_log, create_next_log};
 use crate::relay::Path;
-use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Rest};
+use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Sleep};
 
-/// How often it says that it goes round, at least.
+/// The longest interval at which it says that it goes round.
 pub(super) const BEAT: Duration = Duration::from_millis(500);
 
-/// How often it looks at what the kernel has lost.
+/// The interval at which it looks at what the kernel has lost.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many packets the kernel's queues may hold: both buffers, what is taken in at once, and the packet in
+/// The number of packets that the kernel's queues may hold: both buffers, what is taken in at once, and the packet in
 /// transmission. If nobody reads them, traffic passes once they are full.
 fn room(lines: &[LineConfig]) -> u32 {
-    // An acknowledgment has 40 bytes or more; less than a header is no packet.
+    // An acknowledgment has 40 bytes or more; less than a header is not a packet.
     let most = lines.iter().map(|l| l.most_packets(Bytes::new(20))).max().unwrap_or(0);
     most.saturating_add(MARGIN).min(1 << 20) as u32
 }
 
-/// Of [`room`], what is not the buffer's.
+/// The part of [`room`] that is not the buffer's.
 const MARGIN: usize = 512;
 
-/// What the kernel's queues hold, and are to hold: while more waits than there would be room for, what comes would pass
-/// around the line.
+/// The room of the kernel's queues, as it is and as it is to be: while more waits than there would be room for, what
+/// comes would pass around the line.
 struct Room {
     is: u32,
     wanted: u32,
@@ -141,13 +142,8 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     }
     let begun = log.and_then(|log| {
         log.map(|file| {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            let header = LogHeader {
-                version: env!("CARGO_PKG_VERSION").into(),
-                started_unix_s: now.map_or(0, |d| d.as_secs()),
-                lines: start.lines.to_vec(),
-            };
-            Recorder::new(file, &header).map_err(doing("the log cannot be written"))
+            Recorder::new(file, &LogHeader::now(start.lines.to_vec()))
+                .map_err(doing("the log cannot be written"))
         })
         .transpose()
     });
@@ -229,16 +225,16 @@ fn turns(
                     }
                     let _ = channel.send(&Report::Reconfigured(done));
                 }
-                Ok(Some(Order::Seen { bypassed, rules_gone, restarts })) => {
+                Ok(Some(Order::Counts { bypassed, rules_gone, restarts })) => {
                     seen = [bypassed, rules_gone, restarts];
                 }
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
         match relay.turn(|| clock.now())? {
-            Rest::None => {}
-            Rest::Tick(time) => sleep(time),
-            Rest::Input(time) => relay.ports.wait(time)?,
+            Sleep::None => {}
+            Sleep::Tick(time) => sleep(time),
+            Sleep::Input(time) => relay.ports.wait(time)?,
         }
     }
     let ran = clock.now().since(Time::ZERO).as_secs_f64();
@@ -286,5 +282,5 @@ fn summary(lines: &[(LineConfig, Algorithms)], paths: &[Path], ran: f64) -> Stri
             duration(m.lateness_p99_s().unwrap_or(0.0)),
         ]);
     }
-    table(&rows)
+    table(&rows, usize::MAX).iter().map(|line| format!("{line}\n")).collect()
 }

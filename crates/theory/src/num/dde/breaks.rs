@@ -1,4 +1,4 @@
-//! Where the solution is not smooth: the discontinuities, and what delays make of them.
+//! Points at which the solution is not smooth: the discontinuities, and what delays make of them.
 
 use crate::num::Real;
 
@@ -6,9 +6,9 @@ use crate::num::Real;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Break {
     pub(super) at: f64,
-    /// Of what order the derivative is, at least.
+    /// Least order of the derivative that jumps.
     level: usize,
-    /// Where, if not everywhere.
+    /// The lane in which it is, if not in all.
     pub(super) lane: Option<usize>,
 }
 
@@ -16,18 +16,18 @@ pub(super) struct Break {
 /// *Numerical Methods for Delay Differential Equations*, 2.2). A step ends where a look-up meets one.
 pub(super) struct Breaks<V> {
     pub(super) points: Vec<Break>,
-    /// How weak a discontinuity may be to have its consequences looked for.
+    /// Level up to which the consequences of a discontinuity are looked for.
     levels: usize,
     /// The times looked up at the start of the step, and by how much they grow per second.
     pub(super) from: Vec<V>,
     slope: Vec<V>,
-    /// How often the step has been shortened for one.
+    /// Number of times that the step has been shortened for one.
     tries: usize,
 }
 
 impl<V: Real> Breaks<V> {
-    /// Within these parts of a step a breaking point is as good as at its start or end: what a jump of
-    /// the first derivative does in them is `1e-4^2` and `1e-5^2` of what it does in the step.
+    /// Parts of a step in which a breaking point is as good as at its start or end: what a jump of the first
+    /// derivative does in them is `1e-4^2` and `1e-5^2` of what it does in the step.
     const START: f64 = 1e-4;
     const END: f64 = 1.0 - 1e-5;
 

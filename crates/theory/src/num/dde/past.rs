@@ -4,7 +4,7 @@ use crate::num::Real;
 
 /// A delay equation `y' = f(t, y, y(t - R(t, y)))` in `D` variables.
 pub trait System<V: Real, const D: usize> {
-    /// How many delays there are.
+    /// Number of delays.
     fn delays(&self) -> usize;
 
     /// The longest any of them can be, in seconds: as much of the past is kept.
@@ -21,13 +21,13 @@ pub trait System<V: Real, const D: usize> {
     /// leave.
     fn confine(&self, _y: &mut [V; D]) {}
 
-    /// What jumps as soon as the state allows it; whether something does. It happens at that time to
-    /// rounding, and the past keeps the jump.
+    /// Makes the jump that is due as soon as the state allows it; returns whether there was one. It happens
+    /// at that time to rounding, and the past keeps the jump.
     fn switch(&self, _leg: usize, _t: f64, _y: &mut [V; D]) -> bool {
         false
     }
 
-    /// What the absolute tolerance is multiplied with for a variable; 0 for one that is not used.
+    /// Factor of the absolute tolerance for a variable; 0 for one that is not used.
     fn scale(&self, _variable: usize) -> f64 {
         1.0
     }
@@ -36,9 +36,9 @@ pub trait System<V: Real, const D: usize> {
 /// A step and the polynomial on it: the variables by powers of the part of the step that has passed.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<V, const D: usize> {
-    /// Where it begins.
+    /// Time at which it begins.
     pub from: f64,
-    /// Where it ends.
+    /// Time at which it ends.
     pub to: f64,
     pub(super) per_step: f64,
     pub(super) powers: [[V; D]; 5],
@@ -91,7 +91,7 @@ pub struct Past<'s, V, const D: usize> {
     pub(super) end: usize,
     /// The end of the last step.
     now: f64,
-    /// Where each delay's earliest and latest look-up found their steps the last time.
+    /// Steps in which each delay's earliest and latest look-up were found the last time.
     hints: Vec<usize>,
     /// The time at which rates are wanted.
     pub(super) time: f64,
@@ -100,7 +100,7 @@ pub struct Past<'s, V, const D: usize> {
     latest: V,
     /// The last look-up of each delay.
     pub(super) looked: Vec<V>,
-    /// Whether something older than what is kept was asked for.
+    /// Tells that something older than the kept past was asked for.
     pub(super) lost: bool,
 }
 
@@ -219,15 +219,15 @@ impl<'s, V: Real, const D: usize> Past<'s, V, D> {
         (0..V::LANES).fold(f64::INFINITY, |m, i| m.min(self.shortest.lane(i)))
     }
 
-    /// Whether something later than `t` was looked up, but for rounding.
+    /// Tells whether something later than `t` was looked up, but for rounding.
     #[inline(always)]
     pub(super) fn after(&self, t: f64, step: f64) -> bool {
         let limit = t + 1e-10 * step;
         (0..V::LANES).any(|i| self.latest.lane(i) > limit)
     }
 
-    /// By how much the solution in `piece` differs at the latest look-up from the continuation of the
-    /// step before, which that look-up was answered with.
+    /// Difference at the latest look-up between the solution in `piece` and the continuation of the step
+    /// before, with which that look-up was answered.
     #[inline(always)]
     pub(super) fn mismatch(&self, piece: &Piece<V, D>) -> [V; D] {
         let (said, is) = (self.evaluate(self.end - 1, self.latest), piece.at_each(self.latest));

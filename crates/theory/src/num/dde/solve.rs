@@ -43,8 +43,8 @@ const BETWEEN: [f64; 7] = [
     69997945.0 / 29380423.0,
 ];
 
-/// How large something is in units of the tolerance: the root of the mean square over the variables, in
-/// the worst lane.
+/// Size of something in units of the tolerance: the root of the mean square over the variables, in the worst
+/// lane.
 struct Norm<V, const D: usize> {
     pub(super) relative: V,
     pub(super) absolute: [V; D],
@@ -83,10 +83,10 @@ const FAR: f64 = 1.3;
 /// They are not longer than this many.
 const FURTHEST: f64 = 8.0;
 
-/// For this many steps after one that was too long for that, none is longer than the one before.
+/// Steps after one that was too long, of which none is longer than the one before.
 const CALM: usize = 8;
 
-/// What a step tried led to.
+/// Result of a trial step.
 struct Tried<V, const D: usize> {
     pub(super) y: [V; D],
     pub(super) last: [V; D],

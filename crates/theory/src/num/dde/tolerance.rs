@@ -1,8 +1,8 @@
-//! How accurately an equation is solved, and what that took.
+//! Accuracy of the solution of an equation, and the work that it took.
 
 use crate::error::{TheoryError, positive, require};
 
-/// How accurate, and how much work at most.
+/// The accuracy, and the most work allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// Error per step relative to the variable.
@@ -37,7 +37,7 @@ impl Tolerance {
     }
 }
 
-/// What a run took.
+/// Work of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Steps that were kept.

@@ -3,7 +3,7 @@
 /// Digits of a designed parameter: as many as anyone would type, far more than the rules are good to.
 const DIGITS: usize = 6;
 
-/// To [`DIGITS`] digits.
+/// Rounds to [`DIGITS`] digits.
 pub(super) fn round(x: f64) -> f64 {
     format!("{x:.*e}", DIGITS - 1).parse().unwrap_or(x)
 }

@@ -44,7 +44,7 @@ pub struct Design {
     pub analysis: Analysis,
     /// The rule with its source, and what it assumes.
     pub assumptions: Vec<String>,
-    /// What a user should know before use.
+    /// Warnings to read before use.
     pub warnings: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ rules! {
     hred::Hred,
 }
 
-/// Why [`design`] has no rule for an algorithm of the catalog.
+/// Tells why [`design`] has no rule for an algorithm of the catalog.
 pub fn without_rule(name: &str) -> &'static str {
     match name {
         "codel" => {
@@ -152,7 +152,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     Ok(Design { config, link, network, analysis, assumptions: notes.assumptions, warnings: notes.warnings })
 }
 
-/// What in an analysis a user should know.
+/// Warnings that follow from an analysis.
 fn doubts(analysis: &Analysis) -> Vec<String> {
     let mut all = Vec::new();
     let s = &analysis.stability;

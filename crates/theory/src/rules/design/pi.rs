@@ -22,7 +22,7 @@ use crate::text::figure;
 /// A crossover at `SHAPED/R` leaves 61 degrees to an integrator with the delay, and a gain margin of pi.
 pub(super) const SHAPED: f64 = 0.5;
 
-/// What the shape leaves of the phase at the crossover: as much as Hollot's.
+/// Phase that the shape leaves at the crossover: as much as Hollot's.
 const LEAST_PHASE: f64 = PI / 3.0;
 
 /// The zero and the crossover of Hollot et al.

@@ -29,7 +29,7 @@ fn delay(target: &Target, own: Duration) -> (Duration, f64) {
     (delay, delay.as_secs_f64() * link.capacity())
 }
 
-/// Whether some senders are scalable and have no code point of their own: DCTCP's packets are ECT(0).
+/// Tells whether some senders are scalable and have no code point of their own: DCTCP's packets are ECT(0).
 fn by_any_ect(target: &Target) -> bool {
     let scalable = |c: &Congestion| matches!(c, Congestion::Scalable(_)) && !c.is_l4s();
     scalable(&target.congestion) || target.scalables.is_some_and(|(_, c)| scalable(&c))

@@ -41,9 +41,9 @@ pub(super) struct Shaped {
     pub(super) gains: PidGains,
     pub(super) beta: f64,
     pub(super) gamma: f64,
-    /// Of the updates.
+    /// Interval of the updates.
     pub(super) interval: Duration,
-    /// Of the derivative.
+    /// Memory of the derivative.
     pub(super) memory: Duration,
 }
 

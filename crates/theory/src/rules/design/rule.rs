@@ -1,4 +1,4 @@
-//! What a design rule is.
+//! The form of a design rule.
 
 use quell_aqm::catalog::AqmConfig;
 
@@ -10,19 +10,19 @@ pub(super) trait Rule {
     /// The algorithm's name in the catalog.
     const NAME: &'static str;
 
-    /// Whether it is for any window, not for Reno's alone.
+    /// Tells whether it is for any window, not for Reno's alone.
     const ANY_WINDOW: bool = false;
 
     /// The parameters for a target, and the queue in packets that they hold.
     fn parameters(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), TheoryError>;
 }
 
-/// What a user is told beside the parameters.
+/// Notes for users beside the parameters.
 #[derive(Default)]
 pub(super) struct Notes {
     /// The rule with its source, and what it assumes.
     pub(super) assumptions: Vec<String>,
-    /// What a user should know before use.
+    /// Warnings to read before use.
     pub(super) warnings: Vec<String>,
 }
 

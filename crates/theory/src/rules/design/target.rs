@@ -1,15 +1,15 @@
-//! What parameters are to suit.
+//! The conditions that parameters are to suit.
 
 use quell_aqm::Link;
 use quell_aqm::ap_red::Conditions;
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::round;
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Signal, Tcp};
 use crate::error::{TheoryError, positive, require};
-use crate::network::{Class, Coupling, FluidNetwork, Scalables, Signal};
+use crate::network::{Class, Coupling, FluidNetwork, Scalables};
 
-/// What parameters are to suit.
+/// The conditions that parameters are to suit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// The rate of the link.
@@ -25,9 +25,9 @@ pub struct Target {
     /// The queue to hold in packets; without it a quarter of the buffer. Rules that set a queue of their
     /// own leave it aside, and pi2 and dualpi2 have their own without it, where half of the buffer holds it.
     pub queue: Option<f64>,
-    /// How windows move.
+    /// The congestion control of the windows.
     pub congestion: Congestion,
-    /// How a signal reaches the senders.
+    /// Form in which a signal reaches the senders.
     pub signal: Signal,
     /// Scalable senders beside those: how many, and how their windows move; without queueing their round-trip time is
     /// the others'.
@@ -35,8 +35,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// For a link, with everything else as the documentation of the fields has it; marks, and windows as
-    /// a sawtooth.
+    /// Makes a target for a link, with everything else as the documentation of the fields has it; marks, and
+    /// windows as a sawtooth.
     pub fn new(rate: BitRate, mean_packet: Bytes, rtt: Duration, flows: f64) -> Target {
         Target {
             rate,

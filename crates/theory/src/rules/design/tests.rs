@@ -7,9 +7,9 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use super::digits::{round, round_down, round_up};
 use super::*;
-use crate::congestion::{Congestion, Tcp};
+use crate::congestion::{Congestion, Signal, Tcp};
 use crate::linear::Loop;
-use crate::network::{Class, Coupling, Scalables, Signal};
+use crate::network::{Class, Coupling, Scalables};
 use crate::rules::reach::{Beyond, robustness};
 
 /// 15 Mbit/s in packets of 500 bytes, 60 flows, 246 ms: Hollot's network.

@@ -1,0 +1,246 @@
+//! `quell conformance`: implementations that are right, wrong, slow, dead and talkative.
+#![cfg(unix)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Bench;
+
+/// The folder of the adaptors.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
+}
+
+/// True if a program is on this machine; says so if not.
+fn has(program: &str, argument: &str) -> bool {
+    let there = Command::new(program).arg(argument).output().is_ok_and(|o| o.status.success());
+    if !there {
+        println!("skipped: no {program} here");
+    }
+    there
+}
+
+fn adaptor(name: &str) -> String {
+    folder().join("adaptors").join(name).display().to_string()
+}
+
+/// The vectors that passed, of those that were run. The implementation must differ nowhere.
+fn passed(bench: &Bench, vectors: &[&str], command: &[&str]) -> Vec<String> {
+    let mut args = vec!["conformance", "run", "--timeout", "120s", "--format", "json"];
+    vectors.iter().for_each(|v| args.extend(["--vector", v]));
+    args.push("--");
+    args.extend(command);
+    let report = bench.json(&args);
+    let all = report["vectors"].as_array().unwrap();
+    let of = |outcome: &str| all.iter().filter(|v| v["outcome"] == outcome).collect::<Vec<_>>();
+    assert!(of("differs").is_empty() && of("broke").is_empty(), "{report:#}");
+    of("passed").iter().map(|v| v["vector"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn quell_passes_its_own_vectors_over_a_pipe() {
+    let bench = Bench::new();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let all = passed(&bench, &["codel", "red+tail", "pie/enhanced"], &[quell, "conformance", "answer"]);
+    assert_eq!(all.len(), 11, "{all:?}");
+}
+
+#[test]
+fn the_python_adaptor_passes() {
+    if !has("python3", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let own =
+        ["drop-tail", "red", "ared", "pi", "blue", "codel", "pie", "fq-codel", "dualpi2", "cobalt", "cake"];
+    let all = passed(&bench, &own, &["python3", &adaptor("python/adaptor.py")]);
+    for algorithm in own {
+        assert!(all.iter().filter(|v| v.starts_with(&format!("{algorithm}/"))).count() >= 3, "{all:?}");
+    }
+}
+
+#[test]
+fn the_c_adaptor_passes() {
+    if !has("cc", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.path("adaptor");
+    let compiled = Command::new("cc")
+        .args(["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
+        .arg(&program)
+        .args([&adaptor("c/adaptor.c"), "-lm"])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let all = passed(&bench, &["drop-tail", "codel", "pie", "cobalt"], &[program.to_str().unwrap()]);
+    assert!(all.contains(&"codel/drops".into()) && all.contains(&"pie/marks".into()), "{all:?}");
+    assert!(all.contains(&"cobalt/marks".into()) && all.len() >= 12, "{all:?}");
+}
+
+#[test]
+fn the_go_adaptor_passes() {
+    if !has("go", "version") {
+        return;
+    }
+    let bench = Bench::new();
+    let program = bench.path("adaptor");
+    let mut go = Command::new("go");
+    go.args(["build", "-o"]).arg(&program).arg(adaptor("go/adaptor.go"));
+    let compiled = go.env("GOFLAGS", "-mod=mod").env("GOTOOLCHAIN", "local").output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let all = passed(&bench, &["drop-tail", "pi", "pie", "cobalt"], &[program.to_str().unwrap()]);
+    assert!(
+        all.contains(&"pi/drops".into())
+            && all.contains(&"pie/link-rate".into())
+            && all.contains(&"cobalt/marks".into()),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn the_museum_is_caught_whole() {
+    if !has("python3", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let museum = bench.json(&["conformance", "museum", "--format", "json"]);
+    let exhibits = museum["exhibits"].as_array().unwrap();
+    assert!(exhibits.len() >= 60);
+    for exhibit in exhibits {
+        assert!(exhibit["vector"].is_string(), "{exhibit:#}");
+    }
+    let one = bench.ok(&["conformance", "museum", "codel-control-law"]);
+    for part in ["expected:", "came:", "RFC 8289 section 5.5", "shadow/issues/2478"] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+}
+
+/// Runs one vector with a shell script as the implementation.
+fn script(bench: &Bench, text: &str) -> crate::common::Ran {
+    bench.run(&[
+        "conformance",
+        "run",
+        "--vector",
+        "drop-tail/drops",
+        "--timeout",
+        "500ms",
+        "--",
+        "sh",
+        "-c",
+        text,
+    ])
+}
+
+#[test]
+fn who_does_not_answer_is_ended_and_the_reason_said() {
+    const READY: &str = "read line; echo '{\"ready\":true}'; ";
+    let bench = Bench::new();
+    for (text, says) in [
+        ("exit 3", "the header: it ended without an answer: exit status: 3"),
+        ("kill -9 $$", "signal: 9"),
+        ("sleep 60", "no answer within 0.5 s"),
+        ("echo hello", "printed hello, which is not JSON"),
+        ("echo '{\"redy\":true}'", "unknown field `redy`"),
+        ("echo '{}'", "answered neither"),
+        ("printf '\\377\\n'", "not UTF-8"),
+        ("head -c 100000 /dev/zero | tr '\\0' x", "more than 65536 bytes"),
+    ] {
+        let ran = script(&bench, text);
+        assert_eq!(ran.code, 1, "{text}: {ran:?}");
+        assert!(ran.out.contains(says), "{text}: {}", ran.out);
+    }
+    for (text, says) in [
+        ("sleep 60", "event 1 of"),
+        ("echo '{\"verdict\":\"maybe\"}'", "unknown variant `maybe`"),
+        ("cat > /dev/null & exit 0", "event 1 of"),
+        ("yes", "printed y, which is not JSON"),
+        ("while read line; do echo '{}'; done", "expected: queued"),
+    ] {
+        let ran = script(&bench, &format!("{READY}{text}"));
+        assert_eq!(ran.code, 1, "{text}: {ran:?}");
+        assert!(ran.out.contains(says), "{text}: {}", ran.out);
+    }
+    let skipped = script(&bench, "read line; echo '{\"skip\":\"not today\"}'");
+    assert_eq!(skipped.code, 1);
+    assert!(skipped.out.contains("not today") && skipped.err.contains("every one was skipped"));
+}
+
+/// Children of a hanging implementation end with it.
+#[test]
+fn what_an_implementation_started_ends_with_it() {
+    let bench = Bench::new();
+    let file = bench.path("pid");
+    let ran = script(&bench, &format!("sleep 300 & echo $! > {}; wait", file.display()));
+    assert_eq!(ran.code, 1);
+    let pid = std::fs::read_to_string(file).unwrap();
+    let stat = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
+    let end = Instant::now() + Duration::from_secs(5);
+    // It may be a zombie for as long as whoever inherited it takes.
+    let gone = || std::fs::read_to_string(&stat).map_or(true, |s| s.contains(") Z "));
+    while !gone() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(gone(), "sleep goes on");
+}
+
+#[test]
+fn an_interruption_ends_the_implementation_too() {
+    let bench = Bench::new();
+    let file = bench.path("pid");
+    let text = format!("echo $$ > {}; sleep 300", file.display());
+    let mut command = bench.command(&[
+        "conformance",
+        "run",
+        "--vector",
+        "drop-tail",
+        "--timeout",
+        "1h",
+        "--",
+        "sh",
+        "-c",
+        &text,
+    ]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while !file.exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let pid = std::fs::read_to_string(file).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    assert!(stat.map_or(true, |s| s.contains(") Z ")), "the implementation goes on");
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let bench = Bench::new();
+    let refused = |args: &[&str]| {
+        let ran = bench.run(&[&["conformance"], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
+        ran.err
+    };
+    assert!(refused(&["run", "--vector", "codle", "--", "true"]).contains("codel"));
+    assert!(refused(&["run", "--vector", "codel/drop", "--", "true"]).contains("codel/drops"));
+    assert!(refused(&["run", "--vector", "codel", "--", "./nothing-here"]).contains("cannot start"));
+    assert!(refused(&["run", "--file", "nothing.jsonl", "--", "true"]).contains("cannot read nothing.jsonl"));
+    assert!(refused(&["museum", "codel-control-lav"]).contains("codel-control-law"));
+    let good = bench.ok(&["conformance", "show", "drop-tail/drops"]);
+    bench.file("broken.jsonl", &good.replacen("\"event\":2", "\"event\":3", 1));
+    let why = refused(&["run", "--file", "broken.jsonl", "--", "true"]);
+    assert!(why.contains("broken.jsonl: line 3: event = 3: event 2 is due"), "{why}");
+    std::fs::write(bench.path("latin.jsonl"), [good.as_bytes(), b"\n\xe4\n"].concat()).unwrap();
+    let why = refused(&["run", "--file", "latin.jsonl", "--", "true"]);
+    let line = good.lines().count() + 2;
+    assert!(why.contains(&format!("latin.jsonl: line {line}: is not UTF-8")), "{why}");
+    bench.file("good.jsonl", &good);
+    let quell = env!("CARGO_BIN_EXE_quell");
+    bench.ok(&["conformance", "run", "--file", "good.jsonl", "--", quell, "conformance", "answer"]);
+    bench.ok(&["conformance", "write", "all", "pi", "codel/drops"]);
+    assert!(bench.path("all/pi.jsonl").is_file() && bench.path("all/codel.jsonl").is_file());
+    assert!(bench.ok(&["conformance", "list"]).contains("codel/mtu"));
+    assert!(bench.ok(&["conformance", "schema"]).contains("not_before"));
+}

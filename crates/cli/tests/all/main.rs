@@ -1,0 +1,13 @@
+//! The command, as a user sees it.
+
+mod adaptive;
+mod characterize;
+mod commands;
+mod common;
+mod conformance;
+mod failures;
+mod gateway;
+mod measure;
+mod reproduce;
+mod survival;
+mod theory;

@@ -1,0 +1,519 @@
+//! `quell wire` and `quell gateway replay` as a user types them.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn quell(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quell")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether real packets are possible here; says why not.
+fn possible() -> bool {
+    let ip = Command::new("ip").arg("-V").output().is_ok();
+    let possible = ip && quell_gateway::wire::may_make_namespaces();
+    if !possible {
+        let why = "network namespaces need root and `ip` here";
+        assert!(std::env::var_os("QUELL_REQUIRE_NETNS").is_none(), "QUELL_REQUIRE_NETNS is set, and {why}");
+        println!("skipped: {why}");
+    }
+    possible
+}
+
+const SCENARIO: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Four flows"
+duration = "3 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "60 packets"
+[[aqm]]
+algorithm = "codel"
+[[flows]]
+name = "bulk"
+count = 3
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "web"
+kind = "transfers"
+rtt = "20 ms"
+size = "10 packets"
+think = { exponential = "100 ms" }
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "voice"
+kind = "udp"
+rate = "64 kbit/s"
+packet = "200 B"
+[[flows]]
+name = "back"
+direction = "reverse"
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+"#;
+
+#[test]
+fn what_no_wire_is_is_refused_with_the_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    let film = "kind = \"video\"\nrates = [\"300 kbit/s\", \"1 Mbit/s\"]\nchunk = \"1 s\"\nplayback_buffer = \"9 s\"\nstart_up = \"1 s\"";
+    write(
+        "film.toml",
+        &SCENARIO
+            .replace("name = \"web\"\nkind = \"transfers\"", &format!("name = \"web\"\n{film}"))
+            .replace("size = \"10 packets\"\nthink = { exponential = \"100 ms\" }\n", ""),
+    );
+    write(
+        "late.toml",
+        &SCENARIO.replace(
+            "buffer = \"60 packets\"",
+            "buffer = \"60 packets\"\nchanges = [{ at = \"1 s\", rate = \"20 Gbit/s\" }]",
+        ),
+    );
+    write(
+        "ledbat.toml",
+        &SCENARIO.replace("dialect = \"linux\"\n", "").replace(
+            "tcp = { packet = \"1500 B\" }\n[[flows]]\nname = \"web\"",
+            "tcp = { packet = \"1500 B\", congestion = \"ledbat\" }\n[[flows]]\nname = \"web\"",
+        ),
+    );
+    for (args, expected) in [
+        (vec!["wire"], "a rate or a scenario is needed"),
+        (vec!["wire", "--rate", "10Mbit/s", "--aqm", "none", "--", "true"], "\"none\" is no algorithm"),
+        (
+            vec!["wire", "--rate", "10Mbit/s", "--congestion", "none", "--", "true"],
+            "not one of this kernel's",
+        ),
+        (vec!["wire", "--rate", "10Mbit/s", "--mtu", "100", "--", "true"], "--mtu: 100 must be 576"),
+        (
+            vec!["wire", "--rate", "10Mbit/s", "--out", "x", "--", "true"],
+            "--out: is about the results of a scenario",
+        ),
+        (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: is about the results"),
+        (vec!["wire", "film.toml"], "flows.web.kind = \"video\": hosts here have no player"),
+        (vec!["wire", "late.toml"], "dumbbell.rate = 20 Gbit/s: a wire relays at most 10 Gbit/s"),
+        (vec!["wire", "ledbat.toml"], "Linux has no congestion control \"ledbat\""),
+        (vec!["gateway", "replay", "film.toml"], "is not a log of"),
+        (vec!["gateway", "replay", "missing"], "missing: "),
+    ] {
+        let done = quell(dir.path(), &args);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(expected), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_command_runs_behind_a_bottleneck_and_its_log_replays() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    // A connection that nobody accepts takes a round trip to be refused.
+    let script = "test $QUELL_FAR = 10.65.0.1 && ! (echo > /dev/tcp/$QUELL_FAR/9) 2> /dev/null && exit 7";
+    let args = ["wire", "--rate", "10Mbit/s", "--rtt", "20ms", "--aqm", "pie", "--log", "log", "--"];
+    let done = quell(dir.path(), &[&args[..], &["bash", "-c", script]].concat());
+    assert_eq!(done.status.code(), Some(7), "{done:?}");
+    assert!(text(&done.stderr).contains("pie"), "{done:?}");
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success() && text(&done.stdout).contains("pie"), "{done:?}");
+    let done = quell(dir.path(), &[&args[..], &["true"]].concat());
+    assert!(done.status.code() == Some(2) && text(&done.stderr).contains("there already"), "{done:?}");
+}
+
+#[test]
+fn how_commands_ended_is_told() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let wire = ["wire", "--rate", "10Mbit/s", "--far", "exit 3", "--", "sh", "-c"];
+    let done = quell(dir.path(), &[&wire[..], &["sleep 1; kill -KILL $$"]].concat());
+    assert_eq!(done.status.code(), Some(128 + 9), "{done:?}");
+    let said = text(&done.stderr);
+    assert!(said.contains("the command of --far had failed before (exit status: 3)"), "{said}");
+    assert!(said.contains("TCP without a choice of its own was"), "{said}");
+}
+
+/// What Ctrl-C means the command decides that has the terminal, however often it comes; being terminated ends both.
+#[test]
+fn a_command_may_have_ctrl_c_for_itself() {
+    use std::io::{BufRead, BufReader};
+    if !possible() {
+        return;
+    }
+    for (signals, code) in [(&["INT", "INT", "INT"][..], 5), (&["TERM"], 143)] {
+        // Ctrl-C reaches both; here the command would ignore it.
+        let script = "trap '' INT; echo ready; sleep 3; exit 5";
+        let mut wire = Command::new(env!("CARGO_BIN_EXE_quell"))
+            .args(["wire", "--rate", "10Mbit/s", "--", "sh", "-c", script])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(wire.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        for signal in signals {
+            let pid = wire.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert_eq!(wire.wait().unwrap().code(), Some(code));
+    }
+}
+
+/// Whether a process has this word on its command line, however often it was forked.
+fn lives(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.any(|line| line.split(|byte| *byte == 0).any(|of| of == word.as_bytes()))
+}
+
+/// Commands in the background, at both ends, behind a shell and in a session of their own.
+#[test]
+fn nothing_outlives_a_wire() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::os::unix::process::ExitStatusExt;
+    if !possible() {
+        return;
+    }
+    let number = std::process::id();
+    for (n, signal) in [None, Some("TERM"), Some("KILL"), Some("HUP"), Some("QUIT")].into_iter().enumerate() {
+        // A number that no other process has.
+        let [far, near, session] = [1, 2, 3].map(|end| format!("9{n}{end}{number}"));
+        let last = if signal.is_some() { "sleep 99" } else { "exit 4" };
+        let script = format!("sleep {near} & setsid sleep {session} & echo ready; {last}");
+        let far_script = format!("sleep {far}; true");
+        let args = ["wire", "--rate", "10Mbit/s", "--far", &far_script, "--", "sh", "-c", &script];
+        // Whoever runs this may have it ignore the terminal's end (nohup(1)), and a child inherits that.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP,QUIT", env!("CARGO_BIN_EXE_quell")]);
+        let mut wire = command.args(args).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(wire.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        if let Some(signal) = signal {
+            for word in [&far, &near, &session] {
+                let seen = (0..500).any(|_| {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    lives(word)
+                });
+                assert!(seen, "{signal}: sleep {word} has not begun");
+            }
+            let pid = wire.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        }
+        let status = wire.wait().unwrap();
+        // It ends when nobody can write there any more: whatever is killed from outside takes a moment.
+        out.read_to_string(&mut line).unwrap();
+        match signal {
+            None => assert_eq!(status.code(), Some(4)),
+            Some("TERM") => assert_eq!(status.code(), Some(143)),
+            Some(_) => assert!(status.signal().is_some(), "{status}"),
+        }
+        for word in [&far, &near, &session] {
+            assert!(!lives(word), "{signal:?}: sleep {word} is left");
+        }
+    }
+}
+
+/// Commands see their own processes, and how they end is told as it was.
+#[test]
+fn commands_are_processes_of_their_own() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let wire = |far: &str, script: &str| {
+        quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--far", far, "--", "sh", "-c", script])
+    };
+    // Process 1 is none of theirs, and orphans do not stay.
+    let done = wire("true", "test $$ -ne 1 && (sleep 0.1 &) && sleep 0.3 && kill -TERM $$");
+    assert_eq!(done.status.code(), Some(128 + 15), "{done:?}");
+    let done = wire("kill -INT $$", "sleep 0.5");
+    assert!(text(&done.stderr).contains("failed before (signal: 2 (SIGINT)"), "{done:?}");
+    let done = quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--", "/no/such/program"]);
+    let said = text(&done.stderr);
+    assert!(!done.status.success() && said.contains("cannot run \"/no/such/program\""), "{said}");
+}
+
+/// Flows that ask for ECN beside one that does not, sources with clocks of their own, and an algorithm on the way back;
+/// of all of them what their hosts saw.
+const MIXED: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Mixed"
+duration = "6 s"
+warmup = "1 s"
+seeds = 1
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+ecn = true
+[dumbbell.reverse]
+buffer = "50 packets"
+aqm = { algorithm = "codel" }
+[[aqm]]
+algorithm = "red"
+[[flows]]
+name = "marked"
+count = 2
+rtt = "20 ms"
+tcp = { packet = "1500 B", ecn = true }
+[[flows]]
+name = "dropped"
+rtt = "20 ms"
+tcp = { packet = "1500 B", ecn = false }
+[[flows]]
+name = "web"
+kind = "transfers"
+rtt = "20 ms"
+size = "10 packets"
+think = { exponential = "100 ms" }
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "video"
+rate = "500 kbit/s"
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "bursts"
+kind = "udp"
+rate = "1 Mbit/s"
+packet = "500 B"
+on_off = { on = "200 ms", off = "300 ms" }
+"#;
+
+#[test]
+fn hosts_say_what_each_flow_had() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("mixed.toml"), MIXED).unwrap();
+    let done = quell(dir.path(), &["wire", "mixed.toml", "--out", "live", "--log", "log", "--seeds", "1"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    let of = |group: &str| run.flows.iter().filter(|f| *f.group == *group).collect::<Vec<_>>();
+    for (group, flows, least, most) in [
+        ("marked", 2, 1e6, 9e6),
+        ("dropped", 1, 1e6, 9e6),
+        // What it hands over, with the headers of its packets. On time or not: what waits for a timeout may arrive in
+        // the window of five seconds, and no more than it hands over in all six can.
+        ("video", 1, 3.5e5, 5.2e5 * 6.0 / 5.0),
+        // On for two fifths of the time.
+        ("bursts", 1, 2e5, 6e5),
+    ] {
+        let found = of(group);
+        assert_eq!(found.len(), flows, "{group}");
+        for flow in found {
+            assert!((least..most).contains(&flow.goodput_bps), "{group}: {}", flow.goodput_bps);
+        }
+    }
+    // Ten packets take a round trip to connect and two more, and wait in the queue.
+    assert!(run.transfers.len() > 5, "{}", run.transfers.len());
+    for transfer in &run.transfers {
+        assert_eq!((&*transfer.class, transfer.size_packets), ("web", 10));
+        assert!((0.04..3.0).contains(&transfer.flow_completion_time_s), "{transfer:?}");
+    }
+    let value = |scope: &str, metric| {
+        let row =
+            run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == scope && r.segment.is_none());
+        row.and_then(|r| r.values.get(metric))
+    };
+    use quell_lab::Metric;
+    assert_eq!(value("web", Metric::Transfers).map(|n| n > 4.0), Some(true));
+    assert_eq!(value("all", Metric::FastRetransmits), None, "the kernel does not say");
+    // The queue of 100 packets takes 120 ms at most.
+    let rtt = value("all", Metric::RttMean).unwrap();
+    assert!((0.02..0.2).contains(&rtt), "{rtt}");
+    let again = value("dropped", Metric::RetransmissionRate).unwrap();
+    assert!((0.001..0.1).contains(&again), "{again}");
+    for flow in of("dropped") {
+        assert!(flow.retransmitted_packets > 0 && flow.sent_packets > 200, "{flow:?}");
+        assert!(flow.round_trip_time_mean_s.is_some_and(|t| (0.02..0.2).contains(&t)), "{flow:?}");
+    }
+    let all = value("all", Metric::Goodput).unwrap();
+    assert!((5e6..1e7).contains(&all), "{all}");
+    // Who asks for ECN is marked, who does not is dropped.
+    let shares = |scope| (value(scope, Metric::MarkRate).unwrap(), value(scope, Metric::LossRate).unwrap());
+    let ((marked, lost), (none, dropped)) = (shares("marked"), shares("dropped"));
+    assert!(marked > 0.002 && lost < marked / 4.0, "{marked} {lost}");
+    assert!(none == 0.0 && dropped > 0.002, "{none} {dropped}");
+    // The way back has its own algorithm.
+    let done = quell(dir.path(), &["gateway", "replay", "log", "--format", "json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("codel"), "{}", text(&done.stdout));
+}
+
+/// A link whose rate falls and whose delay rises, before a wire that loses packets; clients that ask.
+const CHANGING: &str = r#"
+schema = 1
+dialect = "linux"
+title = "Changing"
+duration = "5 s"
+warmup = "1 s"
+segments = ["3 s"]
+seeds = 1
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "100 packets"
+loss = 0.005
+changes = [{ at = "3 s", rate = "4 Mbit/s", delay = "25 ms" }]
+[dumbbell.reverse]
+loss = 0.0
+[[aqm]]
+algorithm = "codel"
+[[flows]]
+name = "bulk"
+count = 4
+rtt = "20 ms"
+tcp = { packet = "1500 B" }
+[[flows]]
+name = "web"
+kind = "transfers"
+connection = "fresh"
+request = "400 B"
+rtt = "20 ms"
+size = "10 packets"
+think = { exponential = "100 ms" }
+tcp = { packet = "1500 B" }
+"#;
+
+#[test]
+fn a_link_that_changes_and_loses_packets_is_live() {
+    use quell_gateway::{Event, LogReader};
+    use quell_lab::Metric;
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("changing.toml"), CHANGING).unwrap();
+    let done = quell(dir.path(), &["wire", "changing.toml", "--out", "live", "--log", "log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let results = quell_lab::read_results(&dir.path().join("live")).unwrap();
+    let [run] = &results.replications[..] else { panic!("{}", results.replications.len()) };
+    let row = |scope: &str, segment| {
+        run.metrics.iter().find(|r| r.link == "bottleneck" && r.scope == scope && r.segment == segment)
+    };
+    let value = |scope: &str, segment, metric| row(scope, segment).and_then(|r| r.values.get(metric));
+    // What the link carries follows its rate: the share that is used stays, and the rate is 10 Mbit/s, then 4.
+    let used = [0, 1].map(|segment| value("all", Some(segment), Metric::Utilization).unwrap());
+    assert!(used.iter().all(|used| (0.6..=1.0).contains(used)), "{used:?}");
+    let got: Vec<f64> = run.flows.iter().map(|f| f.goodput_bps).collect();
+    assert!((4e6..7.5e6).contains(&got.iter().sum::<f64>()), "{got:?}");
+    // Wire losses are sent again, those of the queue too.
+    let again = value("all", None, Metric::RetransmissionRate).unwrap();
+    assert!((0.004..0.1).contains(&again), "{again}");
+    // Asked, answered and thought about: a round trip to connect, one to ask, and one or two for ten packets.
+    let times: Vec<f64> = run.transfers.iter().map(|t| t.flow_completion_time_s).collect();
+    assert!(times.len() > 4 && times.iter().all(|t| (0.04..3.0).contains(t)), "{times:?}");
+    assert_eq!(value("web", None, Metric::Transfers).map(|n| n > 2.0), Some(true));
+    // The log has all of it, and decides the same once more.
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let (mut sent, mut lost, mut rates) = (0u32, 0u32, Vec::new());
+    while let Some(entry) = log.next_entry().unwrap() {
+        match entry.event {
+            Event::Sent { .. } if entry.line == 0 => sent += 1,
+            Event::Lost { .. } => lost += 1,
+            Event::Rate(rate) if entry.line == 0 => rates.push((entry.time.as_secs_f64(), rate.to_string())),
+            _ => {}
+        }
+    }
+    assert_eq!(rates, [(3.0, "4 Mbit/s".to_string())]);
+    let share = f64::from(lost) / f64::from(sent);
+    assert!((0.001..0.012).contains(&share), "{lost} of {sent}");
+    let done = quell(dir.path(), &["gateway", "replay", "log"]);
+    assert!(done.status.success(), "{}{}", text(&done.stdout), text(&done.stderr));
+}
+
+/// The live side of a small experiment, put on record.
+#[test]
+fn an_experiment_is_run_live_and_put_on_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write("papers/cells.csv", "id,document,table,page,case,algorithm,metric,unit,low,high,note\n");
+    write("papers/doc/document.toml", "title = \"Doc\"\nreference = \"doc\"\n");
+    write("papers/scenario.toml", &SCENARIO.replace("count = 3", "count = 1"));
+    let experiment = |live: &str| {
+        format!(
+            "section = \"1\"\ntitle = \"Two loads\"\ndescribes = \"-\"\n{live}[[run]]\nname = \"main\"\n\
+             scenario = \"../scenario.toml\"\nsweep = {{ \"flows.bulk.count\" = [1, 2] }}\n"
+        )
+    };
+    write("papers/doc/none.toml", &experiment(""));
+    let live = "live = { record = \"live/row.toml\" }\n[[reading]]\nname = \"short\"\nsays = \"-\"\n\
+                basis = \"document\"\nset = { duration = \"2 s\", warmup = \"500 ms\" }\n";
+    let figure = "[[figure]]\nnumber = \"1\"\ntitle = \"Use\"\nkind = \"metric\"\nmetric = \"utilization\"\n\
+                  x = \"flows.bulk.count\"\nlive = \"live/1.csv\"\n";
+    write("papers/doc/row.toml", &(experiment(live) + figure));
+    let done = quell(dir.path(), &["reproduce", "doc-none", "--live"]);
+    assert_eq!(done.status.code(), Some(2));
+    let said = text(&done.stderr);
+    assert!(said.contains("doc-none has no live side") && said.contains("doc-row has"), "{said}");
+    if !possible() {
+        return;
+    }
+    let done = quell(dir.path(), &["reproduce", "doc", "--live"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success() && said.contains("codel"), "{}{said}", text(&done.stderr));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("papers/doc/live").join(name)).unwrap();
+    let numbers = read("1.csv");
+    assert!(
+        numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"),
+        "{numbers}"
+    );
+    assert_eq!(numbers.lines().count(), 3, "{numbers}");
+    let record = read("row.toml");
+    assert!(record.starts_with("# Written by `quell reproduce doc-row --papers papers --live`"), "{record}");
+    assert!(record.contains("measured = \"1.5 s\"") && record.contains("seeds = 1"), "{record}");
+    assert!(dir.path().join("results/doc-row-live/run.json").is_file());
+    // What is on record is drawn beside what is simulated.
+    let done = quell(dir.path(), &["reproduce", "doc-row", "--quick", "--out", "page"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let page = std::fs::read_to_string(dir.path().join("page/doc.html")).unwrap();
+    assert!(page.contains("codel, live"), "{page}");
+}
+
+#[test]
+fn a_scenario_runs_live_and_is_compared_with_its_simulation() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("four.toml"), SCENARIO).unwrap();
+    let done = quell(dir.path(), &["wire", "four.toml", "--out", "live", "--log", "four.log"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("codel"), "{}", text(&done.stdout));
+    let done = quell(dir.path(), &["run", "four.toml", "--out", "simulated", "--quiet"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let done = quell(dir.path(), &["compare", "live", "simulated"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(said.contains("aqm = codel"), "{said}");
+    assert!(said.contains("live") && said.contains("simulated"), "{said}");
+    let done = quell(dir.path(), &["compare", "live", "live"]);
+    assert_eq!(done.status.code(), Some(2));
+    let done = quell(dir.path(), &["gateway", "replay", "four.log", "--format", "json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(value["schema"].is_number());
+}

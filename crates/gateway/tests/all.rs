@@ -1,0 +1,13 @@
+//! The tests of the crate, in one binary, which links once. `netns` and `router` are apart: they send real packets in
+//! network namespaces, which need root and would be late beside tests that compute.
+
+mod commands;
+mod common;
+mod dist;
+mod docs;
+mod hosts;
+mod metrics;
+mod relay;
+
+#[global_allocator]
+static COUNTING: common::Counting = common::Counting;

@@ -1,0 +1,247 @@
+//! The wire of a replication: its lines, what happens to them by themselves, and its flows. What no wire can be is
+//! refused.
+
+use quell_aqm::Seed;
+use quell_aqm::catalog::AqmConfig;
+use quell_gateway::traffic::{Flow, MOST_FLOWS, address};
+use quell_gateway::wire::Side;
+use quell_gateway::{Change, Course, LineConfig};
+use quell_scenario::{Plan, Plugins};
+use quell_sim::network::{LinkId, LinkSpec, Traffic};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
+
+use crate::apps::{Tcp, datagrams, tcp_app};
+use crate::hosts::{FORWARD, Source, Sources};
+use crate::job::{Job, LiveError};
+
+/// More than a machine can be expected to relay.
+const FASTEST: BitRate = BitRate::from_bps(10_000_000_000);
+
+/// The link back.
+const BACK: &str = "reverse";
+
+/// A wire and its traffic: what lies between the hosts, and what they send.
+pub(crate) struct Wiring {
+    pub line: LineConfig,
+    pub back: Option<LineConfig>,
+    /// The courses of the line and the one back.
+    pub courses: [Course; 2],
+    pub crowd: Crowd,
+}
+
+/// The flows between the hosts.
+pub(crate) struct Crowd {
+    pub flows: Vec<Flow>,
+    /// The flows' delays each way.
+    pub delays: Vec<Duration>,
+    pub sources: Sources,
+    /// The largest packet.
+    pub mtu: u16,
+}
+
+/// The link that is made real, and the one back if there is one.
+struct Ways {
+    forward: LinkId,
+    back: Option<LinkId>,
+}
+
+impl Ways {
+    fn both(&self) -> [Option<LinkId>; 2] {
+        [Some(self.forward), self.back]
+    }
+}
+
+impl Wiring {
+    /// The wire of a replication, for a kernel with the congestion controls `known`.
+    pub fn of(job: &Job<'_>, known: &[String]) -> Result<Wiring, LiveError> {
+        if job.point.scenario.dumbbell.is_none() {
+            let other = if job.point.scenario.graph.is_some() { "graph" } else { "parking_lot" };
+            let rule = format!("[{other}]: a wire is one bottleneck, and needs [dumbbell] in its place");
+            return Err(job.refuse(rule));
+        }
+        let plan = job.point.plan(job.aqm, job.seed, &Plugins::new())?;
+        let ways = refuse_unwireable(job, &plan)?;
+        let line = line(job)?;
+        let back = back(job, &plan, &ways, &line)?;
+        let courses = courses(job, &plan, &ways)?;
+        let crowd = crowd(job, known, plan, &ways, line.mean_packet)?;
+        line.build().map_err(|e| job.refuse(e.to_string()))?;
+        Ok(Wiring { line, back, courses, crowd })
+    }
+}
+
+fn spec<'a>(plan: &'a Plan, link: &LinkId) -> &'a LinkSpec {
+    &plan.network.links[link.0 as usize]
+}
+
+/// Refuses links that a wire cannot be; gives those that it is.
+fn refuse_unwireable(job: &Job<'_>, plan: &Plan) -> Result<Ways, LiveError> {
+    let links = &plan.network.links;
+    let id = |name: &str| links.iter().position(|l| l.name == name).map(|i| LinkId(i as u32));
+    let Some(forward) = id(FORWARD) else {
+        return Err(job.refuse("the scenario has no link \"bottleneck\""));
+    };
+    let ways = Ways { forward, back: id(BACK) };
+    for (i, link) in links.iter().enumerate() {
+        let name = match &*link.name {
+            FORWARD => "dumbbell",
+            BACK => "dumbbell.reverse",
+            name => name,
+        };
+        if !ways.both().contains(&Some(LinkId(i as u32))) && (!link.rate.is_constant() || link.loss > 0.0) {
+            let rule = "a wire's only links that change their rate or lose packets are the bottleneck and the way back";
+            return Err(job.refuse(format!("the link {name}: {rule}; change those")));
+        }
+        if link.rate.initial.bps() == 0 {
+            let rule = "a wire begins with a rate; let the first change come later than 0 s";
+            return Err(job.refuse(format!("{name}.rate = {} at 0 s: {rule}", link.rate.initial)));
+        }
+        let most = link.rate.values().fold(BitRate::from_bps(0), BitRate::max);
+        if link.queue.is_some() && most > FASTEST {
+            let rule = format!("a wire relays at most {FASTEST}; take a slower link");
+            return Err(job.refuse(format!("{name}.rate = {most}: {rule}")));
+        }
+    }
+    Ok(ways)
+}
+
+/// The bottleneck.
+fn line(job: &Job<'_>) -> Result<LineConfig, LiveError> {
+    let at = job.point.link_at(FORWARD, Time::ZERO, &Plugins::new())?;
+    let Some((_, aqm)) = at.algorithms.get(job.aqm).cloned() else {
+        return Err(
+            job.refuse(format!("{} is a plug-in, and a wire has the catalog's algorithms", job.label))
+        );
+    };
+    Ok(LineConfig {
+        name: FORWARD.into(),
+        rate: at.rate,
+        buffer: at.link.buffer,
+        mean_packet: at.link.mean_packet,
+        ecn: at.ecn,
+        seed: job.seed,
+        aqm,
+    })
+}
+
+/// The way back, if it is a link: with an algorithm of its own, that of the run, or drop-tail.
+fn back(job: &Job<'_>, plan: &Plan, ways: &Ways, line: &LineConfig) -> Result<Option<LineConfig>, LiveError> {
+    let Some(link) = ways.back.as_ref().map(|link| spec(plan, link)) else { return Ok(None) };
+    let manages = job.point.scenario.dumbbell.as_ref().is_some_and(|d| d.reverse.aqm.is_some());
+    let aqm = if manages {
+        let algorithms = job.point.link_at(BACK, Time::ZERO, &Plugins::new())?.algorithms;
+        let of = if algorithms.len() == 1 { algorithms.first() } else { algorithms.get(job.aqm) };
+        let rule = "the way back has a plug-in, and a wire has the catalog's algorithms";
+        of.ok_or_else(|| job.refuse(rule))?.1.clone()
+    } else {
+        AqmConfig::DropTail(Default::default())
+    };
+    Ok(Some(LineConfig {
+        name: BACK.into(),
+        rate: link.rate.initial,
+        buffer: link.queue.as_ref().map_or(QueueSize::Packets(f64::from(1 << 16)), |q| q.buffer),
+        ecn: link.queue.as_ref().is_some_and(|q| q.ecn),
+        aqm,
+        ..line.clone()
+    }))
+}
+
+/// The courses of the line and the one back: their rates and the delays of flows change, and their wires
+/// lose packets.
+fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveError> {
+    /// The most changes that are written out before a run begins: 24 bytes each.
+    const MOST: usize = 4_000_000;
+    let end = job.end();
+    let mut all = [Vec::new(), Vec::new()];
+    for (changes, link) in all.iter_mut().zip(ways.both()) {
+        let Some(rate) = link.map(|link| &spec(plan, &link).rate) else { continue };
+        let mut at = rate.next_change(Time::ZERO);
+        while at < end && changes.len() <= MOST {
+            changes.push((at, Change::Rate(rate.at(at))));
+            at = rate.next_change(at);
+        }
+    }
+    for (i, (flow, fact)) in plan.network.flows.iter().zip(&plan.facts.flows).enumerate() {
+        let there = flow.forward.contains(&ways.forward);
+        for (way, changes) in [(&flow.forward, usize::from(!there)), (&flow.reverse, usize::from(there))] {
+            let delays: Vec<_> = way.iter().map(|link| &spec(plan, link).delay).collect();
+            let sum = |at: Time| delays.iter().map(|d| d.at(at).nanos()).sum::<u64>();
+            let next = |at: Time| delays.iter().map(|d| d.next_change(at)).min().unwrap_or(Time::MAX);
+            let mut at = next(Time::ZERO);
+            while at < end && all[changes].len() <= MOST {
+                // Half of the round trip is added each way, and changes with its way.
+                let delay = (fact.base_rtt.nanos() / 2 + sum(at)).saturating_sub(sum(Time::ZERO));
+                all[changes].push((at, Change::Delay(address(i), Duration::from_nanos(delay))));
+                at = next(at);
+            }
+        }
+    }
+    if all.iter().any(|changes| changes.len() > MOST) {
+        let rule = format!(
+            "more than {MOST} changes of rates and delays; let them come more slowly, or of fewer flows"
+        );
+        return Err(job.refuse(format!("changes: {rule}")));
+    }
+    let [there, returning] = all;
+    let course = |changes, link: Option<LinkId>| match link {
+        // The stream from which the simulator draws this link's losses.
+        Some(link) => {
+            let rng = Seed(job.seed).indexed_stream("link.loss", u64::from(link.0));
+            Course::new(changes).losing(spec(plan, &link).loss, rng)
+        }
+        None => Course::new(changes),
+    };
+    let [forward, back] = ways.both();
+    Ok([course(there, forward), course(returning, back)])
+}
+
+/// The flows as hosts send them.
+fn crowd(
+    job: &Job<'_>,
+    known: &[String],
+    plan: Plan,
+    ways: &Ways,
+    mean_packet: Bytes,
+) -> Result<Crowd, LiveError> {
+    let (network, facts) = (plan.network, plan.facts);
+    if network.flows.len() > MOST_FLOWS {
+        return Err(job.refuse(format!("{} flows are more than {MOST_FLOWS}", network.flows.len())));
+    }
+    let end = job.point.scenario.duration;
+    let mut mtu = 576.0f64;
+    let (mut flows, mut delays, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, (spec, fact)) in network.flows.into_iter().zip(facts.flows).enumerate() {
+        let from = if spec.forward.contains(&ways.forward) { Side::Near } else { Side::Far };
+        let rng = Seed(job.seed).indexed_stream("flow.traffic", i as u64);
+        let tcp = matches!(spec.traffic, Traffic::Tcp { .. });
+        let (kind, start, payload, largest) = match spec.traffic {
+            Traffic::Tcp { tcp, app } => {
+                let tcp = Tcp::of(job, &fact, known, &tcp)?;
+                let (kind, start) = tcp_app(job, &fact, &tcp, app, rng, spec.start)?;
+                (kind, start, tcp.payload(), tcp.packet as f64)
+            }
+            Traffic::Udp(udp) => {
+                let largest = udp.packet.mean();
+                let (kind, start) = datagrams(udp, rng, spec.start);
+                (kind, start, 1, largest)
+            }
+            _ => {
+                let rule = "nobody sends what was recorded; on a wire, hosts send by kinds bulk, transfers, sessions and udp";
+                return Err(job.refuse_flow(&fact, "kind", "\"trace\"", rule));
+            }
+        };
+        mtu = mtu.max(largest.clamp(576.0, 9000.0));
+        let since = |t: Time| t.since(Time::ZERO).min(end);
+        flows.push(Flow {
+            from,
+            start: since(start),
+            stop: spec.stop.map_or(end, since),
+            dscp: spec.dscp,
+            kind,
+        });
+        delays.push(fact.base_rtt / 2);
+        sources.push(Source { fact, forward: from == Side::Near, payload, tcp });
+    }
+    let sources = Sources { flows: sources, names: facts.groups, classes: facts.classes, mean_packet };
+    Ok(Crowd { flows, delays, sources, mtu: mtu as u16 })
+}

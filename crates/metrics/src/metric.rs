@@ -1,0 +1,252 @@
+//! The metrics: their names, units and meaning. `reduce` computes them.
+
+use quell_units::text::cut;
+use quell_units::{BitRate, Duration};
+use serde::{Deserialize, Serialize};
+
+macro_rules! metrics {
+    ($(
+        $variant:ident, $column:literal, $title:literal, $unit:literal, $better:ident, $doc:literal
+        $( , $source:literal )?;
+    )+) => {
+        /// A figure of one replication at one observed link. Its name is the column name in results,
+        /// unit included.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Metric { $( #[doc = $doc] $variant, )+ }
+
+        impl Metric {
+            /// Every metric, in the order in which tables list them.
+            pub const ALL: &[Metric] = &[$( Metric::$variant, )+];
+
+            /// The name: a column of `metrics.parquet`.
+            pub fn name(self) -> &'static str {
+                match self { $( Metric::$variant => $column, )+ }
+            }
+
+            /// A short heading.
+            pub fn title(self) -> &'static str {
+                match self { $( Metric::$variant => $title, )+ }
+            }
+
+            /// The unit of the stored value; "1" for a pure number.
+            pub fn unit(self) -> &'static str {
+                match self { $( Metric::$variant => $unit, )+ }
+            }
+
+            /// The better direction, where that is beyond dispute.
+            pub fn better(self) -> Better {
+                match self { $( Metric::$variant => Better::$better, )+ }
+            }
+
+            /// Its meaning, in a sentence.
+            pub fn doc(self) -> &'static str {
+                match self { $( Metric::$variant => $doc, )+ }
+            }
+
+            /// Its source; empty where none is needed.
+            pub fn source(self) -> &'static str {
+                match self { $( Metric::$variant => concat!($( $source )?), )+ }
+            }
+        }
+    };
+}
+
+/// The direction in which a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// It depends.
+    Neither,
+}
+
+metrics! {
+    Utilization, "utilization", "utilization", "1", Higher, "Bits sent over the bits that the link could have sent.";
+    Throughput, "throughput_bps", "throughput", "bit/s", Higher, "Bits sent per second, headers and retransmissions included.";
+    PacketRate, "packet_rate_pps", "packet rate", "packet/s", Neither, "Packets sent per second.";
+    Goodput, "goodput_bps", "goodput", "bit/s", Higher, "New data that the receivers got, in bits per second, of the flows whose data crosses the link.";
+    LossRate, "loss_rate", "loss", "1", Lower, "Packets dropped at the link over packets that arrived there.";
+    ArrivalShare, "arrival_share", "share of arrivals", "1", Neither, "Packets of this traffic that arrived at the link over all that arrived there.";
+    LossShare, "loss_share", "share of losses", "1", Neither, "Packets of this traffic dropped at the link over all dropped there; equal to its share of arrivals where loss is proportional.";
+    ByteLossRate, "byte_loss_rate", "byte loss", "1", Lower, "Bytes dropped at the link over bytes that arrived there.";
+    EarlyLossRate, "early_loss_rate", "early loss", "1", Neither, "Packets dropped by chance before the buffer was full, over arrivals.";
+    ForcedLossRate, "forced_loss_rate", "forced loss", "1", Neither, "Packets dropped because a limit of the algorithm was passed, over arrivals.";
+    OverflowLossRate, "overflow_loss_rate", "overflow loss", "1", Lower, "Packets dropped because the buffer was full, over arrivals.";
+    ArrivedPackets, "arrived_packets", "packets arrived", "packets", Neither, "Packets that arrived at the queue.", "RFC 9332 section 2.5.2.2";
+    PresentedPackets, "presented_packets", "packets presented", "packets", Neither, "Of those, the packets that the algorithm could decide about: all but those that a full buffer dropped.", "RFC 9332 section 2.5.2.2";
+    ForwardedPackets, "forwarded_packets", "packets forwarded", "packets", Neither, "Packets whose transmission began.", "RFC 9332 section 2.5.2.2";
+    MarkedPackets, "marked_packets", "packets marked", "packets", Neither, "Packets that left with a mark of this link.", "RFC 9332 section 2.5.2.2";
+    DroppedEcnPackets, "dropped_ecn_packets", "ECN packets dropped", "packets", Neither, "Packets dropped at the link that were ECN-capable.", "RFC 9332 section 2.5.2.2";
+    DroppedNotEcnPackets, "dropped_not_ecn_packets", "other packets dropped", "packets", Neither, "Packets dropped at the link that were not.", "RFC 9332 section 2.5.2.2";
+    WireLossRate, "wire_loss_rate", "wire loss", "1", Lower, "Packets that left and that the wire then lost (the link's loss), over packets that left.";
+    MarkRate, "mark_rate", "marks", "1", Neither, "Packets that left with a mark of this link over packets that left.";
+    QueueMean, "queue_packets", "mean queue", "packets", Lower, "Time average of the packets waiting (exact; without the one in transmission).";
+    QueueSeen, "queue_seen_packets", "queue seen", "packets", Lower, "Mean, over the packets that arrived, of the packets that each found waiting (exact); Poisson arrivals see the time average, others need not.", "Wolff 1982";
+    QueueStd, "queue_std_packets", "queue deviation", "packets", Lower, "Standard deviation over time of the packets waiting (exact).";
+    QueueSegmentStd, "queue_segment_std_packets", "deviation per segment", "packets", Lower, "Mean over the segments of the standard deviation within each (average queue deviation).", "Chen 2010";
+    ResponseTime, "response_time_s", "response time", "s", Lower, "Time from a segment's beginning until the deviation of the queue from its steady mean stays within 1.5 times its steady deviation. Both are those of the scenario's steady_state, and the time is none if the queue is not there by the segment's end. Without one they are those of the segment's second half, and the time is at most half the segment, and none if the queue still drifts there, by more between the half's own halves than its deviation. Over the window, the mean of the segments after the first, none if one has none.", "Joo et al. 2006, section IV.B";
+    QueueBytes, "queue_bytes", "mean queue in bytes", "bytes", Lower, "Time average of the bytes waiting (exact).";
+    QueueBytesStd, "queue_std_bytes", "queue deviation in bytes", "bytes", Lower, "Standard deviation over time of the bytes waiting (exact).";
+    QueueBytesSegmentStd, "queue_segment_std_bytes", "deviation per segment in bytes", "bytes", Lower, "Mean over the segments of the standard deviation of the bytes waiting within each.", "Chen 2010";
+    BufferPackets, "buffer_packets", "buffer", "packets", Neither, "Room in the queue, where the scenario gives it in packets: queue_packets/buffer_packets is the share that is filled.";
+    BufferBytes, "buffer_bytes", "buffer in bytes", "bytes", Neither, "Room in the queue, where the scenario gives it in bytes.";
+    DelayMean, "queue_delay_mean_s", "mean delay", "s", Lower, "Mean queueing delay of the packets that left (exact).";
+    DelayP50, "queue_delay_p50_s", "P50 delay", "s", Lower, "Median queueing delay.";
+    DelayP95, "queue_delay_p95_s", "P95 delay", "s", Lower, "95th percentile of the queueing delay.";
+    DelayP99, "queue_delay_p99_s", "P99 delay", "s", Lower, "99th percentile of the queueing delay.";
+    RttMean, "round_trip_time_mean_s", "mean round trip", "s", Lower, "Mean of the round-trip times that senders measure, of the flows whose data crosses the link: one packet in a round trip, none that a timeout or fast retransmit sent twice (Karn's algorithm; SACK may send the timed packet again, as in ns-2), from its sending to its acknowledgment (exact; the sender rounds it to the ticks of its clock).", "RFC 6298 section 3";
+    RttP50, "round_trip_time_p50_s", "P50 round trip", "s", Lower, "Median of those measurements.";
+    RttP95, "round_trip_time_p95_s", "P95 round trip", "s", Lower, "95th percentile of those measurements.";
+    RttP99, "round_trip_time_p99_s", "P99 round trip", "s", Lower, "99th percentile of those measurements.";
+    Jain, "jain_index", "Jain index", "1", Higher, "Jain's fairness index of the goodputs of the bulk flows that were active for at least half of the window.", "Jain et al. 1984";
+    FctMean, "flow_completion_time_mean_s", "mean completion", "s", Lower, "Mean completion time of the transfers that began within the window and finished.";
+    FctStd, "flow_completion_time_std_s", "completion deviation", "s", Lower, "Standard deviation of the completion times of those transfers (of all of them: the sum of squares over their number).";
+    FctP50, "flow_completion_time_p50_s", "P50 completion", "s", Lower, "Median completion time of those transfers.";
+    FctP95, "flow_completion_time_p95_s", "P95 completion", "s", Lower, "95th percentile of their completion times.";
+    FctP99, "flow_completion_time_p99_s", "P99 completion", "s", Lower, "99th percentile of their completion times.";
+    Transfers, "transfers", "transfers", "1", Higher, "How many transfers that is.";
+    Power, "power_bit_per_s2", "power", "bit/s^2", Higher, "Throughput over mean queueing delay.";
+    Timeouts, "timeouts", "timeouts", "1", Lower, "Retransmission timeouts of the flows whose data crosses the link.";
+    FastRetransmits, "fast_retransmits", "fast retransmits", "1", Neither, "Window reductions by fast retransmit of those flows.";
+    EcnResponses, "ecn_responses", "ECN responses", "1", Neither, "Window reductions by ECN of those flows.";
+    RetransmissionRate, "retransmission_rate", "retransmissions", "1", Lower, "Retransmitted packets over data packets sent by those flows.";
+    PageTimeMean, "page_time_mean_s", "mean page time", "s", Lower, "Mean completion time of the pages that began within the window and finished: from the first request of a page to the last packet of its last object.", "RFC 7928 section 7.2";
+    PageTimeP50, "page_time_p50_s", "P50 page time", "s", Lower, "Median completion time of those pages.";
+    PageTimeP95, "page_time_p95_s", "P95 page time", "s", Lower, "95th percentile of their completion times.";
+    PageTimeP99, "page_time_p99_s", "P99 page time", "s", Lower, "99th percentile of their completion times.";
+    Pages, "pages", "pages", "1", Higher, "How many pages that is.";
+    VideoRate, "video_rate_bps", "video rate", "bit/s", Higher, "Mean rate of the chunks of adaptive videos that were received.";
+    VideoStallShare, "video_stall_share", "video stalls", "1", Lower, "Time for which playback stood still, once it had begun, over that time and the time of playback.";
+    VideoSwitchShare, "video_switch_share", "video switches", "1", Lower, "Chunks whose rate differs from that of the chunk before over chunks received.";
+    VideoStartUp, "video_start_up_s", "video start-up", "s", Lower, "Mean time from the first request of a video to the beginning of playback, of the videos whose playback began within the window.";
+    LossInterval, "loss_interval_mean_s", "mean loss interval", "s", Higher, "Mean time between one packet dropped at the link and the next: from the first to the last one of the window, over their number less one.", "RFC 7928 section 2.3";
+    LossSynchronization, "loss_synchronization", "loss synchronization", "1", Lower, "Share of the bulk flows whose data crosses the link that lose packets in an event of loss, mean over the events in which one does. An event lasts for a round trip after its first drop: the longest of these flows without queueing, and the time that what waits then takes to send. Of a class, its flows alone.", "RFC 7928 section 2.4";
+    OneWayDelayMean, "one_way_delay_mean_s", "mean one-way delay", "s", Lower, "Mean one-way delay from sender to receiver of the packets of data that arrived (exact), of the flows whose data crosses the link and whose group says measure_delay.", "RFC 7928 section 2.6";
+    OneWayDelayP50, "one_way_delay_p50_s", "P50 one-way delay", "s", Lower, "Median of those delays (to 0.2 %).";
+    OneWayDelayP95, "one_way_delay_p95_s", "P95 one-way delay", "s", Lower, "95th percentile of those delays.";
+    OneWayDelayP99, "one_way_delay_p99_s", "P99 one-way delay", "s", Lower, "99th percentile of those delays.";
+    DelayVariation, "delay_variation_p99_s", "delay variation", "s", Lower, "99th percentile of the packet delay variation: what those delays are above the least one of their own flow within the window.", "RFC 5481 section 4.2";
+    StartUp, "start_up_time_mean_s", "mean start-up", "s", Lower, "Mean time from the beginning of a transfer (its request, if it is asked for) to its first packet of data at the receiver, a handshake included, of the flows whose group says measure_delay.", "RFC 7928 section 2.2";
+}
+
+impl Metric {
+    /// The metric of this name or title, in capitals or not.
+    pub fn find(name: &str) -> Option<Metric> {
+        let is = |m: &Metric| m.name().eq_ignore_ascii_case(name) || m.title().eq_ignore_ascii_case(name);
+        Metric::ALL.iter().copied().find(is)
+    }
+
+    /// A value as a user writes it, in this metric's unit: `0.02` or `2%` of a pure number, `0.02` or `20 ms`,
+    /// `1e6` or `1 Mbit/s`, `50` or `50 packets`.
+    ///
+    /// # Errors
+    /// Says what a value looks like.
+    pub fn read(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        let (with_unit, example) = match self.unit() {
+            "1" => {
+                (text.strip_suffix('%').and_then(|x| x.trim().parse::<f64>().ok()).map(|x| x / 100.0), "2%")
+            }
+            "s" => (text.parse::<Duration>().ok().map(|x| x.as_secs_f64()), "20 ms"),
+            "bit/s" => (text.parse::<BitRate>().ok().map(|x| x.bps() as f64), "1 Mbit/s"),
+            "packets" => (text.strip_suffix("packets").and_then(|x| x.trim().parse().ok()), "50 packets"),
+            unit => (text.strip_suffix(unit).and_then(|x| x.trim().parse().ok()), "1000"),
+        };
+        let value = text.parse::<f64>().ok().or(with_unit).filter(|x| x.is_finite());
+        value.ok_or_else(|| format!("\"{}\" is not a value of {}, such as {example}", cut(text), self.name()))
+    }
+
+    /// The metrics of the standard table.
+    pub const TABLE: &[Metric] = &[
+        Metric::Utilization,
+        Metric::Goodput,
+        Metric::LossRate,
+        Metric::MarkRate,
+        Metric::QueueMean,
+        Metric::QueueStd,
+        Metric::DelayMean,
+        Metric::DelayP99,
+        Metric::Jain,
+    ];
+}
+
+impl Serialize for Metric {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Metric::find(&name).ok_or_else(|| serde::de::Error::custom(format!("no metric is called \"{name}\"")))
+    }
+}
+
+/// The prefix of a lane's scope; the lane's name follows.
+pub const LANE: &str = "lane:";
+
+/// The figures of one replication, link, segment and scope: one value per metric, none where the
+/// metric does not apply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values(Vec<Option<f64>>);
+
+impl Default for Values {
+    fn default() -> Self {
+        Values(vec![None; Metric::ALL.len()])
+    }
+}
+
+impl Values {
+    /// The value of one metric.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+
+    /// Sets a metric; what is not finite counts as absent.
+    pub fn set(&mut self, metric: Metric, x: impl Into<Option<f64>>) {
+        self.0[metric as usize] = x.into().filter(|x| x.is_finite());
+    }
+
+    /// Each metric that applies, with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (Metric, f64)> {
+        Metric::ALL.iter().filter_map(|m| Some((*m, self.get(*m)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_the_unit_of_their_metric() {
+        assert_eq!(Metric::LossRate.read("2%"), Ok(0.02));
+        assert_eq!(Metric::LossRate.read(" 0.02 "), Ok(0.02));
+        assert_eq!(Metric::DelayMean.read("20 ms"), Ok(0.02));
+        assert_eq!(Metric::Goodput.read("1 Mbit/s"), Ok(1e6));
+        assert_eq!(Metric::QueueMean.read("50 packets"), Ok(50.0));
+        for (metric, wrong) in [
+            (Metric::LossRate, "2 ms"),
+            (Metric::DelayMean, "2%"),
+            (Metric::QueueMean, ""),
+            (Metric::Jain, "inf"),
+        ] {
+            let error = metric.read(wrong).unwrap_err();
+            assert!(error.contains(metric.name()), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_and_titles_name_one_metric_each() {
+        for metric in Metric::ALL {
+            for name in [metric.name(), metric.title(), &metric.title().to_uppercase()] {
+                assert_eq!(Metric::find(name), Some(*metric), "{name}");
+            }
+        }
+        assert_eq!(Metric::find("p99 delay"), Some(Metric::DelayP99));
+        assert_eq!(Metric::find("utilisation"), None);
+    }
+}

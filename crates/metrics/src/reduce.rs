@@ -1,0 +1,1070 @@
+//! The way from the simulator's measurements to figures.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hdrhistogram::Histogram;
+use quell_scenario::{ACKS, Facts, FlowFact};
+use quell_sim::outcome::{
+    ClassStats, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Segment, Series, TimedSegment,
+    Transfer, VideoSegment,
+};
+use quell_units::{Duration, QueueSize, Time};
+
+use crate::metric::{LANE, Metric, Values};
+use crate::replication::{
+    DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, TransferRow,
+};
+use crate::stats::{jain_index, quantile};
+
+/// The figures of a replication, without its place in a run (point, algorithm, seed) and the time that it took.
+/// `window` is the measured one.
+pub fn reduce(facts: &Facts, outcome: Outcome, window: (Time, Time)) -> Replication {
+    let mut found = Replication {
+        digest: outcome.digest,
+        events: outcome.events,
+        metrics: metrics(facts, &outcome),
+        flows: flows(facts, &outcome, window),
+        transfers: transfers(facts, &outcome),
+        delays: delays(facts, &outcome),
+        series: series(facts, outcome),
+        ..Replication::default()
+    };
+    found.internal_means = internal_means(&found.metrics, &found.series);
+    found
+}
+
+/// The figures of every observed link: the whole window and each segment, all traffic and each class
+/// seen there.
+fn metrics(facts: &Facts, outcome: &Outcome) -> Vec<MetricRow> {
+    let mut rows = Vec::new();
+    for link in &outcome.links {
+        let whole = 0..link.segments.len();
+        rows.extend(rows_of(facts, outcome, link, None, whole.clone()));
+        if link.segments.len() > 1 {
+            for i in whole {
+                rows.extend(rows_of(facts, outcome, link, Some(i as u32), i..i + 1));
+            }
+        }
+    }
+    rows
+}
+
+fn rows_of(
+    facts: &Facts,
+    outcome: &Outcome,
+    link: &LinkOutcome,
+    number: Option<u32>,
+    which: std::ops::Range<usize>,
+) -> Vec<MetricRow> {
+    let segments = &link.segments[which.clone()];
+    let (Some(first), Some(last)) = (segments.first(), segments.last()) else { return Vec::new() };
+    let (from, to) = (first.from, last.to);
+    let row = |scope: String, values| MetricRow {
+        link: link.name.clone(),
+        segment: number,
+        scope,
+        from_s: from.as_secs_f64(),
+        to_s: to.as_secs_f64(),
+        values,
+    };
+    let of_link = |part: Part<'_>| {
+        let mut values = Values::default();
+        link_figures(&mut values, segments, part, to.since(from));
+        values
+    };
+    let mut known = Vec::new();
+    let of_scope = |scope: Scope| {
+        let classes = Part::Classes(&scope.classes);
+        let mut values = once(&mut known, &scope.seen, || of_link(classes)).clone();
+        flow_figures(&mut values, facts, outcome, link, which.clone(), &scope.classes, (from, to));
+        if scope.name == "all" {
+            queue_figures(&mut values, segments, to.since(from));
+            match facts.buffers.get(link.link.0 as usize) {
+                Some(Some(QueueSize::Packets(n))) => values.set(Metric::BufferPackets, *n),
+                Some(Some(QueueSize::Bytes(n))) => values.set(Metric::BufferBytes, *n),
+                _ => {}
+            }
+            // What comes before the first segment is the warm-up, which changes nothing.
+            let after_first = &link.segments[which.start.max(1)..which.end.max(1)];
+            let each: Option<Vec<f64>> =
+                after_first.iter().map(|s| response_time(&link.series, s, facts.steady_state)).collect();
+            if let Some(each) = each {
+                values.set(Metric::ResponseTime, each.iter().sum::<f64>() / each.len() as f64);
+            }
+        } else {
+            share_figures(&mut values, segments, classes);
+        }
+        row(scope.name, values)
+    };
+    let of_lane = |(i, name): (usize, &&str)| {
+        let mut values = of_link(Part::Lane(i));
+        share_figures(&mut values, segments, Part::Lane(i));
+        row(format!("{LANE}{name}"), values)
+    };
+    scopes(facts, link).into_iter().map(of_scope).chain(link.lanes.iter().enumerate().map(of_lane)).collect()
+}
+
+/// A part of a link's traffic.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    /// These classes.
+    Classes(&'a [usize]),
+    /// One lane of its discipline.
+    Lane(usize),
+}
+
+impl<'a> Part<'a> {
+    /// Its statistics in one segment.
+    fn of(self, segment: &'a Segment) -> impl Iterator<Item = &'a ClassStats> {
+        let (stats, which) = match self {
+            Part::Classes(classes) => (&segment.classes, classes),
+            Part::Lane(_) => (&segment.lanes, &[][..]),
+        };
+        let lane = match self {
+            Part::Lane(i) => stats.get(i),
+            Part::Classes(_) => None,
+        };
+        which.iter().filter_map(move |c| stats.get(*c)).chain(lane)
+    }
+}
+
+/// The classes that a row is of.
+struct Scope {
+    name: String,
+    classes: Vec<usize>,
+    /// Those of them that had any traffic at the link. Scopes in which they are the same have the same figures of
+    /// the link.
+    seen: Vec<usize>,
+}
+
+/// "all", "data" (all but acknowledgments), and each class that was seen at the link.
+fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<Scope> {
+    let all: Vec<usize> = (0..facts.classes.len()).collect();
+    let data = all.iter().copied().filter(|c| facts.classes[*c] != ACKS).collect();
+    let stats = |c: usize| link.segments.iter().filter_map(move |s| s.classes.get(c));
+    let each = all.clone().into_iter().filter(|c| stats(*c).any(|k| k.arrived > 0));
+    let each = each.map(|c| (facts.classes[c].clone(), vec![c]));
+    let scope = |(name, classes): (String, Vec<usize>)| {
+        let seen = classes.iter().copied().filter(|c| stats(*c).any(has_traffic)).collect();
+        Scope { name, classes, seen }
+    };
+    [("all".to_string(), all.clone()), ("data".to_string(), data)]
+        .into_iter()
+        .chain(each)
+        .map(scope)
+        .collect()
+}
+
+/// True if anything was counted: packets of the warm-up may leave, and be measured, after it.
+fn has_traffic(class: &ClassStats) -> bool {
+    class.arrived + class.departed + class.lost + class.dropped() > 0
+        || !class.delay_ns.is_empty()
+        || !class.rtt_ns.is_empty()
+}
+
+/// The figures of the classes `seen`; found out once.
+fn once<'k, T>(known: &'k mut Vec<(Vec<usize>, T)>, seen: &[usize], find_out: impl FnOnce() -> T) -> &'k T {
+    let at = known.iter().position(|(classes, _)| classes == seen).unwrap_or_else(|| {
+        known.push((seen.to_vec(), find_out()));
+        known.len() - 1
+    });
+    &known[at].1
+}
+
+/// Adds up a part over segments.
+fn total(segments: &[Segment], part: Part<'_>, of: impl Fn(&ClassStats) -> u64) -> f64 {
+    segments.iter().flat_map(|s| part.of(s)).map(|c| of(c) as f64).sum()
+}
+
+fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, length: Duration) {
+    let sum = |of: fn(&ClassStats) -> u64| total(segments, part, of);
+    let seconds = length.as_secs_f64();
+    let arrived = sum(|c| c.arrived);
+    let departed = sum(|c| c.departed);
+    let bits = sum(|c| c.departed_bytes) * 8.0;
+    let capacity: f64 = segments.iter().map(|s| s.capacity_bits).sum();
+    // Of a packet that is being sent at an edge of the window, only the part within counts: a share of
+    // the link never exceeds 1. Each class has of it what it has of the packets that left.
+    let sent: f64 = segments.iter().map(|s| s.sent_bits).sum();
+    let everything = segments.iter().flat_map(|s| &s.classes).map(|c| c.departed_bytes as f64).sum::<f64>();
+    let share = if everything > 0.0 { bits / (everything * 8.0) } else { 1.0 };
+    values.set(Metric::Utilization, sent * share / capacity);
+    values.set(Metric::Throughput, bits / seconds);
+    values.set(Metric::PacketRate, departed / seconds);
+    values.set(Metric::LossRate, sum(ClassStats::dropped) / arrived);
+    values.set(Metric::QueueSeen, sum(|c| c.queue_seen_packets) / arrived);
+    values.set(Metric::ByteLossRate, sum(|c| c.dropped_bytes) / sum(|c| c.arrived_bytes));
+    values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);
+    values.set(Metric::ForcedLossRate, sum(|c| c.dropped_forced) / arrived);
+    values.set(Metric::OverflowLossRate, sum(|c| c.dropped_overflow) / arrived);
+    let (overflow, ecn) = (sum(|c| c.dropped_overflow), sum(|c| c.dropped_ecn));
+    values.set(Metric::ArrivedPackets, arrived);
+    values.set(Metric::PresentedPackets, arrived - overflow);
+    values.set(Metric::ForwardedPackets, departed);
+    values.set(Metric::MarkedPackets, sum(|c| c.marked));
+    values.set(Metric::DroppedEcnPackets, ecn);
+    values.set(Metric::DroppedNotEcnPackets, sum(ClassStats::dropped) - ecn);
+    values.set(Metric::WireLossRate, sum(|c| c.lost) / departed);
+    values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
+    let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
+    values.set(Metric::DelayMean, delay);
+    let drops = || segments.iter().flat_map(|s| part.of(s)).filter_map(|c| c.drops);
+    if let (Some(first), Some(last)) = (drops().map(|d| d.0).min(), drops().map(|d| d.1).max()) {
+        values.set(Metric::LossInterval, (last - first).as_secs_f64() / (sum(ClassStats::dropped) - 1.0));
+    }
+    values.set(Metric::Power, bits / seconds / delay);
+    let percentiles = [
+        ([Metric::DelayP50, Metric::DelayP95, Metric::DelayP99], histogram(segments, part, |c| &c.delay_ns)),
+        ([Metric::RttP50, Metric::RttP95, Metric::RttP99], histogram(segments, part, |c| &c.rtt_ns)),
+    ];
+    for (metrics, histogram) in percentiles {
+        let Some(histogram) = histogram else { continue };
+        for (metric, ns) in metrics.into_iter().zip(histogram.value_at_quantiles([0.50, 0.95, 0.99])) {
+            values.set(metric, ns as f64 * 1e-9);
+        }
+    }
+}
+
+/// The share that this part has of the packets that arrived, and of those that were dropped.
+fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
+    let share = |of: fn(&ClassStats) -> u64| {
+        let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(c) as f64).sum::<f64>();
+        total(segments, part, of) / everything
+    };
+    values.set(Metric::ArrivalShare, share(|c| c.arrived));
+    values.set(Metric::LossShare, share(ClassStats::dropped));
+}
+
+/// The times of a part and of several segments together; `None`: there are none.
+fn histogram<'a>(
+    segments: &'a [Segment],
+    part: Part<'a>,
+    of: fn(&ClassStats) -> &Histogram<u32>,
+) -> Option<Cow<'a, Histogram<u32>>> {
+    let mut parts = segments.iter().flat_map(|s| part.of(s)).map(of).filter(|h| !h.is_empty());
+    let mut sum = Cow::Borrowed(parts.next()?);
+    for part in parts {
+        let sum = sum.to_mut();
+        sum.auto(true);
+        // An auto-resizing histogram takes every value that another one holds.
+        let _ = sum.add(part);
+    }
+    Some(sum)
+}
+
+/// The standard deviation from the integrals of x and x^2 over a time.
+fn deviation(integral: f64, squared: f64, seconds: f64) -> f64 {
+    let mean = integral / seconds;
+    // Rounding may leave a tiny negative number where the queue never changes.
+    (squared / seconds - mean * mean).max(0.0).sqrt()
+}
+
+fn queue_figures(values: &mut Values, segments: &[Segment], length: Duration) {
+    let sum = |of: fn(&Segment) -> f64| segments.iter().map(of).sum::<f64>();
+    let seconds = length.as_secs_f64();
+    let (packets, packets2) = (sum(|s| s.queue_packet_seconds), sum(|s| s.queue_packet2_seconds));
+    let (bytes, bytes2) = (sum(|s| s.queue_byte_seconds), sum(|s| s.queue_byte2_seconds));
+    values.set(Metric::QueueMean, packets / seconds);
+    values.set(Metric::QueueStd, deviation(packets, packets2, seconds));
+    values.set(Metric::QueueBytes, bytes / seconds);
+    values.set(Metric::QueueBytesStd, deviation(bytes, bytes2, seconds));
+    let mean_deviation = |of: fn(&Segment) -> (f64, f64)| {
+        let each = segments.iter().map(|s| deviation(of(s).0, of(s).1, s.to.since(s.from).as_secs_f64()));
+        each.sum::<f64>() / segments.len() as f64
+    };
+    let of_packets = mean_deviation(|s| (s.queue_packet_seconds, s.queue_packet2_seconds));
+    let of_bytes = mean_deviation(|s| (s.queue_byte_seconds, s.queue_byte2_seconds));
+    values.set(Metric::QueueSegmentStd, of_packets);
+    values.set(Metric::QueueBytesSegmentStd, of_bytes);
+}
+
+/// The queue's samples in (`from`, `to`], with their times.
+fn samples(series: &Series, from: Time, to: Time) -> Option<(&[f64], &[f64])> {
+    let (from, to) = (from.as_secs_f64(), to.as_secs_f64());
+    let first = series.time_s.partition_point(|t| *t <= from);
+    let last = series.time_s.partition_point(|t| *t <= to);
+    Some((series.time_s.get(first..last)?, series.queue_packets.get(first..last)?))
+}
+
+/// The mean of a part of the queue, and its variance.
+fn moments(part: &[f64]) -> (f64, f64) {
+    let mean = part.iter().sum::<f64>() / part.len() as f64;
+    let squares: f64 = part.iter().map(|q| (q - mean) * (q - mean)).sum();
+    (mean, squares / part.len() as f64)
+}
+
+/// Joo et al. 2006, section IV.B: the time from the segment's beginning on after which the deviation of the queue
+/// stays within 1.5 times that of the steady state. The paper does not say how it takes a deviation at a time; here
+/// it is the root mean square distance from the steady mean over the next tenth of the segment. None if there are
+/// fewer than 40 samples.
+///
+/// The steady state is the window `steady`; `None` if the last tenth does not meet the bound. Without a window it is
+/// the segment's second half, and there is none if the queue has not settled by then: the means of the third and
+/// the fourth quarter lie farther apart than the deviation of both together (of a straight drift, 1.7 times as
+/// far), so that the bound would measure the drift.
+fn response_time(series: &Series, segment: &Segment, steady: Option<(Time, Time)>) -> Option<f64> {
+    let (times, queue) = samples(series, segment.from, segment.to)?;
+    if queue.len() < 40 {
+        return None;
+    }
+    let width = queue.len() / 10;
+    // From where on it is steady without asking, and what it is then.
+    let (known, (mean, variance)) = match steady {
+        Some((from, to)) => {
+            let (_, steady) = samples(series, from, to).filter(|s| !s.1.is_empty())?;
+            (queue.len() - width + 1, moments(steady))
+        }
+        None => {
+            let half = queue.len() / 2;
+            let steady = &queue[half..];
+            let (mean, variance) = moments(steady);
+            let (third, fourth) = steady.split_at(steady.len() / 2);
+            let apart = moments(third).0 - moments(fourth).0;
+            if apart * apart > variance {
+                return None;
+            }
+            (half, (mean, variance))
+        }
+    };
+    let square = |q: f64| (q - mean) * (q - mean);
+    let bound = 1.5 * 1.5 * variance * width as f64;
+    // From the end: the first window met that is not steady is the last one.
+    let mut sum: f64 = queue[known..].iter().take(width).map(|q| square(*q)).sum();
+    let mut starts = (0..known).rev();
+    let unsettled = starts.find(|i| {
+        sum += square(queue[*i]) - queue.get(i + width).map_or(0.0, |q| square(*q));
+        sum > bound
+    });
+    match unsettled {
+        None => Some(0.0),
+        Some(i) if i + width == queue.len() => None,
+        Some(i) => Some(times[i] - segment.from.as_secs_f64()),
+    }
+}
+
+/// The time for which a flow was active within [from, to).
+fn active(flow: &FlowFact, (from, to): (Time, Time)) -> Duration {
+    let end = flow.stop.map_or(to, |stop| stop.min(to));
+    end.since(flow.start.max(from))
+}
+
+fn add(a: FlowSegment, b: &FlowSegment) -> FlowSegment {
+    FlowSegment {
+        delivered_bytes: a.delivered_bytes + b.delivered_bytes,
+        sent_packets: a.sent_packets + b.sent_packets,
+        retransmitted_packets: a.retransmitted_packets + b.retransmitted_packets,
+        timeouts: a.timeouts + b.timeouts,
+        fast_retransmits: a.fast_retransmits + b.fast_retransmits,
+        ecn_responses: a.ecn_responses + b.ecn_responses,
+        rtt_samples: a.rtt_samples + b.rtt_samples,
+        rtt_sum_ns: a.rtt_sum_ns + b.rtt_sum_ns,
+    }
+}
+
+/// The mean of the round-trip times that a sender measured, in seconds; NaN without any.
+fn mean_rtt(flow: &FlowSegment) -> f64 {
+    flow.rtt_sum_ns as f64 * 1e-9 / flow.rtt_samples as f64
+}
+
+/// The figures of the flows whose data crosses the link.
+fn flow_figures(
+    values: &mut Values,
+    facts: &Facts,
+    outcome: &Outcome,
+    link: &LinkOutcome,
+    which: std::ops::Range<usize>,
+    classes: &[usize],
+    window: (Time, Time),
+) {
+    let crosses = |f: &FlowFact| classes.contains(&usize::from(f.class)) && f.links.contains(&link.link);
+    let length = window.1.since(window.0);
+    let mut sum = FlowSegment::default();
+    let mut shares = Vec::new();
+    let mut any = false;
+    for (fact, flow) in facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)) {
+        any = true;
+        let one =
+            flow.segments.get(which.clone()).unwrap_or_default().iter().fold(FlowSegment::default(), add);
+        sum = add(sum, &one);
+        let active = active(fact, window);
+        if fact.bulk && active * 2 >= length {
+            shares.push(one.delivered_bytes as f64 * 8.0 / active.as_secs_f64());
+        }
+    }
+    if !any {
+        return;
+    }
+    values.set(Metric::RttMean, mean_rtt(&sum));
+    values.set(Metric::Goodput, sum.delivered_bytes as f64 * 8.0 / length.as_secs_f64());
+    values.set(Metric::Timeouts, sum.timeouts as f64);
+    values.set(Metric::FastRetransmits, sum.fast_retransmits as f64);
+    values.set(Metric::EcnResponses, sum.ecn_responses as f64);
+    values.set(Metric::RetransmissionRate, sum.retransmitted_packets as f64 / sum.sent_packets as f64);
+    values.set(Metric::Jain, jain_index(&shares));
+    let mut times: Vec<f64> = outcome
+        .transfers
+        .iter()
+        .filter(|t| t.start >= window.0 && t.start < window.1)
+        .filter(|t| facts.flows.get(t.flow as usize).is_some_and(crosses))
+        .map(completion_time)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let finite = facts.flows.iter().zip(&outcome.flows).any(|(f, _)| crosses(f) && !f.bulk);
+    if finite {
+        values.set(Metric::Transfers, times.len() as f64);
+    }
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
+    values.set(Metric::FctMean, mean);
+    values.set(Metric::FctStd, variance.sqrt());
+    percentiles(values, [Metric::FctP50, Metric::FctP95, Metric::FctP99], &times);
+    let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
+    page_figures(values, crossing.clone(), window);
+    timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
+    let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
+    values.set(Metric::LossSynchronization, synchronization(bulk, &link.loss_events, classes, window));
+    video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
+}
+
+/// Sets the median and the upper percentiles of sorted times.
+fn percentiles(values: &mut Values, metrics: [Metric; 3], times: &[f64]) {
+    for (metric, q) in metrics.into_iter().zip([0.50, 0.95, 0.99]) {
+        values.set(metric, quantile(times, q));
+    }
+}
+
+/// The pages that began within the window.
+fn page_figures<'a>(
+    values: &mut Values,
+    flows: impl Iterator<Item = &'a FlowOutcome>,
+    (from, to): (Time, Time),
+) {
+    let pages = flows.flat_map(|flow| &flow.pages).filter(|page| page.start >= from && page.start < to);
+    let mut times: Vec<f64> = pages.map(completion_time).collect();
+    times.sort_by(f64::total_cmp);
+    if times.is_empty() {
+        return;
+    }
+    values.set(Metric::Pages, times.len() as f64);
+    values.set(Metric::PageTimeMean, times.iter().sum::<f64>() / times.len() as f64);
+    percentiles(values, [Metric::PageTimeP50, Metric::PageTimeP95, Metric::PageTimeP99], &times);
+}
+
+/// The mean, over the events of loss within the window that hit one of these flows, of the share of them that
+/// they hit.
+fn synchronization<'a, F: Iterator<Item = &'a FlowFact>>(
+    flows: impl Fn() -> F,
+    events: &[LossEvent],
+    classes: &[usize],
+    (from, to): (Time, Time),
+) -> Option<f64> {
+    let share = |event: &LossEvent| {
+        let hit: u32 = classes.iter().filter_map(|c| event.losers.get(*c)).sum();
+        let sends = |f: &&FlowFact| f.start <= event.time && f.stop.is_none_or(|stop| event.time < stop);
+        // What a flow sent before it stopped may be dropped after that.
+        (hit > 0).then(|| f64::from(hit) / (flows().filter(sends).count() as f64).max(f64::from(hit)))
+    };
+    let within = events.iter().filter(|event| event.time >= from && event.time < to);
+    let shares: Vec<f64> = within.filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// The one-way delays of flows, each with its segments.
+fn timed_figures<'a>(values: &mut Values, flows: impl Iterator<Item = &'a [TimedSegment]>) {
+    let (mut packets, mut sum_ns, mut begun, mut start_up_ns) = (0, 0.0, 0, 0.0);
+    let (mut delays, mut variations) = (Vec::new(), Vec::new());
+    for segments in flows {
+        let least = segments.iter().filter(|s| s.packets > 0).map(|s| s.least_ns).min().unwrap_or(0);
+        for segment in segments {
+            packets += segment.packets;
+            sum_ns += segment.sum_ns as f64;
+            begun += segment.begun;
+            start_up_ns += segment.start_up_ns as f64;
+            delays.extend(&segment.delays);
+            variations.extend(segment.delays.iter().map(|(ns, count)| (ns.saturating_sub(least), *count)));
+        }
+    }
+    // What is 0/0 counts as absent.
+    values.set(Metric::OneWayDelayMean, sum_ns * 1e-9 / packets as f64);
+    values.set(Metric::StartUp, start_up_ns * 1e-9 / begun as f64);
+    delays.sort_unstable();
+    variations.sort_unstable();
+    let percentiles = [
+        (Metric::OneWayDelayP50, &delays, 0.50),
+        (Metric::OneWayDelayP95, &delays, 0.95),
+        (Metric::OneWayDelayP99, &delays, 0.99),
+        (Metric::DelayVariation, &variations, 0.99),
+    ];
+    for (metric, sorted, q) in percentiles {
+        values.set(metric, quantile_of_counts(sorted, q).map(|ns| ns as f64 * 1e-9));
+    }
+}
+
+/// The least of rising values, each with how often it occurs, that a share `q` of all is not above; `None` if there
+/// are none.
+fn quantile_of_counts(sorted: &[(u64, u32)], q: f64) -> Option<u64> {
+    let all: u64 = sorted.iter().map(|(_, count)| u64::from(*count)).sum();
+    let wanted = (all as f64 * q).ceil() as u64;
+    let mut below = 0;
+    sorted
+        .iter()
+        .find(|(_, count)| {
+            below += u64::from(*count);
+            below >= wanted
+        })
+        .map(|(value, _)| *value)
+}
+
+/// The figures of players, over segments.
+fn video_figures<'a>(values: &mut Values, segments: impl Iterator<Item = &'a VideoSegment>) {
+    let sum = segments.fold(VideoSegment::default(), |sum, s| VideoSegment {
+        chunks: sum.chunks + s.chunks,
+        rate_sum_bps: sum.rate_sum_bps + s.rate_sum_bps,
+        switches: sum.switches + s.switches,
+        played_ns: sum.played_ns + s.played_ns,
+        stalled_ns: sum.stalled_ns + s.stalled_ns,
+        stalls: sum.stalls + s.stalls,
+        started: sum.started + s.started,
+        start_up_ns: sum.start_up_ns + s.start_up_ns,
+    });
+    // What is 0/0 counts as absent.
+    values.set(Metric::VideoRate, sum.rate_sum_bps as f64 / sum.chunks as f64);
+    values.set(Metric::VideoSwitchShare, sum.switches as f64 / sum.chunks as f64);
+    values.set(Metric::VideoStallShare, sum.stalled_ns as f64 / (sum.played_ns + sum.stalled_ns) as f64);
+    values.set(Metric::VideoStartUp, sum.start_up_ns as f64 * 1e-9 / sum.started as f64);
+}
+
+fn completion_time(t: &Transfer) -> f64 {
+    t.end.since(t.start).as_secs_f64()
+}
+
+/// Names for many rows.
+fn shared(names: &[String]) -> Vec<Arc<str>> {
+    names.iter().map(|name| name.as_str().into()).collect()
+}
+
+/// Every flow over the whole measured window.
+fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
+    let (groups, classes) = (shared(&facts.groups), shared(&facts.classes));
+    let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
+        let sum = flow.segments.iter().fold(FlowSegment::default(), add);
+        let seconds = active(fact, window).as_secs_f64();
+        FlowRow {
+            flow: i as u32,
+            group: groups[usize::from(fact.group)].clone(),
+            class: classes[usize::from(fact.class)].clone(),
+            base_rtt_s: fact.base_rtt.as_secs_f64(),
+            start_s: fact.start.as_secs_f64(),
+            stop_s: fact.stop.map(Time::as_secs_f64),
+            goodput_bps: if seconds > 0.0 { sum.delivered_bytes as f64 * 8.0 / seconds } else { 0.0 },
+            delivered_bytes: sum.delivered_bytes,
+            sent_packets: sum.sent_packets,
+            retransmitted_packets: sum.retransmitted_packets,
+            timeouts: sum.timeouts,
+            fast_retransmits: sum.fast_retransmits,
+            ecn_responses: sum.ecn_responses,
+            round_trip_time_mean_s: Some(mean_rtt(&sum)).filter(|x| x.is_finite()),
+        }
+    };
+    facts.flows.iter().zip(&outcome.flows).enumerate().map(row).collect()
+}
+
+/// The finished transfers.
+fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
+    let classes = shared(&facts.classes);
+    outcome
+        .transfers
+        .iter()
+        .filter_map(|t| {
+            let fact = facts.flows.get(t.flow as usize)?;
+            Some(TransferRow {
+                flow: t.flow,
+                class: classes[usize::from(fact.class)].clone(),
+                start_s: t.start.as_secs_f64(),
+                flow_completion_time_s: completion_time(t),
+                size_packets: t.packets,
+            })
+        })
+        .collect()
+}
+
+/// The shares at which delay distributions are kept: every hundredth, and the upper tail.
+fn shares() -> impl Iterator<Item = f64> {
+    (0..100).map(|i| f64::from(i) / 100.0).chain([0.995, 0.999, 0.9999, 1.0])
+}
+
+/// Queueing delay distributions over the whole measured window.
+fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
+    let mut rows = Vec::new();
+    for link in &outcome.links {
+        // In one pass: the histogram has thousands of bins, and a short run has a hundred packets.
+        let delays = |part: Part<'_>| -> Vec<u64> {
+            let histogram = histogram(&link.segments, part, |c| &c.delay_ns);
+            histogram.map_or(Vec::new(), |h| h.value_at_quantiles(shares()).collect())
+        };
+        let name: Arc<str> = link.name.as_str().into();
+        let mut add = |scope: &str, delays: &[u64]| {
+            let scope: Arc<str> = scope.into();
+            rows.extend(shares().zip(delays).map(|(share, ns)| DelayRow {
+                link: name.clone(),
+                scope: scope.clone(),
+                cumulative_probability: share,
+                queue_delay_s: *ns as f64 * 1e-9,
+            }));
+        };
+        let mut known = Vec::new();
+        for scope in scopes(facts, link) {
+            let classes = Part::Classes(&scope.classes);
+            add(&scope.name, once::<Vec<u64>>(&mut known, &scope.seen, || delays(classes)));
+        }
+        for (i, name) in link.lanes.iter().enumerate() {
+            add(&format!("{LANE}{name}"), &delays(Part::Lane(i)));
+        }
+    }
+    rows
+}
+
+/// The time series, one per link that has one; of classes, those with any traffic there.
+fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
+    let links = outcome.links.into_iter().filter(|l| !l.series.time_s.is_empty());
+    links
+        .map(|l| {
+            let s = l.series;
+            let rates = facts.classes.iter().cloned().zip(s.throughput_bps);
+            let internals = s.internals.into_iter().map(|i| InternalSeries {
+                name: i.name.to_string(),
+                unit: i.unit.to_string(),
+                values: i.values,
+            });
+            LinkSeries {
+                link: l.name,
+                time_s: s.time_s,
+                queue_packets: s.queue_packets,
+                queue_bytes: s.queue_bytes,
+                queue_mean_packets: s.queue_mean_packets,
+                queue_delay_mean_s: s.delay_mean_s,
+                dropped_packets: s.dropped,
+                marked_packets: s.marked,
+                throughput_bps: rates.filter(|(_, values)| values.iter().any(|x| *x > 0.0)).collect(),
+                internals: internals.collect(),
+            }
+        })
+        .collect()
+}
+
+/// The averages of the internal signals over the windows that `rows` are of.
+pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<InternalRow> {
+    let windows = rows.iter().filter(|row| row.scope == "all");
+    let signals = windows.flat_map(|window| {
+        let here = series.iter().filter(|s| s.link == window.link);
+        here.flat_map(|s| &s.internals).map(move |signal| (window, signal))
+    });
+    let mean = |(window, signal): (&MetricRow, &InternalSeries)| {
+        let times = &series.iter().find(|s| s.link == window.link)?.time_s;
+        let within = |t: f64| t > window.from_s && t <= window.to_s;
+        let samples = times.iter().zip(&signal.values).filter(|(t, x)| within(**t) && !x.is_nan());
+        let (n, sum) = samples.fold((0u32, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
+        (n > 0).then(|| InternalRow {
+            link: window.link.clone(),
+            segment: window.segment,
+            signal: signal.name.clone(),
+            unit: signal.unit.clone(),
+            mean: sum / f64::from(n),
+        })
+    };
+    signals.filter_map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quell_sim::network::LinkId;
+    use quell_sim::outcome::{Conservation, Series};
+
+    fn secs(s: u64) -> Time {
+        Time::ZERO + Duration::from_secs(s)
+    }
+
+    fn class(arrived: u64, dropped: [u64; 3], departed: u64, marked: u64, delays_us: &[u64]) -> ClassStats {
+        let mut delay_ns = Histogram::new_with_bounds(1, 10_000_000_000, 3).unwrap();
+        delays_us.iter().for_each(|d| delay_ns.record(*d * 1000).unwrap());
+        ClassStats {
+            arrived,
+            arrived_bytes: arrived * 500,
+            queue_seen_packets: departed * 5,
+            dropped_early: dropped[0],
+            dropped_forced: dropped[1],
+            dropped_overflow: dropped[2],
+            dropped_bytes: dropped.iter().sum::<u64>() * 500,
+            dropped_ecn: dropped[0],
+            marked,
+            departed,
+            lost: departed / 10,
+            drops: (dropped.iter().sum::<u64>() > 0).then(|| (secs(12), secs(13))),
+            departed_bytes: departed * 500,
+            delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
+            // Senders measure a round trip of ten times the delay.
+            rtt_ns: {
+                let mut rtt_ns = Histogram::new_with_bounds(1, 10_000_000_000, 2).unwrap();
+                delays_us.iter().for_each(|d| rtt_ns.record(*d * 10_000).unwrap());
+                rtt_ns
+            },
+            delay_ns,
+        }
+    }
+
+    fn segment(from: u64, to: u64, queue: [f64; 2], classes: Vec<ClassStats>) -> Segment {
+        let seconds = (to - from) as f64;
+        Segment {
+            from: secs(from),
+            to: secs(to),
+            capacity_bits: 1e6 * seconds,
+            // One packet of 500 bytes less than left: it began before the segment.
+            sent_bits: classes.iter().map(|c| c.departed_bytes as f64 * 8.0).sum::<f64>() - 4000.0,
+            queue_packet_seconds: queue[0] * seconds,
+            queue_packet2_seconds: queue[1] * seconds,
+            queue_byte_seconds: 500.0 * queue[0] * seconds,
+            queue_byte2_seconds: 250_000.0 * queue[1] * seconds,
+            // The first class has a lane of its own.
+            lanes: classes.iter().take(1).cloned().collect(),
+            classes,
+        }
+    }
+
+    fn flow(class: u16, bytes: [u64; 2], timeouts: u64) -> FlowOutcome {
+        let one = |delivered_bytes| FlowSegment {
+            delivered_bytes,
+            sent_packets: 100,
+            retransmitted_packets: 5,
+            timeouts,
+            rtt_samples: 4 + timeouts,
+            rtt_sum_ns: 1_000_000_000,
+            ..FlowSegment::default()
+        };
+        FlowOutcome { class, segments: bytes.map(one).to_vec(), ..FlowOutcome::default() }
+    }
+
+    fn fact(class: u16, start: u64, bulk: bool, link: u32) -> FlowFact {
+        let (start, links) = (secs(start), vec![LinkId(link)]);
+        FlowFact { group: class, class, base_rtt: Duration::from_millis(100), start, stop: None, bulk, links }
+    }
+
+    /// Two segments of 10 s; classes ftp, web and acks; two bulk flows, one that starts too late to
+    /// be compared, one web flow, and one flow over another link.
+    fn example() -> (Facts, Outcome) {
+        let names = |n: &[&str]| n.iter().map(|s| s.to_string()).collect();
+        let facts = Facts {
+            classes: names(&["ftp", "web", ACKS]),
+            groups: names(&["ftp", "web"]),
+            buffers: vec![Some(QueueSize::Bytes(6000.0))],
+            steady_state: None,
+            flows: vec![
+                fact(0, 0, true, 0),
+                fact(0, 0, true, 0),
+                fact(0, 25, true, 0),
+                fact(1, 0, false, 0),
+                fact(0, 0, true, 7),
+            ],
+        };
+        let first = segment(
+            10,
+            20,
+            [4.0, 20.0], // mean 4, variance 4
+            vec![
+                class(1000, [30, 20, 10], 900, 90, &[1000, 2000, 3000]),
+                class(0, [0, 0, 0], 0, 0, &[]),
+                class(1000, [0, 0, 0], 1000, 0, &[1000; 10]),
+            ],
+        );
+        let second = segment(
+            20,
+            30,
+            [8.0, 64.0], // constant
+            vec![
+                class(1000, [0, 0, 40], 1000, 0, &[4000]),
+                class(100, [0, 0, 0], 100, 0, &[9000]),
+                class(0, [0, 0, 0], 0, 0, &[]),
+            ],
+        );
+        let link = LinkOutcome {
+            link: LinkId(0),
+            name: "bottleneck".into(),
+            lanes: vec!["l"],
+            segments: vec![first, second],
+            series: Series::default(),
+            // Of two flows that always send, and three from 25 s on.
+            loss_events: vec![
+                LossEvent { time: secs(9), losers: vec![2, 0, 0] },
+                LossEvent { time: secs(11), losers: vec![1, 0, 0] },
+                LossEvent { time: secs(21), losers: vec![2, 0, 0] },
+                LossEvent { time: secs(26), losers: vec![1, 0, 0] },
+            ],
+            log: Vec::new(),
+        };
+        let transfer = |flow, start, end| Transfer { flow, start: secs(start), end: secs(end), packets: 3 };
+        let outcome = Outcome {
+            links: vec![link],
+            flows: vec![
+                flow(0, [1_000_000, 250_000], 1),
+                flow(0, [1_000_000, 2_750_000], 0),
+                flow(0, [0, 9_000_000], 0),
+                flow(1, [0, 100_000], 2),
+                flow(0, [77, 77], 77),
+            ],
+            transfers: vec![transfer(3, 12, 13), transfer(3, 21, 24), transfer(3, 25, 27)],
+            conservation: Conservation::default(),
+            digest: 1,
+            events: 2,
+        };
+        (facts, outcome)
+    }
+
+    fn find<'a>(rows: &'a [MetricRow], segment: Option<u32>, scope: &str) -> &'a Values {
+        &rows.iter().find(|r| r.segment == segment && r.scope == scope).unwrap().values
+    }
+
+    fn close(values: &Values, metric: Metric, expected: f64) {
+        let x = values.get(metric).unwrap_or_else(|| panic!("no {metric:?}"));
+        assert!((x - expected).abs() <= 1e-9 + 1e-3 * expected.abs(), "{metric:?} = {x}, not {expected}");
+    }
+
+    #[test]
+    fn figures_of_the_whole_window() {
+        let (facts, outcome) = example();
+        let rows = metrics(&facts, &outcome);
+        let all = find(&rows, None, "all");
+        close(all, Metric::Utilization, 2998.0 * 4000.0 / 20e6);
+        close(all, Metric::WireLossRate, 0.1);
+        close(all, Metric::Throughput, 3000.0 * 4000.0 / 20.0);
+        close(all, Metric::LossRate, 100.0 / 3100.0);
+        close(all, Metric::EarlyLossRate, 30.0 / 3100.0);
+        close(all, Metric::ForcedLossRate, 20.0 / 3100.0);
+        close(all, Metric::OverflowLossRate, 50.0 / 3100.0);
+        close(all, Metric::MarkRate, 90.0 / 3000.0);
+        close(all, Metric::QueueMean, 6.0);
+        close(all, Metric::QueueSeen, 3000.0 * 5.0 / 3100.0);
+        assert_eq!(all.get(Metric::LossShare), None, "all has all");
+        close(all, Metric::LossInterval, 1.0 / 99.0);
+        close(all, Metric::LossSynchronization, (0.5 + 1.0 + 1.0 / 3.0) / 3.0);
+        close(find(&rows, Some(1), "ftp"), Metric::LossSynchronization, (1.0 + 1.0 / 3.0) / 2.0);
+        assert_eq!(find(&rows, None, "web").get(Metric::LossSynchronization), None);
+        assert_eq!(all.get(Metric::OneWayDelayMean), None, "nobody asked");
+        // E[q^2] = (20 + 64) / 2 = 42, minus 36.
+        close(all, Metric::QueueStd, 6f64.sqrt());
+        close(all, Metric::QueueSegmentStd, (2.0 + 0.0) / 2.0);
+        close(all, Metric::QueueBytes, 3000.0);
+        close(all, Metric::QueueBytesStd, 500.0 * 6f64.sqrt());
+        close(all, Metric::QueueBytesSegmentStd, 500.0);
+        close(all, Metric::BufferBytes, 6000.0);
+        assert_eq!(all.get(Metric::BufferPackets), None, "the buffer is given in bytes");
+        // Delays: ten of 1 ms, 1, 2, 3, 4, 9 ms; the mean counts all departures.
+        close(all, Metric::DelayMean, 29e-3 / 3000.0);
+        close(all, Metric::DelayP50, 1e-3);
+        close(all, Metric::DelayP99, 9e-3);
+        close(all, Metric::Power, 600e3 / (29e-3 / 3000.0));
+        // 2 MB + 3 MB + 9 MB + 0.1 MB over 20 s; not the flow over another link.
+        close(all, Metric::Goodput, (1.25e6 + 3.75e6 + 9e6 + 0.1e6) * 8.0 / 20.0);
+        // Shares 1.25 and 3.75; the flow that began at 25 s is left out.
+        close(all, Metric::Jain, 25.0 / (2.0 * (1.25 * 1.25 + 3.75 * 3.75)));
+        close(all, Metric::Timeouts, 2.0 + 4.0);
+        close(all, Metric::RetransmissionRate, 0.05);
+        close(all, Metric::Transfers, 3.0);
+        close(all, Metric::FctMean, 2.0);
+        close(all, Metric::FctStd, (2.0f64 / 3.0).sqrt()); // of 1, 2 and 3 s
+        // Two segments of one second in all each, in 4 measurements a flow, and one more for a timeout.
+        close(all, Metric::RttMean, 8.0 / (4.0 * 8.0 + 2.0 + 4.0));
+        let near = |x: f64, expected: f64| assert!((x / expected - 1.0).abs() < 0.01, "{x}, not {expected}");
+        near(all.get(Metric::RttP50).unwrap(), 10e-3);
+        near(all.get(Metric::RttP99).unwrap(), 90e-3);
+        close(all, Metric::FctP50, 2.0);
+        close(all, Metric::FctP99, 3.0);
+    }
+
+    #[test]
+    fn figures_of_classes_and_segments() {
+        let (facts, outcome) = example();
+        let rows = metrics(&facts, &outcome);
+        let parts: f64 =
+            ["data", ACKS].iter().map(|s| find(&rows, None, s).get(Metric::Utilization).unwrap()).sum();
+        close(find(&rows, None, "all"), Metric::Utilization, parts);
+        close(find(&rows, None, "data"), Metric::LossRate, 100.0 / 2100.0);
+        close(find(&rows, None, "ftp"), Metric::LossRate, 100.0 / 2000.0);
+        close(find(&rows, None, "ftp"), Metric::ArrivalShare, 2000.0 / 3100.0);
+        close(find(&rows, None, "ftp"), Metric::LossShare, 1.0);
+        close(find(&rows, None, "ftp"), Metric::QueueSeen, 1900.0 * 5.0 / 2000.0);
+        let acks = find(&rows, None, ACKS);
+        close(acks, Metric::ArrivalShare, 1000.0 / 3100.0);
+        close(acks, Metric::LossShare, 0.0);
+        close(acks, Metric::LossRate, 0.0);
+        assert_eq!(acks.get(Metric::Goodput), None, "no flow sends acknowledgments as data");
+        let web = find(&rows, Some(0), "web");
+        assert_eq!(web.get(Metric::LossRate), None, "nothing arrived, so nothing can be said");
+        assert_eq!(web.get(Metric::DelayP99), None);
+        close(web, Metric::FctMean, 1.0);
+        assert_eq!(find(&rows, None, "ftp").get(Metric::Transfers), None, "bulk flows make no transfers");
+        let second = find(&rows, Some(1), "all");
+        close(second, Metric::QueueMean, 8.0);
+        close(second, Metric::QueueStd, 0.0);
+        close(second, Metric::FctMean, 2.5);
+        // Active for half of the segment counts: shares 0.25, 2.75 and (over 5 s) 18 MB per 10 s.
+        let shares = [0.25, 2.75, 18.0];
+        close(second, Metric::Jain, jain_index(&shares).unwrap());
+    }
+
+    #[test]
+    fn delays_from_end_to_end() {
+        let (facts, mut outcome) = example();
+        let timed = |delays: &[(u64, u32)]| TimedSegment {
+            packets: delays.iter().map(|d| u64::from(d.1)).sum(),
+            sum_ns: delays.iter().map(|d| d.0 * u64::from(d.1)).sum(),
+            least_ns: delays.iter().map(|d| d.0).min().unwrap_or(0),
+            delays: delays.to_vec(),
+            begun: 2,
+            start_up_ns: 100_000_000,
+        };
+        outcome.flows[0].timed = vec![timed(&[(10_000_000, 90), (15_000_000, 10)]), timed(&[])];
+        outcome.flows[1].timed = vec![timed(&[(50_000_000, 99), (70_000_000, 1)]), timed(&[(40_000_000, 1)])];
+        let rows = metrics(&facts, &outcome);
+        let ftp = find(&rows, None, "ftp");
+        close(ftp, Metric::OneWayDelayMean, (0.9 + 0.15 + 4.95 + 0.07 + 0.04) / 201.0);
+        close(ftp, Metric::OneWayDelayP50, 0.04);
+        close(ftp, Metric::OneWayDelayP95, 0.05);
+        // 0, 5 ms above the least of the one flow; 0, 10 and 30 ms above that of the other.
+        close(ftp, Metric::DelayVariation, 0.01);
+        close(ftp, Metric::StartUp, 0.05);
+        let first = find(&rows, Some(0), "all");
+        close(first, Metric::OneWayDelayP50, 0.015);
+        close(first, Metric::DelayVariation, 0.005);
+        assert_eq!(find(&rows, Some(1), "web").get(Metric::OneWayDelayP99), None);
+    }
+
+    #[test]
+    fn pages_and_videos() {
+        let (facts, mut outcome) = example();
+        let page = |start, end| Transfer { flow: 3, start: secs(start), end: secs(end), packets: 9 };
+        outcome.flows[3].pages = vec![page(9, 11), page(12, 16), page(19, 21), page(22, 23)];
+        let video = |x: u64| VideoSegment {
+            chunks: 2 * x,
+            rate_sum_bps: 3_000_000 * x,
+            switches: 2 - x,
+            played_ns: 6_000_000_000,
+            stalled_ns: 2_000_000_000 * (x - 1),
+            stalls: 1,
+            started: 2 - x,
+            start_up_ns: (2 - x) * 500_000_000,
+        };
+        outcome.flows[3].video = vec![video(1), video(2)];
+        let rows = metrics(&facts, &outcome);
+        let web = find(&rows, None, "web");
+        close(web, Metric::Pages, 3.0);
+        close(web, Metric::PageTimeMean, 7.0 / 3.0);
+        close(web, Metric::PageTimeP50, 2.0);
+        close(web, Metric::PageTimeP99, 4.0);
+        close(web, Metric::VideoRate, 1.5e6);
+        close(web, Metric::VideoSwitchShare, 1.0 / 6.0);
+        close(web, Metric::VideoStallShare, 2.0 / 14.0);
+        close(web, Metric::VideoStartUp, 0.5);
+        close(find(&rows, Some(1), "web"), Metric::PageTimeMean, 1.0);
+        let second = find(&rows, Some(1), "all");
+        close(second, Metric::VideoStallShare, 0.25);
+        assert_eq!(second.get(Metric::VideoStartUp), None, "it began before");
+        let ftp = find(&rows, None, "ftp");
+        assert_eq!((ftp.get(Metric::Pages), ftp.get(Metric::VideoRate)), (None, None));
+    }
+
+    /// A hundred samples from 10 s to 20 s, made by `queue` of their number.
+    fn sampled(queue: impl Fn(usize) -> f64) -> Series {
+        Series {
+            time_s: (1..=200).map(|i| i as f64 * 0.1).collect(),
+            queue_packets: (0..200).map(|i| if i < 100 { 1e6 } else { queue(i - 100) }).collect(),
+            ..Series::default()
+        }
+    }
+
+    fn saw(i: usize) -> f64 {
+        if i.is_multiple_of(2) { 49.0 } else { 51.0 }
+    }
+
+    #[test]
+    fn response_times_of_known_transients() {
+        let time = |series: &Series| response_time(series, &segment(10, 20, [0.0; 2], vec![]), None);
+        let of = |queue: &dyn Fn(usize) -> f64| time(&sampled(queue)).unwrap();
+        assert_eq!(of(&saw), 0.0, "steady at once; what was before does not count");
+        assert_eq!(of(&|_| 7.0), 0.0, "a queue that never changes");
+        // 30 samples of 90, at 10.1 s to 13.0 s: the last window that meets one begins with it.
+        let step = |i| if i < 30 { 90.0 } else { saw(i) };
+        assert!((of(&step) - 3.0).abs() < 1e-9, "{}", of(&step));
+        // From 1.5 times the deviation on, which is 1: 1.4 away is settled, 1.6 away is not.
+        let near = |far: f64| move |i| if i < 30 { 50.0 + far } else { saw(i) };
+        assert_eq!(of(&near(1.4)), 0.0);
+        assert!(of(&near(1.6)) > 2.0);
+        // What is far away until the steady half begins counts as half of the time.
+        assert!((of(&|i| if i < 50 { 90.0 } else { saw(i) }) - 5.0).abs() < 1e-9);
+        // Still on its way in the second half: no steady state, so no time.
+        let drifting = |i: usize| 50.0 + 0.5 * i as f64 + saw(i);
+        assert_eq!(time(&sampled(drifting)), None);
+        assert_eq!(time(&sampled(|i| if i < 75 { 90.0 } else { saw(i) })), None);
+        let few = Series { time_s: vec![11.0; 39], queue_packets: vec![1.0; 39], ..Series::default() };
+        assert_eq!(time(&few), None);
+    }
+
+    /// A segment of a hundred samples after a steady one, whose mean is 50 and whose deviation is 1.
+    #[test]
+    fn response_times_against_a_window() {
+        let steady = Some((secs(0), secs(10)));
+        let of = |queue: &dyn Fn(usize) -> f64| {
+            let series = Series {
+                queue_packets: (0..200).map(|i| if i < 100 { saw(i) } else { queue(i - 100) }).collect(),
+                ..sampled(saw)
+            };
+            response_time(&series, &segment(10, 20, [0.0; 2], vec![]), steady)
+        };
+        assert_eq!(of(&saw), Some(0.0));
+        let until = |n: usize| move |i| if i < n { 90.0 } else { saw(i) };
+        // Also where the segment's own second half is not steady.
+        for n in [30, 75, 90] {
+            let time = of(&until(n)).unwrap_or_else(|| panic!("none after {n} samples"));
+            assert!((time - n as f64 * 0.1).abs() < 1e-9, "{time} after {n} samples");
+        }
+        assert_eq!(of(&until(91)), None, "the last tenth is not within the bound");
+        assert_eq!(of(&|i| 10.0 + saw(i)), None, "steady elsewhere");
+        assert_eq!(of(&|i| if i < 30 { 50.0 + 1.4 } else { saw(i) }), Some(0.0));
+    }
+
+    #[test]
+    fn segments_after_the_first_have_response_times() {
+        let (facts, mut outcome) = example();
+        assert_eq!(find(&metrics(&facts, &outcome), Some(1), "all").get(Metric::ResponseTime), None);
+        // The second segment, 20 s to 30 s, is disturbed for its first two seconds.
+        let queue = |i: usize| if (200..220).contains(&i) { 500.0 } else { saw(i) };
+        outcome.links[0].series = Series {
+            time_s: (1..=300).map(|i| i as f64 * 0.1).collect(),
+            queue_packets: (0..300).map(queue).collect(),
+            ..Series::default()
+        };
+        let rows = metrics(&facts, &outcome);
+        assert_eq!(find(&rows, Some(0), "all").get(Metric::ResponseTime), None);
+        close(find(&rows, Some(1), "all"), Metric::ResponseTime, 2.0);
+        close(find(&rows, None, "all"), Metric::ResponseTime, 2.0);
+        assert_eq!(find(&rows, Some(1), "ftp").get(Metric::ResponseTime), None);
+    }
+
+    #[test]
+    fn flows_transfers_and_distributions() {
+        let (facts, outcome) = example();
+        let rows = flows(&facts, &outcome, (secs(10), secs(30)));
+        assert_eq!(rows.len(), 5);
+        assert_eq!(rows[2].goodput_bps, 9e6 * 8.0 / 5.0, "over the time it was active");
+        assert_eq!((rows[0].delivered_bytes, rows[0].sent_packets, rows[0].timeouts), (1_250_000, 200, 2));
+        let transfers = transfers(&facts, &outcome);
+        assert_eq!((&*transfers[1].class, transfers[1].flow_completion_time_s), ("web", 3.0));
+        let delays = delays(&facts, &outcome);
+        let top = delays.iter().rfind(|d| &*d.scope == "ftp").unwrap();
+        assert_eq!(top.cumulative_probability, 1.0);
+        assert!((top.queue_delay_s - 4e-3).abs() < 1e-5);
+        assert!(
+            delays.windows(2).all(|w| w[0].scope != w[1].scope || w[0].queue_delay_s <= w[1].queue_delay_s)
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! `docs/metrics.md` is written from the declaration of the metrics.
+//!
+//! `QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs::` writes the page again.
+
+use quell_metrics::{Better, Metric};
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Metrics\n\n\
+         <!-- Written from crates/metrics/src/metric.rs by QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs:: -->\n\n\
+         Every figure is taken at an observed link, over the measured window and over each segment, for all \
+         traffic (scope \"all\"), for all but acknowledgments (\"data\"), for each traffic class, and for each lane that a discipline names \
+         (\"lane:l\": what RFC 9332 section 2.5.2.2 asks for). The name is the \
+         column of `metrics.parquet`, the key in JSON, and what `--metric` and Python's `Results.table` take; titles \
+         do as well, in capitals or not. Packets count in the window in which the event happened. A figure that \
+         does not apply has no value.\n\n\
+         Three more are made of these; they stand wherever a metric does, in tables, `--precision`, `search`, `plot` and Python:\n\n\
+         | written | is |\n| --- | --- |\n\
+         | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of; \
+         `queue_delay_p99_s[lane:l]` that of a lane |\n\
+         | `goodput_bps[short]/goodput_bps[all]` | the ratio of two figures, taken in each replication: here, the \
+         share of a class; `queue_std_packets/queue_packets` is a coefficient of variation, \
+         `queue_bytes/buffer_bytes` the share of the buffer that is filled |\n\
+         | `internal:p` | the average of an internal signal of the algorithm, by its paper's name: the mean of its \
+         samples, one each `series_step`, which comes close to the average over time; also in \
+         `internal_means.parquet` |\n\n\
+         | name | title | unit | better | meaning | source |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for m in Metric::ALL {
+        let better = match m.better() {
+            Better::Higher => "more",
+            Better::Lower => "less",
+            Better::Neither => "",
+        };
+        let cells = [&format!("`{}`", m.name()), m.title(), m.unit(), better, m.doc(), m.source()];
+        page += &format!("| {} |\n", cells.join(" | "));
+    }
+    page
+}
+
+#[test]
+fn the_page_of_metrics_is_that_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+    let page = page();
+    if std::env::var_os("QUELL_UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap_or_default() == page,
+        "docs/metrics.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs:: writes it again"
+    );
+}

@@ -1,0 +1,55 @@
+//! Answers of computations, and how their figures are made.
+
+use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
+
+/// The result of a computation.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A number.
+    Number(f64),
+    /// A figure.
+    Chart(Box<Chart>),
+}
+
+/// A quantity of a figure that tests may name, and the fields on which it depends.
+pub type Named = (&'static str, &'static [&'static str]);
+
+/// The value of a field where a quantity is asked for.
+pub(super) type At<'a> = dyn Fn(&str) -> Result<f64, String> + 'a;
+
+/// There is no such quantity; what is read from files is checked before.
+pub(super) fn unknown(name: &str) -> String {
+    format!("{name}: there is no such quantity")
+}
+
+/// Evenly spaced values.
+pub(super) fn steps(from: f64, to: f64, n: usize) -> Vec<f64> {
+    (0..=n).map(|i| from + (to - from) * i as f64 / n as f64).collect()
+}
+
+/// A chart of lines.
+pub(super) fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: Vec<Panel>) -> Answer {
+    Answer::Chart(Box::new(Chart {
+        title: String::new(),
+        x: Horizontal { label: x.to_string(), log: false, names: Vec::new() },
+        y: y.to_string(),
+        y_factor: 1.0,
+        panel_key: panel_key.to_string(),
+        curve_key: curve_key.to_string(),
+        panels,
+        form: Form::Line,
+        warmup: None,
+        events: Vec::new(),
+    }))
+}
+
+/// A line of a chart.
+pub(super) fn line(label: String, style: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
+    let (x, y) = points.into_iter().unzip();
+    Curve { label, style, x, y, half_width: Vec::new() }
+}
+
+/// An error of the theory, as a sentence.
+pub(super) fn why(error: quell_theory::TheoryError) -> String {
+    error.to_string()
+}

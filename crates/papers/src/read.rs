@@ -1,0 +1,124 @@
+//! Reading a folder of documents, each checked as it is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use quell_lab::Width;
+use quell_scenario::TomlFile;
+use serde::de::DeserializeOwned;
+
+use crate::cells::{Cell, read_cells, read_ns2, slug};
+use crate::check::{self, dialect};
+use crate::error::PaperError;
+use crate::experiment::{About, Document, Experiment, Papers};
+
+impl Papers {
+    /// Reads a folder of documents.
+    ///
+    /// # Errors
+    /// The first file that cannot be used.
+    pub fn read(folder: &Path) -> Result<Papers, PaperError> {
+        let (papers, broken) = Papers::read_usable(folder)?;
+        broken.into_iter().next().map_or(Ok(papers), |(_, error)| Err(error))
+    }
+
+    /// Reads the documents of a folder that can be used; also gives the keys of the others, each with its first error.
+    ///
+    /// # Errors
+    /// If what they share cannot be used: the printed numbers, ns-2's, or the bands.
+    pub fn read_usable(folder: &Path) -> Result<(Papers, Vec<(String, PaperError)>), PaperError> {
+        // Other folders may stand beside the documents: pages, or what a tool keeps.
+        let has_files = |entry: &PathBuf| {
+            entry.is_dir()
+                && sorted(entry)
+                    .is_ok_and(|files| files.iter().any(|f| f.extension().is_some_and(|e| e == "toml")))
+        };
+        let folders: Vec<PathBuf> = sorted(folder)?.into_iter().filter(has_files).collect();
+        let key =
+            |folder: &PathBuf| folder.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
+        let keys: Vec<String> = folders.iter().map(key).collect();
+        let cells = read_cells(&folder.join("cells.csv"), &keys)?;
+        let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
+        let bands = read_bands(&folder.join("bands.toml"), &cells)?;
+        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
+        let mut broken = Vec::new();
+        for (key, folder) in keys.into_iter().zip(folders) {
+            match document(&folder).and_then(|read| check::document(&papers, &read).map(|()| read)) {
+                Ok(document) => papers.documents.push(document),
+                Err(error) => broken.push((key, error)),
+            }
+        }
+        Ok((papers, broken))
+    }
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
+    let fail = |e: std::io::Error| PaperError::of(folder, format!("cannot read: {e}"));
+    let entries = std::fs::read_dir(folder).map_err(fail)?;
+    let path = |entry: std::io::Result<std::fs::DirEntry>| Ok(entry.map_err(fail)?.path());
+    let mut paths = entries.map(path).collect::<Result<Vec<PathBuf>, PaperError>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads a file in TOML; also gives its tree, in which places have lines.
+fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
+    let text =
+        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
+    let toml = TomlFile::parse(&text, &file.display().to_string())?;
+    Ok((toml.read()?, toml))
+}
+
+/// Bands by metric, each of a metric that some number has; a file that is not there has none.
+fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
+    if !file.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let (texts, toml): (BTreeMap<String, String>, _) = read_toml(file)?;
+    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let band = |(metric, text): (String, String)| {
+        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
+        if !known.contains(&metric.as_str()) {
+            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
+            return Err(wrong(format!("{metric}: {rule}")));
+        }
+        match text.parse() {
+            Ok(band) => Ok((metric, band)),
+            Err(why) => Err(wrong(format!("{metric} = {why}"))),
+        }
+    };
+    texts.into_iter().map(band).collect()
+}
+
+fn document(folder: &Path) -> Result<Document, PaperError> {
+    let key = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+    let file = folder.join("document.toml");
+    let (about, toml): (About, _) = read_toml(&file)?;
+    let wrong =
+        |key: &str, rule: String| PaperError { line: toml.line(&[key]), ..PaperError::of(&file, rule) };
+    about.dialect.iter().try_for_each(|name| dialect(name)).map_err(|rule| wrong("dialect", rule))?;
+    let mut experiments = Vec::new();
+    for file in sorted(folder)? {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if stem == "document" || file.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let (read, toml): (Experiment, _) = read_toml(&file)?;
+        let id = format!("{key}-{stem}");
+        if slug(&id) != id {
+            return Err(PaperError::of(
+                &file,
+                format!("its name must be {}.toml, in lower case", slug(stem)),
+            ));
+        }
+        experiments.push(Experiment { id, file, toml: Some(toml), ..read });
+    }
+    let stem = |e: &Experiment| e.id[key.len() + 1..].to_string();
+    if let Some(lost) = about.order.iter().find(|name| !experiments.iter().any(|e| stem(e) == **name)) {
+        return Err(wrong("order", format!("order = \"{lost}\": there is no experiment {lost}.toml")));
+    }
+    experiments.sort_by_key(|e| about.order.iter().position(|name| *name == stem(e)).unwrap_or(usize::MAX));
+    Ok(Document { key, about, experiments })
+}

@@ -1,0 +1,4 @@
+//! The documents of this repository, and small ones from files to verdicts.
+
+mod documents;
+mod reproduce;

@@ -1,0 +1,711 @@
+//! Small documents from files to verdicts.
+
+use std::fs;
+use std::path::Path;
+
+use quell_lab::Options;
+use quell_papers::{
+    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Verdict, draw, html, judge,
+    live_files, markdown, scores,
+};
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+schema = 1
+duration = "6 s"
+warmup = "1 s"
+[dumbbell]
+rate = "4 Mbit/s"
+delay = "10 ms"
+buffer = "40 packets"
+[[aqm]]
+algorithm = "drop-tail"
+[[aqm]]
+algorithm = "red"
+min_th = "5 packets"
+max_th = "15 packets"
+[[flows]]
+name = "ftp"
+count = 8
+rtt = { uniform = ["30 ms", "60 ms"] }
+start = { between = ["0 s", "1 s"] }
+[sweep]
+"flows.ftp.count" = [4, 8]
+"#;
+
+const CELLS: &str = "\
+id,document,table,page,case,algorithm,metric,unit,low,high,note
+doc/1/four/tail/mean_queue,doc,1,p. 3,four,tail,mean_queue,packets,QUEUE,QUEUE,
+doc/1/four/red/mean_queue,doc,1,p. 3,four,red,mean_queue,packets,39,39,
+doc/1/eight/tail/link_utilization,doc,1,p. 3,eight,tail,link_utilization,percent,99.0,99.9,
+doc/1/eight/red/loss_rate,doc,1,p. 3,eight,red,loss_rate,percent,88,88,
+doc/2/x/red/loss_rate,doc,2,,x,red,loss_rate,percent,1,1,
+";
+
+const EXPERIMENT: &str = r#"
+section = "1.1"
+title = "Two queues"
+describes = "Eight flows."
+seeds = 5
+[[run]]
+name = "main"
+scenario = "../scenario.toml"
+[[reading]]
+name = "plain"
+says = "as it is"
+basis = "document"
+because = "section 1"
+[[reading]]
+name = "large"
+says = "the thresholds are higher"
+basis = "simulator"
+because = "a guess"
+set = { "aqm.red.min_th" = "30 packets", "aqm.red.max_th" = "40 packets" }
+algorithms = ["red"]
+[[cells]]
+of = "doc/1"
+printed = "one run"
+algorithm = { tail = "drop-tail", red = "red" }
+metric = { mean_queue = "queue_packets", link_utilization = "100 * utilization", loss_rate = "100 * loss_rate" }
+[cells.case]
+four = { at = { "flows.ftp.count" = 4 } }
+eight = { at = { "flows.ftp.count" = 8 } }
+[[refuted]]
+cells = ["doc/1/*/red/loss_rate"]
+mechanism = "No queue loses that much."
+shown_by = "claim:tail-longer"
+[[open]]
+cells = ["doc/1/four/red"]
+tried = ["nothing"]
+[[claim]]
+name = "tail-longer"
+figure = "1"
+says = "The queue of drop-tail is longer."
+test = "queue_packets of drop-tail at flows.ftp.count=* > queue_packets of red"
+[[claim]]
+name = "red-longer"
+table = "1"
+says = "The queue of RED is longer."
+test = "queue_packets of red > queue_packets of drop-tail at flows.ftp.count=4|8"
+because = "It is not."
+[[claim]]
+name = "more-loss"
+section = "1"
+says = "More flows lose more."
+test = "loss_rate of red, drop-tail rises along flows.ftp.count and loss_rate of red at flows.ftp.count=4 within 0..1"
+[[claim]]
+name = "same"
+section = "1"
+says = "Both use the link."
+test = "utilization of red at flows.ftp.count=8 like utilization of drop-tail at flows.ftp.count=8 by 20%"
+[[claim]]
+name = "absent"
+section = "1"
+says = "Transfers are fast."
+test = "flow_completion_time_mean_s of red at flows.ftp.count=8 < 0.5"
+[[figure]]
+number = "1"
+title = "The queue against the flows"
+kind = "metric"
+metric = "queue_packets"
+x = "flows.ftp.count"
+[[figure.printed]]
+label = "red"
+points = [[4, 8], [8, 9]]
+[[figure]]
+number = "2"
+title = "The queue over time"
+kind = "queue"
+at = { "flows.ftp.count" = 8 }
+panels = true
+"#;
+
+/// A folder of one document.
+fn folder(experiment: &str, cells: &str, ns2: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("doc")).unwrap();
+    fs::write(at("cells.csv"), cells).unwrap();
+    fs::write(at("ns2.csv"), format!("cell,mean,std,runs,version,setting\n{ns2}")).unwrap();
+    fs::write(at("bands.toml"), "link_utilization = \"1\"\nmean_queue = \"10%\"\n").unwrap();
+    fs::write(at("doc/document.toml"), "title = \"A <title>\"\nreference = \"A 2001\"\n").unwrap();
+    fs::write(at("doc/row.toml"), experiment).unwrap();
+    fs::write(at("scenario.toml"), SCENARIO).unwrap();
+    folder
+}
+
+/// The error of a folder whose experiment is changed.
+fn error(change: impl Fn(String) -> String) -> String {
+    let folder = folder(&change(EXPERIMENT.to_string()), &CELLS.replace("QUEUE", "20"), "");
+    match Papers::read(folder.path()) {
+        Err(e) => e.to_string(),
+        Ok(papers) => Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_err().to_string(),
+    }
+}
+
+fn judged<T>(
+    folder: &Path,
+    see: impl FnOnce(&Papers, &[JudgedExperiment<'_>], &quell_papers::ExperimentResults) -> T,
+) -> T {
+    let papers = Papers::read(folder).unwrap();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+    let of_first = std::sync::Mutex::new(None);
+    let ran = plan.run(&Options::default(), &|_, found| *of_first.lock().unwrap() = Some(found)).unwrap();
+    assert_eq!(ran.done, ran.all);
+    let found = of_first.into_inner().unwrap().unwrap();
+    let judged: Vec<_> = papers.experiments().map(|e| judge(&papers, e, &found)).collect();
+    see(&papers, &judged, &found)
+}
+
+#[test]
+fn numbers_and_claims_are_judged() {
+    // What is printed is first measured, so that it agrees whatever the simulator does.
+    let at_first = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let mean = judged(at_first.path(), |_, judged, _| judged[0].tables[0].cells[0].found.unwrap().mean);
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", &format!("{mean:.1}")), "");
+    judged(folder.path(), |papers, judged, found| {
+        let table = &judged[0].tables[0];
+        let verdict = |id: &str| table.cells.iter().find(|c| c.cell.id == id).map(|c| c.verdict).unwrap();
+        assert_eq!(verdict("doc/1/four/tail/mean_queue"), Verdict::Agrees);
+        assert_eq!(verdict("doc/1/four/red/mean_queue"), Verdict::Open);
+        assert_eq!(verdict("doc/1/eight/red/loss_rate"), Verdict::Refuted);
+        let tried = &table.cells.iter().find(|c| c.verdict == Verdict::Open).unwrap().why;
+        assert_eq!(tried, "tried: nothing");
+        // The other reading is of RED only.
+        let numbers: Vec<usize> = table.under.iter().map(|(_, count)| count.iter().sum()).collect();
+        assert_eq!(numbers, [4, 2]);
+
+        let claims: Vec<Holds> = judged[0].claims.iter().map(|c| c.holds).collect();
+        assert_eq!(claims, [Holds::Holds, Holds::Fails, Holds::Holds, Holds::Holds, Holds::Missing]);
+        assert!(
+            judged[0].claims[0].found.starts_with("worst of 2: drop-tail "),
+            "{}",
+            judged[0].claims[0].found
+        );
+        assert!(judged[0].claims[4].found.contains("red has no flow_completion_time_mean_s"));
+
+        let scores = scores(papers, &["doc"], judged);
+        assert_eq!(scores[0].2.of_cells(), 4);
+        assert_eq!(scores[1].2.cell(Verdict::Missing), 1);
+        assert_eq!(scores[2].2.claim(Holds::Holds), 3);
+
+        let drawn = draw(judged[0].experiment, found);
+        assert_eq!(drawn.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["doc-row-1", "doc-row-2"]);
+        let svg = &drawn[0].picture.as_ref().unwrap().svg;
+        assert!(svg.contains("red, printed"), "{svg}");
+        assert!(drawn[1].picture.is_ok());
+        let page =
+            Page { papers, document: &papers.documents[0], experiments: vec![(judged[0].clone(), drawn)] };
+        let (text, page) = (markdown(&page, "images"), html(&page));
+        assert!(text.contains("| four | drop-tail | mean queue (packets) |"), "{text}");
+        assert!(text.contains("![Figure 1: The queue against the flows](images/doc-row-1.svg)"));
+        assert!(text.contains("fails: It is not."));
+        // Nothing is said of Quell's own documents.
+        let command = format!("`quell reproduce doc-row --papers {}`", papers.folder.display());
+        assert!(text.contains(&command) && !text.contains("](../"), "{text}");
+        let index = quell_papers::scoreboard(papers, &Record::of(judged), &std::collections::BTreeMap::new());
+        assert!(!index.contains("](../") && !index.contains("vrc") && index.contains("--papers"), "{index}");
+        // Verdicts are words, not colors alone.
+        assert!(page.contains("<span class=\"word\">refuted</span>"));
+        assert!(page.contains("A &#60;title&#62;") && page.contains("<svg"));
+
+        let record = Record::of(judged);
+        let of = [judged[0].experiment];
+        assert_eq!(record.changes(&of, &record), Vec::<String>::new());
+        let file = folder.path().join("verdicts.csv");
+        let other =
+            record.text().replace("doc/1/eight/red/loss_rate,refuted", "doc/1/eight/red/loss_rate,open");
+        fs::write(&file, format!("{other}doc-row#old,holds\nelse-row#old,holds\n")).unwrap();
+        let other = Record::read(&file).unwrap();
+        let changes = other.changes(&of, &record);
+        let gone = "doc-row#old: is no more, was holds";
+        assert_eq!(changes, ["doc/1/eight/red/loss_rate: refuted, was open", gone]);
+    });
+}
+
+/// Figures of a live run on record stand beside the simulated ones, in the picture and in a table; what cannot be read is
+/// refused before anything is run.
+#[test]
+fn live_figures_stand_beside() {
+    let printed = "[[figure.printed]]\nlabel = \"red\"\npoints = [[4, 8], [8, 9]]\n";
+    let without = EXPERIMENT.replace(printed, "live = \"live.csv\"\n");
+    let text = without.clone() + "\n[live]\nrecord = \"live/row.toml\"\nseeds = 2\n";
+    let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+    // A file beside the experiments would be one.
+    fs::create_dir(folder.path().join("doc/live")).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join("doc").join(name), text).unwrap();
+    let refused = |name: &str, text: &str| {
+        write(name, text);
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    // What is not on record yet is not missed.
+    let papers = Papers::read(folder.path()).unwrap();
+    let study = papers.live_study(papers.experiments().next().unwrap()).unwrap();
+    assert_eq!(study.points.len(), 2);
+    let scenario = &study.points[0].scenario;
+    assert_eq!((scenario.duration.to_string(), scenario.seeds.list()), ("6 s".to_string(), vec![1, 2]));
+    assert!(
+        refused("live.csv", "flow,x\n1,2\n")
+            .contains("its columns must be algorithm, a field and a quantity")
+    );
+    assert!(refused("live.csv", "algorithm,x,y\nred,4,many\n").contains("\"many\" must be a number"));
+    let head = "algorithm,flows.ftp.count,mean queue (packets)";
+    write("live.csv", &format!("{head}\nred,4,11.5\nred,8,12.5\nother,4,1\n"));
+    assert!(refused("live/row.toml", "command = 1\n").contains("live/row.toml: "));
+    fs::remove_file(folder.path().join("doc/live/row.toml")).unwrap();
+    assert!(refused("row.toml", &without).contains("needs a table [live]"));
+    let other = format!("{text}reading = \"large\"\n");
+    assert!(refused("row.toml", &other).contains("must be of the run and the reading that [live] names"));
+    write("row.toml", &text);
+    let record = LiveRecord {
+        command: "quell reproduce doc-row --live".into(),
+        version: "1".into(),
+        duration: "3 s".parse().unwrap(),
+        measured: "2 s".parse().unwrap(),
+        seeds: 1,
+        kernel: "6.1".into(),
+        processors: 2,
+        load: 1.5,
+        real_time: true,
+        late_p99_s: 0.0003,
+    };
+    judged(folder.path(), |papers, judged, found| {
+        let drawn = draw(judged[0].experiment, found);
+        // A run's results become files that read as they were.
+        let results = found.results(judged[0].experiment, None, None).unwrap();
+        let files = live_files(judged[0].experiment, results, &record).unwrap();
+        let [(csv, numbers), (toml, how)] = &files[..] else { panic!("{files:?}") };
+        assert!(csv.ends_with("doc/live.csv") && numbers.starts_with(head), "{numbers}");
+        assert!(
+            toml.ends_with("doc/live/row.toml") && how.starts_with("# Written by `quell reproduce"),
+            "{how}"
+        );
+        fs::write(toml, how).unwrap();
+        let picture = drawn[0].picture.as_ref().unwrap();
+        assert!(picture.svg.contains("red, live"), "{}", picture.csv);
+        let beside: Vec<_> = picture.beside.iter().map(|b| (b.label.as_str(), b.x, b.live)).collect();
+        assert_eq!(beside, [("red", 4.0, 11.5), ("red", 8.0, 12.5)]);
+        assert!(picture.beside.iter().all(|b| b.simulated > 1.0));
+        let experiments = vec![(judged[0].clone(), drawn)];
+        let text = markdown(&Page { papers, document: &papers.documents[0], experiments }, "images");
+        assert!(text.contains("| red | 11.5 / "), "{text}");
+        assert!(
+            text.contains(
+                "on record (`quell reproduce doc-row --live`, version 1: 2 s measured of 3 s, one seed; "
+            ),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn what_is_fitted_does_not_agree() {
+    let fitted = EXPERIMENT.replacen("basis = \"document\"", "basis = \"fitted\"", 1);
+    let at_first = folder(&fitted, &CELLS.replace("QUEUE", "20"), "");
+    let mean = judged(at_first.path(), |_, judged, _| judged[0].tables[0].cells[0].found.unwrap().mean);
+    let folder = folder(&fitted, &CELLS.replace("QUEUE", &format!("{mean:.1}")), "");
+    judged(folder.path(), |_, judged, _| {
+        let not = |v: Verdict| v != Verdict::Agrees && v != Verdict::Inside;
+        let cells = &judged[0].tables[0].cells;
+        assert!(cells.iter().all(|c| not(c.verdict)));
+        assert_eq!(cells[0].verdict, Verdict::Explained);
+    });
+}
+
+#[test]
+fn ns2_refutes_only_where_it_is_with_us() {
+    let shown = EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", "shown_by = \"ns-2\"");
+    let verdict = |ns2: &str| {
+        let folder = folder(&shown, &CELLS.replace("QUEUE", "20"), ns2);
+        judged(folder.path(), |_, judged, _| {
+            let cells = &judged[0].tables[0].cells;
+            let cell = cells.iter().find(|c| c.cell.id == "doc/1/eight/red/loss_rate").unwrap();
+            (cell.verdict, cell.found.unwrap().mean)
+        })
+    };
+    let (without, mean) = verdict("");
+    assert_eq!(without, Verdict::Open);
+    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,5,2.35,\n")).0, Verdict::Refuted);
+    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,1,2.35,\n")).0, Verdict::Open);
+    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{},,5,2.35,\n", 2.0 * mean)).0, Verdict::Open);
+    assert_eq!(verdict("doc/1/eight/red/loss_rate,88,,5,2.35,\n").0, Verdict::Open);
+}
+
+#[test]
+fn errors_name_the_file_and_what_is_wrong() {
+    for (from, to, why) in [
+        ("seeds = 5", "sedes = 5", "row.toml:5: sedes: unknown key; did you mean \"seeds\"?"),
+        (
+            "seeds = 5",
+            "seeds = \"5\"",
+            "row.toml:5: seeds = \"5\": expected a whole number of at least 0, not a string",
+        ),
+        ("section = \"1.1\"", "", "row.toml:1: section: is missing"),
+        ("basis = \"document\"", "basis = \"documents\"", "must be one of: document, simulator"),
+        ("of = \"doc/1\"", "of = \"doc/3\"", "row.toml:22: of = \"doc/3\": no cell has such an id"),
+        ("of = \"doc/1\"", "of = \"other/1\"", "must begin with \"doc/\""),
+        ("tail = \"drop-tail\"", "tale = \"drop-tail\"", "algorithm \"tale\": no cell of \"doc/1\" has it"),
+        ("four = {", "five = {", "case \"five\": no cell"),
+        ("printed = \"one run\"", "printed = \"mean of one\"", "must be \"one run\", \"mean of 5\""),
+        ("\"queue_packets\", link", "\"queue_packet\", link", "unknown metric"),
+        ("shown_by = \"claim:tail-longer\"", "shown_by = \"claim:tail\"", "there are tail-longer"),
+        ("name = \"same\"", "name = \"more-loss\"", "claim = \"more-loss\": is named twice"),
+        (
+            "kind = \"metric\"",
+            "kind = \"metrics\"",
+            "row.toml:65: kind = \"metrics\": is not there; did you mean \"metric\"? There are metric, queue",
+        ),
+        ("algorithms = [\"red\"]", "algorithms = [\"blue\"]", "algorithm \"blue\": is not in"),
+        ("\"aqm.red.min_th\"", "\"aqm.blue.min_th\"", "reading large, run main"),
+        (
+            "red = \"red\" }",
+            "red = \"redd\" }",
+            "doc/1/four/red/mean_queue: algorithm \"redd\": unknown algorithm; did you mean \"red\"? There are drop-tail, red",
+        ),
+        (
+            "of red, drop-tail rises",
+            "of red, tail rises",
+            "claim \"more-loss\": algorithm \"tail\": unknown algorithm",
+        ),
+        ("rises along flows.ftp.count", "rises along flows.ftp.cout", "flows.ftp.cout: no run varies it"),
+        ("count=8 like", "count=8 liek", "must be \"A < B\""),
+        (
+            "cells = [\"doc/1/four/red\"]",
+            "cells = [\"doc/1/*/red/loss_rate\"]",
+            "cells = \"doc/1/*/red/loss_rate\": is in [[refuted]] and in [[open]]",
+        ),
+        ("seeds = 5", "seeds = 0", "row.toml:5: seeds = 0: must be at least 1"),
+        ("seeds = 5", "seeds = 5\ndialect = \"ns-2.3\"", "row.toml:6: dialect = \"ns-2.3\": unknown dialect"),
+        // What the scenario does not have is found before it is run.
+        (
+            "{ \"flows.ftp.count\" = 4 }",
+            "{ \"flows.ftp.count\" = 5 }",
+            "there is no point with flows.ftp.count = 5; there are",
+        ),
+        ("{ \"flows.ftp.count\" = 4 }", "{ \"flows.ftp.cont\" = 4 }", "flows.ftp.cont: no run varies it"),
+        ("{ \"flows.ftp.count\" = 4 }", "{}", "may be one of several points"),
+        (
+            "[cells.case]",
+            "where = { segment = 1 }\n[cells.case]",
+            "segment 1: the measured window has one segment",
+        ),
+        (
+            "[cells.case]",
+            "where = { scope = \"wbe\" }\n[cells.case]",
+            "class \"wbe\": unknown class; there are all, data, ftp",
+        ),
+        (
+            "[cells.case]",
+            "where = { link = \"bottlenek\" }\n[cells.case]",
+            "link \"bottlenek\": unknown link; did you mean \"bottleneck\"?",
+        ),
+        ("\"100 * loss_rate\" }", "\"100 * loss_rate[web]\" }", "class \"web\": unknown class"),
+        (
+            "like utilization of drop-tail",
+            "like utilization[web] of drop-tail",
+            "claim \"same\": class \"web\"",
+        ),
+        ("of red at flows.ftp.count=8 like", "of red in segment 7 like", "may be one of several points"),
+        (
+            "of red at flows.ftp.count=8 like",
+            "of red at flows.ftp.count=8 in segment 7 like",
+            "segment 7: the measured window",
+        ),
+        (
+            "of red at flows.ftp.count=8 like",
+            "of red at flows.ftp.count=8 on r1 like",
+            "link \"r1\": unknown link",
+        ),
+        ("count=4|8", "count=4|9", "claim \"red-longer\": there is no point with flows.ftp.count = 9"),
+        ("kind = \"queue\"", "kind = \"queue\"\nlink = \"r1\"", "figure 2: link \"r1\": unknown link"),
+        ("kind = \"queue\"", "kind = \"queue\"\nscope = \"web\"", "figure 2: class \"web\": unknown class"),
+        (
+            "kind = \"queue\"",
+            "kind = \"queue\"\nalgorithms = [\"pi\"]",
+            "figure 2: algorithm \"pi\": unknown algorithm",
+        ),
+        (
+            "label = \"red\"\n",
+            "label = \"red\"\npanel = \"4\"\n",
+            "panel = \"4\": \"by\" must say of which field",
+        ),
+        ("x = \"flows.ftp.count\"", "x = \"flows.ftp.cuont\"", "flows.ftp.cuont: no run varies it"),
+        // Units, numbers and kinds.
+        (
+            "\"100 * loss_rate\"",
+            "\"loss_rate\"",
+            "row.toml:25: loss_rate = \"loss_rate\": is in 1, and its printed numbers are in percent: write \"100 * loss_rate\"",
+        ),
+        (
+            "points = [[4, 8], [8, 9]]",
+            "points = [[4, nan]]",
+            "figure[0].printed[0].points[0][1] = NaN: must be a finite number",
+        ),
+        (
+            "[[figure]]",
+            "[[computed]]\ncell = \"doc/1/four/tail/mean_queue\"\ncompute = { kind = \"vrc-longest\" }\n[[figure]]",
+            "computed[0].compute.kind = \"vrc-longest\": must be one of: vrc-largest-integral, vrc-largest-proportional, vrc-longest-rtt, avq-longest-rtt",
+        ),
+        (
+            "queue_packets of drop-tail at flows.ftp.count=* > queue_packets of red",
+            "k_i_max of figure 4 > 1",
+            "figure = \"4\": is not there",
+        ),
+    ] {
+        assert!(EXPERIMENT.contains(from), "{from}");
+        let error = error(|text| text.replacen(from, to, 1));
+        assert!(error.contains(why), "{from} -> {to}: {error}");
+    }
+}
+
+#[test]
+fn cells_are_checked() {
+    let error = |from: &str, to: &str| {
+        let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20").replacen(from, to, 1), "");
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(error("39,39", "39,about 40").contains("cells.csv:3: high = \"about 40\": must be a number"));
+    assert!(error("39,39", "39,38").contains("cells.csv:3: low = \"39\": must be no more than high = 38"));
+    assert!(error("doc/1/four/red", "doc/1/4/red").contains("must be \"doc/1/four/red/mean_queue\""));
+    assert!(error("39,39", "nan,39").contains("low = \"nan\": must be a number"));
+    assert!(error("39,39", "39,inf").contains("high = \"inf\": must be a number"));
+    assert!(error("39,39,", "39,39").contains("cells.csv:3: has 10 values, and the header names 11 columns"));
+    assert!(
+        error("unit,low", "units,low")
+            .contains("cells.csv:1: \"units\": unknown column; did you mean \"unit\"?")
+    );
+    assert!(error("unit,low,high,note", "unit,low,high,low").contains("column \"low\": is named twice"));
+    assert!(error(",note\n", "\n").contains("column \"note\": is missing; the columns are id, document"));
+    assert!(
+        error("packets,39", "pakets,39")
+            .contains("unit = \"pakets\": unknown unit; did you mean \"packets\"?")
+    );
+    let lost = error("doc/2/x/red/loss_rate,doc", "dog/2/x/red/loss_rate,dog");
+    assert!(
+        lost.contains("cells.csv:6: document = \"dog\": unknown document; did you mean \"doc\"?"),
+        "{lost}"
+    );
+    let twice = "doc/2/x/red/loss_rate,doc,2,,x,red,loss_rate,percent,1,1,\n";
+    assert!(error(twice, &twice.repeat(2)).contains("is that of line 6 as well"));
+}
+
+#[test]
+fn the_other_tables_are_checked() {
+    let cell = "doc/1/eight/red/loss_rate";
+    let error = |ns2: &str| {
+        let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), ns2);
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(error(&format!("{cell},nan,,3,2.35,\n")).contains("ns2.csv:2: mean = \"nan\": must be a number"));
+    assert!(error(&format!("{cell},1,-0.1,3,2.35,\n")).contains("std = \"-0.1\": must be at least 0"));
+    assert!(error(&format!("{cell},1,inf,3,2.35,\n")).contains("std = \"inf\": must be a number"));
+    assert!(
+        error(&format!("{cell},1,,0,2.35,\n")).contains("runs = \"0\": must be a whole number of at least 1")
+    );
+    assert!(error("doc/9,1,,3,2.35,\n").contains("cell = \"doc/9\": no cell has this id"));
+    let row = format!("{cell},1,,3,2.35,\n");
+    assert!(
+        error(&row.repeat(2))
+            .contains("ns2.csv:3: cell = \"doc/1/eight/red/loss_rate\": is that of line 2 as well")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("verdicts.csv");
+    let error = |rows: &str| {
+        fs::write(&file, format!("id,verdict\n{rows}")).unwrap();
+        Record::read(&file).unwrap_err().to_string()
+    };
+    assert!(error("a,open\na,agrees\n").contains("verdicts.csv:3: id = \"a\": is named twice"));
+    assert!(error("a,agree\n").contains("verdict = \"agree\": must be one of: agrees, inside"));
+    assert!(error("a#b,agrees\n").contains("must be one of: holds, fails"));
+}
+
+/// Bands and ns-2's values may be left out.
+#[test]
+fn only_the_printed_numbers_are_needed() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::remove_file(folder.path().join("bands.toml")).unwrap();
+    fs::remove_file(folder.path().join("ns2.csv")).unwrap();
+    assert!(Papers::read(folder.path()).unwrap().bands.is_empty());
+}
+
+/// Reading, run, experiment, document, scenario: the first that says something.
+#[test]
+fn the_most_specific_dialect_wins() {
+    let dialects = |document: &str, experiment: &str, run: &str, reading: &str, scenario: &str| {
+        let line =
+            |name: &str| if name.is_empty() { String::new() } else { format!("dialect = \"{name}\"\n") };
+        let text = EXPERIMENT
+            .replacen("seeds = 5\n", &format!("seeds = 5\n{}", line(experiment)), 1)
+            .replacen("name = \"main\"\n", &format!("name = \"main\"\n{}", line(run)), 1)
+            .replacen("name = \"large\"\n", &format!("name = \"large\"\n{}", line(reading)), 1);
+        let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+        let about = format!("title = \"A\"\nreference = \"A\"\n{}", line(document));
+        fs::write(folder.path().join("doc/document.toml"), about).unwrap();
+        let scenario = SCENARIO.replacen("schema = 1\n", &format!("schema = 1\n{}", line(scenario)), 1);
+        fs::write(folder.path().join("scenario.toml"), scenario).unwrap();
+        let papers = Papers::read(folder.path()).unwrap();
+        let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+        // Two points of each reading.
+        let name = |point: usize| plan.study.points[point].scenario.dialect.unwrap_or_default().name();
+        [name(0), name(2)]
+    };
+    assert_eq!(dialects("", "", "", "", ""), ["quell", "quell"]);
+    assert_eq!(dialects("", "", "", "", "ns-2.1b"), ["ns-2.1b", "ns-2.1b"]);
+    assert_eq!(dialects("ns-2.27", "", "", "", "ns-2.1b"), ["ns-2.27", "ns-2.27"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "", "", "ns-2.1b"), ["ns-2.35", "ns-2.35"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "ns-2.1b", "", ""), ["ns-2.1b", "ns-2.1b"]);
+    assert_eq!(dialects("ns-2.27", "ns-2.35", "ns-2.1b", "quell", ""), ["ns-2.1b", "quell"]);
+}
+
+/// Each experiment is handed over once, with its own results.
+#[test]
+fn experiments_are_handed_over_one_by_one() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let second = EXPERIMENT.replace("doc/1", "doc/2").replace("seeds = 5", "seeds = 2");
+    let (head, tail) = (second.find("[[cells]]").unwrap(), second.find("[[claim]]").unwrap());
+    fs::write(folder.path().join("doc/second.toml"), format!("{}{}", &second[..head], &second[tail..]))
+        .unwrap();
+    let papers = Papers::read(folder.path()).unwrap();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+    let taken = std::sync::Mutex::new(Vec::new());
+    let take = |id: &str, found: quell_papers::ExperimentResults| {
+        let e = papers.experiments().find(|e| e.id == id).unwrap();
+        let results = found.results(e, Some("large"), None).unwrap();
+        let own = (results.replications.len(), results.run.points.len());
+        taken.lock().unwrap().push((id.to_string(), own, judge(&papers, e, &found).claims[0].holds));
+    };
+    let ran = plan.run(&Options::default(), &take).unwrap();
+    let mut taken = taken.into_inner().unwrap();
+    taken.sort_by(|a, b| a.0.cmp(&b.0));
+    // Of one algorithm at two points.
+    let want = [("doc-row", (10, 2), Holds::Holds), ("doc-second", (4, 2), Holds::Holds)];
+    assert_eq!(taken, want.map(|(id, own, holds)| (id.to_string(), own, holds)));
+    // Two algorithms and one, at two points, with as many seeds.
+    assert_eq!((ran.done, ran.all), (6 * 7, 6 * 7));
+}
+
+/// Readings that were not asked for show nothing, and are not said to.
+#[test]
+fn a_quick_look_is_not_told_of_other_readings() {
+    let shown = EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", "shown_by = \"large\"");
+    let shown = shown.replace("because = \"It is not.\"", "because = \"It is not.\"\nshown_by = \"large\"");
+    let folder = folder(&shown, &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    for (judged_only, said) in [(false, true), (true, false)] {
+        let extent = Extent { seeds: Some(1), judged: judged_only };
+        let plan = Plan::of(&papers, papers.experiments(), extent).unwrap();
+        let seen = std::sync::Mutex::new(None);
+        let take = |_: &str, found: quell_papers::ExperimentResults| {
+            let judged = judge(&papers, papers.experiments().next().unwrap(), &found);
+            let cell = judged.tables[0].cells.iter().find(|c| c.cell.id.ends_with("eight/red/loss_rate"));
+            *seen.lock().unwrap() =
+                Some((cell.unwrap().why.contains("not shown"), judged.claims[1].shown.is_some()));
+        };
+        plan.run(&Options::default(), &take).unwrap();
+        assert_eq!(seen.into_inner().unwrap(), Some((said, said)));
+    }
+}
+
+/// A document of which everything is computed.
+const COMPUTED: &str = r#"
+section = "3"
+title = "Gains"
+describes = "Nothing is run."
+[[computed]]
+figure = "4"
+title = "Stable gains"
+compute = { kind = "vrc-gain-regions", k_d = [0.0, 0.001], rtt = [0.1], flows = 100, capacity = 1250 }
+[[claim]]
+name = "wider"
+says = "K_D extends the range."
+test = "k_i_max of figure 4 rises along k_d and k_p_max of figure 4 at k_d=0.001, k_i=0.1 > k_p_max of figure 4 at k_d=0, k_i=0.1"
+[[claim]]
+name = "narrower"
+says = "K_D narrows the range."
+test = "k_i_max of figure 4 at k_d=0.001 < 0.5 * k_i_max of figure 4 at k_d=0"
+[[claim]]
+name = "nowhere"
+says = "Beyond the largest K_I there is a K_P."
+test = "k_p_max of figure 4 at k_d=*, k_i=1 > 0"
+"#;
+
+#[test]
+fn computed_figures_are_tested() {
+    let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    let e = papers.experiments().next().unwrap();
+    let judged = judge(&papers, e, &quell_papers::ExperimentResults::default());
+    let holds: Vec<Holds> = judged.claims.iter().map(|c| c.holds).collect();
+    assert_eq!(holds, [Holds::Holds, Holds::Fails, Holds::Missing], "{:?}", judged.claims);
+    assert!(judged.claims[2].found.contains("eq. 20"), "{}", judged.claims[2].found);
+    let error = |from: &str, to: &str| {
+        fs::write(folder.path().join("doc/row.toml"), COMPUTED.replacen(from, to, 1)).unwrap();
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    assert!(
+        error("k_i_max of", "k_i_most of")
+            .contains("quantity = \"k_i_most\": is not there; there are k_i_max")
+    );
+    assert!(
+        error("along k_d", "along capacity")
+            .contains("field = \"capacity\": is not there; there are k_d, rtt")
+    );
+    assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
+}
+
+/// The kinds that an error lists are those of the documentation.
+#[test]
+fn the_documentation_names_every_kind() {
+    let folder = folder(COMPUTED, &CELLS.replace("QUEUE", "20"), "");
+    let wrong = COMPUTED.replacen("vrc-gain-regions", "x", 1);
+    fs::write(folder.path().join("doc/row.toml"), wrong).unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    let kinds = error.split("must be one of: ").nth(1).unwrap().split(", ").collect::<Vec<_>>();
+    assert!(kinds.len() >= 10 && error.contains("row.toml:8: computed[0].compute"), "{error}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/format.md");
+    let text = fs::read_to_string(file).unwrap();
+    for kind in kinds {
+        assert!(text.contains(&format!("| `{}` |", kind.trim())), "{kind}");
+    }
+}
+
+#[test]
+fn a_broken_document_stops_no_other() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::create_dir(folder.path().join("other")).unwrap();
+    // A folder without files of ours is none of ours.
+    assert!(Papers::read(folder.path()).is_ok());
+    fs::write(folder.path().join("other/document.toml"), "titel = \"B\"\n").unwrap();
+    let (papers, broken) = Papers::read_usable(folder.path()).unwrap();
+    assert_eq!(papers.documents.len(), 1);
+    assert_eq!(broken[0].0, "other");
+    assert!(
+        broken[0]
+            .1
+            .to_string()
+            .contains("other/document.toml:1: titel: unknown key; did you mean \"title\"?")
+    );
+    assert!(Papers::read(folder.path()).is_err());
+    let document = "title = \"B\"\nreference = \"B\"\ndialect = \"ns-2.3\"\n";
+    fs::write(folder.path().join("other/document.toml"), document).unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("other/document.toml:3: dialect = \"ns-2.3\": unknown dialect"), "{error}");
+    fs::write(folder.path().join("bands.toml"), "mean_queu = \"10%\"\n").unwrap();
+    let error = Papers::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("bands.toml:1: mean_queu: unknown metric; did you mean \"mean_queue\"?"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_end_of_a_name_is_mistaken_most_often() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    fs::rename(folder.path().join("doc/row.toml"), folder.path().join("doc/b2.toml")).unwrap();
+    fs::write(folder.path().join("doc/3.toml"), COMPUTED).unwrap();
+    let papers = Papers::read(folder.path()).unwrap();
+    assert!(papers.select("doc-b3").unwrap_err().contains("did you mean \"doc-b2\"?"));
+    assert!(papers.select("b2").unwrap_err().contains("did you mean \"doc-b2\"?"));
+    let error = papers.select("doc/22").unwrap_err();
+    assert_eq!(error, "\"doc/22\": there is no such table; there are doc/1, doc/2");
+}

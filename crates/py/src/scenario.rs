@@ -1,0 +1,159 @@
+//! Scenarios from files and dicts, changed by a call's arguments.
+
+use std::ffi::CString;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyException, PyTypeError, PyUserWarning};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping};
+use quell_scenario::{Document, Study};
+
+use crate::aqm::{Trap, plugins};
+use crate::{errors, value};
+
+/// Check a scenario without running it.
+///
+/// Parameters
+/// ----------
+/// scenario : str, os.PathLike or dict
+///     As for :func:`run`.
+/// seeds : int or sequence of int, optional
+///     As for :func:`run`.
+/// aqms : dict of str to callable, optional
+///     As for :func:`run`; each is built once, to see whether it accepts its parameters.
+/// overrides : dict of str to value, optional
+///     As for :func:`run`.
+/// sweep : dict of str to value, optional
+///     As for :func:`run`.
+///
+/// Returns
+/// -------
+/// list of dict
+///     The scenario with every default filled in; several if it sweeps.
+///
+/// Warns
+/// -----
+/// UserWarning
+///     Of each point of a sweep that is not valid, with the reason; it is left out.
+///
+/// Raises
+/// ------
+/// ScenarioError
+///     If the scenario breaks a rule.
+/// OSError
+///     If the file cannot be read.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None, sweep=None))]
+pub fn check<'py>(
+    py: Python<'py>,
+    scenario: &Bound<'py, PyAny>,
+    seeds: Option<&Bound<'py, PyAny>>,
+    aqms: Option<&Bound<'py, PyDict>>,
+    overrides: Option<&Bound<'py, PyDict>>,
+    sweep: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let trap = Arc::new(Trap::default());
+    let plugins = plugins(aqms, &trap)?;
+    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
+    for hole in &study.holes {
+        let message = CString::new(format!("left out: {}: {}", hole.title(), hole.reason))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+    }
+    let list = PyList::empty(py);
+    for point in &study.points {
+        list.append(value::resolved(py, &point.to_toml())?)?;
+    }
+    Ok(list)
+}
+
+/// The study of one scenario, or of several in a list.
+pub fn studies(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    changes: &Changes<'_, '_>,
+    plugins: &quell_scenario::Plugins,
+    trap: &Trap,
+) -> PyResult<Study> {
+    let Ok(list) = scenario.cast::<PyList>() else {
+        return study(py, scenario, changes, plugins, trap);
+    };
+    if list.is_empty() {
+        return Err(errors::argument("scenario = []: must hold at least one scenario"));
+    }
+    let mut parts: Vec<(String, Study)> = Vec::new();
+    for (i, one) in list.iter().enumerate() {
+        let stem = |path: PathBuf| path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        let name = one.extract::<PathBuf>().ok().and_then(stem);
+        let is_free = |name: &String| parts.iter().all(|(other, _)| other != name);
+        // Dicts have no name, and files of several folders may have the same.
+        let name = name.filter(is_free).unwrap_or_else(|| format!("scenario {}", i + 1));
+        parts.push((name, study(py, &one, changes, plugins, trap)?));
+    }
+    Ok(Study::join(parts))
+}
+
+/// The changes that a call makes in a scenario.
+#[derive(Default)]
+pub struct Changes<'a, 'py> {
+    pub seeds: Option<&'a Bound<'py, PyAny>>,
+    pub overrides: Option<&'a Bound<'py, PyDict>>,
+    pub sweep: Option<&'a Bound<'py, PyDict>>,
+}
+
+/// The study that a file or a dict describes.
+pub fn study(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    changes: &Changes<'_, '_>,
+    plugins: &quell_scenario::Plugins,
+    trap: &Trap,
+) -> PyResult<Study> {
+    let fail = |e| errors::scenario(py, &e);
+    let mut document = document(py, scenario, changes.overrides)?;
+    for (field, values) in changes.sweep.into_iter().flatten() {
+        let field: String = field.extract()?;
+        document.sweep(&field, &value::to_toml(&values, &field)?).map_err(fail)?;
+    }
+    if let Some(seeds) = changes.seeds {
+        document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
+    }
+    let study = document.study(plugins);
+    // An algorithm that refuses its parameters gives the best message itself.
+    match (study, trap.take()) {
+        // Where it refuses those of some points only, these are holes.
+        (Ok(study), Some(error)) if error.is_instance_of::<PyException>(py) => {
+            trap.forget();
+            Ok(study)
+        }
+        (_, Some(error)) => Err(error),
+        (study, None) => study.map_err(fail),
+    }
+}
+
+/// A file or a dict as it was written, with fields overridden.
+pub fn document(
+    py: Python<'_>,
+    scenario: &Bound<'_, PyAny>,
+    overrides: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Document> {
+    let fail = |e| errors::scenario(py, &e);
+    let mut document = if let Ok(path) = scenario.extract::<PathBuf>() {
+        // What the system says about a file is an OSError, as everywhere in Python.
+        let look = std::fs::File::open(&path).and_then(|mut file| file.read(&mut [0]));
+        look.map_err(|e| errors::io(&e, &path))?;
+        quell_lab::read(&path).map_err(fail)?
+    } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
+        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
+        document.among(quell_lab::files_in(std::path::Path::new("")))
+    } else {
+        let kind = scenario.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("scenario must be a path or a dict, not '{kind}'")));
+    };
+    for (field, x) in overrides.into_iter().flatten() {
+        let field: String = field.extract()?;
+        document.set(&field, &value::to_toml(&x, &field)?).map_err(fail)?;
+    }
+    Ok(document)
+}

@@ -1,0 +1,6 @@
+//! All tests of the crate that may share a process, in one binary: it links once.
+
+mod common;
+mod flow_queues;
+mod flow_twins;
+mod lines;

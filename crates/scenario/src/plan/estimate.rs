@@ -1,0 +1,56 @@
+//! Estimates of what a scenario amounts to, before it runs.
+
+use quell_units::{BitRate, Bytes};
+
+use super::links::rate_over_time;
+use super::packets::access_rate;
+use crate::files::Loaded;
+use crate::format::{FlowGroup, Kind, LinkFields};
+use crate::values::{Access, OneOr};
+
+/// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one
+/// direction, or those that UDP and traces offer if these are more; of traces alone, theirs.
+pub(crate) fn estimated_packets(s: Loaded<'_>) -> f64 {
+    let tcp = s.flows.iter().find(|g| g.kind.is_tcp()).map(FlowGroup::wire_bytes);
+    // Scenarios without TCP: the default size of its packets.
+    let size = s.mean_packet.or(tcp).unwrap_or(Bytes::new(1000)).get() as f64 * 8.0;
+    let mean = |link: LinkFields<'_>| rate_over_time(&link, s.contents).mean(s.duration);
+    let row = s.parking_lot.as_ref().map_or(1.0, |p| f64::from(p.bottlenecks));
+    let links = s.links().filter(|(_, link)| link.buffer.is_some());
+    let bits_per_second = row * links.map(|(_, link)| mean(link)).sum::<f64>();
+    let seconds = s.duration.as_secs_f64();
+    // What UDP sends it sends whatever the links can carry; those that go on and off count as on.
+    let offered = |g: &FlowGroup| {
+        let size = match &g.packet {
+            Some(OneOr::One(bytes)) => bytes.get() as f64 * 8.0,
+            _ => size,
+        };
+        g.rate.map_or(0.0, |r| r.bps() as f64) * f64::from(g.count.unwrap_or(1)) * seconds / size
+    };
+    let udp: f64 = s.flows.iter().filter(|g| g.kind == Kind::Udp).map(offered).sum();
+    let arrivals = s.flows.iter().filter_map(|g| s.contents.arrivals(g));
+    let recorded: f64 = arrivals.map(|file| file.trace.arrivals().len() as f64).sum();
+    if s.flows.iter().all(|g| g.kind == Kind::Trace) {
+        return recorded;
+    }
+    (udp + recorded).max(bits_per_second * seconds / size)
+}
+
+/// The link between routers that its changes make faster than all access links together, which are the bottleneck
+/// then: the field that names it, its highest rate, and what they carry.
+pub(crate) fn lifted_above_access(s: Loaded<'_>) -> Option<(String, BitRate, BitRate)> {
+    let default = access_rate(s);
+    let mut access = 0_u64;
+    for group in &s.flows {
+        let Access::Rate(rate) = group.access_rate.unwrap_or(default) else { return None };
+        // Sessions are as many as come.
+        let count = if group.kind == Kind::Sessions { return None } else { group.count.unwrap_or(1) };
+        access = access.saturating_add(rate.bps().saturating_mul(u64::from(count)));
+    }
+    let access = BitRate::from_bps(access);
+    s.links().find_map(|(at, link)| {
+        let most = rate_over_time(&link, s.contents).values().max()?;
+        let field = at.then("changes").to_string();
+        (link.rate <= access && most > access).then_some((field, most, access))
+    })
+}

@@ -1,0 +1,23 @@
+//! The tests of the crate, in one binary, which links once; `no_allocation` counts what its process allocates and is
+//! alone.
+
+mod asta;
+mod bbr;
+mod clients;
+mod common;
+mod delay_control;
+mod dualpi2;
+mod engines_agree;
+mod golden;
+mod paced;
+mod queueing_theory;
+mod record;
+mod red_tail;
+mod reordering;
+mod requests;
+mod steady;
+mod tcp_laws;
+mod timed;
+mod traces;
+mod vrc;
+mod windows;

@@ -1,0 +1,188 @@
+//! The ways in which a sender finds and repairs losses, each with what it keeps for that.
+
+use alloc::boxed::Box;
+
+use quell_units::{Duration, Time};
+
+use super::prr::Prr;
+use super::rack::Rack;
+use crate::choices::Recovery;
+use crate::congestion::contract::Window;
+use crate::scoreboard::Scoreboard;
+
+/// The way in which losses are found and repaired.
+#[derive(Clone, Debug)]
+pub(crate) enum Repair {
+    /// Duplicates tell of losses.
+    Duplicates,
+    /// Selective acknowledgments do (RFC 6675).
+    Sack(Box<Scoreboard>),
+    /// These do, and the window falls in proportion to what arrives (RFC 9937).
+    Prr(Box<Proportional>),
+    /// Time does (RFC 8985), with such a window.
+    Rack(Box<ByTime>),
+}
+
+/// A window that falls in proportion to what arrives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proportional {
+    pub board: Scoreboard,
+    pub prr: Prr,
+    /// It falls over a round trip because of a mark, until an acknowledgment beyond [`Sender`](crate::Sender)'s
+    /// `recover`.
+    pub falling: bool,
+    /// The first packet outstanding when the retransmission timer ran out last.
+    pub timed_out_at: u32,
+}
+
+/// Losses that are found by time.
+#[derive(Clone, Debug)]
+pub(crate) struct ByTime {
+    pub fall: Proportional,
+    pub rack: Rack,
+    pub undo: Option<Undo>,
+    /// The number of packets that the last look for losses found.
+    pub lost: u32,
+    /// Losses were being repaired after the last acknowledgment.
+    pub repaired: bool,
+}
+
+/// The state that a recovery gives back that was not needed (RFC 9438 section 4.9).
+#[derive(Clone, Debug)]
+pub(crate) struct Undo {
+    pub window: Window,
+    /// The first packet outstanding when it began, and one past the last one.
+    pub from: u32,
+    pub end: u32,
+    /// Retransmissions of which the receiver has not said that they came twice.
+    pub needed: u32,
+}
+
+impl Repair {
+    pub fn new(recovery: Recovery) -> Self {
+        match recovery {
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => Repair::Duplicates,
+            Recovery::Sack => Repair::Sack(Box::default()),
+            Recovery::Prr => Repair::Prr(Box::default()),
+            Recovery::Rack => Repair::Rack(Box::new(ByTime::new(Rack::new(), Scoreboard::default()))),
+        }
+    }
+
+    /// Takes what a new connection keeps: the memory.
+    pub fn take(&mut self) -> Self {
+        let mut kept = core::mem::replace(self, Repair::Duplicates);
+        match &mut kept {
+            Repair::Duplicates => {}
+            Repair::Sack(board) => board.clear(),
+            Repair::Prr(fall) => {
+                fall.board.clear();
+                let board = core::mem::take(&mut fall.board);
+                **fall = Proportional { board, ..Proportional::default() };
+            }
+            Repair::Rack(by_time) => {
+                by_time.rack.clear();
+                by_time.fall.board.clear();
+                let rack = core::mem::replace(&mut by_time.rack, Rack::new());
+                **by_time = ByTime::new(rack, core::mem::take(&mut by_time.fall.board));
+            }
+        }
+        kept
+    }
+
+    /// The scoreboard of packets beyond the cumulative acknowledgment.
+    #[inline(always)]
+    pub fn board(&self) -> Option<&Scoreboard> {
+        match self {
+            Repair::Duplicates => None,
+            Repair::Sack(board) => Some(board),
+            Repair::Prr(fall) => Some(&fall.board),
+            Repair::Rack(by_time) => Some(&by_time.fall.board),
+        }
+    }
+
+    #[inline(always)]
+    pub fn board_mut(&mut self) -> Option<&mut Scoreboard> {
+        match self {
+            Repair::Duplicates => None,
+            Repair::Sack(board) => Some(board),
+            Repair::Prr(fall) => Some(&mut fall.board),
+            Repair::Rack(by_time) => Some(&mut by_time.fall.board),
+        }
+    }
+
+    /// The number of packets beyond the cumulative acknowledgment that are known to have arrived.
+    #[inline(always)]
+    pub fn sacked(&self) -> u32 {
+        self.board().map_or(0, Scoreboard::count)
+    }
+
+    #[inline(always)]
+    pub fn fall(&self) -> Option<&Proportional> {
+        match self {
+            Repair::Duplicates | Repair::Sack(_) => None,
+            Repair::Prr(fall) => Some(fall),
+            Repair::Rack(by_time) => Some(&by_time.fall),
+        }
+    }
+
+    #[inline(always)]
+    pub fn fall_mut(&mut self) -> Option<&mut Proportional> {
+        match self {
+            Repair::Duplicates | Repair::Sack(_) => None,
+            Repair::Prr(fall) => Some(fall),
+            Repair::Rack(by_time) => Some(&mut by_time.fall),
+        }
+    }
+
+    /// Returns whether the window falls because of a mark.
+    pub fn falls(&self) -> bool {
+        self.fall().is_some_and(|fall| fall.falling)
+    }
+
+    #[inline(always)]
+    pub fn by_time(&mut self) -> Option<&mut ByTime> {
+        match self {
+            Repair::Rack(by_time) => Some(by_time),
+            _ => None,
+        }
+    }
+
+    /// Forgets what would undo a reduction.
+    pub fn forget_undo(&mut self) {
+        if let Some(by_time) = self.by_time() {
+            by_time.undo = None;
+        }
+    }
+
+    /// The time at which the first of its timers runs out, other than the retransmission timer.
+    #[inline(always)]
+    pub fn due(&self) -> Time {
+        match self {
+            Repair::Rack(by_time) => by_time.rack.due.min(by_time.rack.tlp.due),
+            _ => Time::MAX,
+        }
+    }
+
+    /// Returns whether nothing of it has a say in what an acknowledgment of new packets does.
+    pub fn is_idle(&self) -> bool {
+        let rack = match self {
+            Repair::Rack(by_time) => !by_time.repaired && by_time.rack.is_in_order(),
+            _ => true,
+        };
+        rack && !self.falls() && self.board().is_none_or(Scoreboard::is_empty)
+    }
+
+    /// The round-trip time is this after acknowledgments that only [`Rack::deliver_first`] has seen.
+    pub fn set_window_in_order(&mut self, srtt: Option<Duration>) {
+        if let Some(by_time) = self.by_time() {
+            by_time.rack.set_window_in_order(srtt);
+        }
+    }
+}
+
+impl ByTime {
+    fn new(rack: Rack, board: Scoreboard) -> Self {
+        let fall = Proportional { board, ..Proportional::default() };
+        ByTime { fall, rack, undo: None, lost: 0, repaired: false }
+    }
+}

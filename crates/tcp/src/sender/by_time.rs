@@ -1,0 +1,593 @@
+//! The part of a sender that finds losses by time (RFC 8985).
+
+use quell_units::Time;
+
+use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
+use crate::congestion::contract::Cause;
+use crate::float::lesser;
+use crate::params::Config;
+use crate::recovery::prr::Prr;
+use crate::recovery::repair::{ByTime, Repair, Undo};
+use crate::scoreboard::{Block, News};
+
+impl Sender {
+    /// Takes in what an acknowledgment says to have arrived: all below `ack`, and the `news` of its blocks. Returns
+    /// how many packets were in flight before.
+    pub(super) fn deliver(&mut self, cfg: &Config, now: Time, ack: u32, blocks: &[Block], news: News) -> u32 {
+        let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
+        let Some(ByTime { rack, fall, .. }) = self.repair.by_time() else { return 0 };
+        let (flight, model) = (rack.flying(), cfg.congestion.is_model());
+        let (mut measured, mut first) = (None, None);
+        let mut arrived = |seq| {
+            let Some(d) = rack.deliver(seq, now) else { return };
+            if !d.again {
+                measured = Some(d.rtt);
+                first = first.or(measured);
+            }
+            if model {
+                control.on_delivered(now, seq);
+            }
+        };
+        (self.una..ack).for_each(&mut arrived);
+        match news {
+            News::Nothing => {}
+            News::One(seq) => arrived(seq),
+            News::Several => fall.board.news(ack, blocks, arrived),
+        }
+        rack.forget_below(ack);
+        rack.tlp.measured |= measured.is_some();
+        if let (Some(pacer), Some(rtt)) = (release.pacer_mut(), first) {
+            pacer.acknowledged(rtt);
+        }
+        gauges.rtts.measure(measured);
+        flight
+    }
+
+    /// Returns whether data that was outstanding when the timer ran out still is.
+    pub(super) fn timed_out(&self) -> bool {
+        self.reduced_by == Cause::Timeout && self.una < self.recover
+    }
+
+    /// Returns whether losses are being repaired, which acknowledgments or the timer found.
+    fn repairs(&self) -> bool {
+        self.phase == Phase::Recovery || self.timed_out()
+    }
+
+    /// The window is about to be reduced.
+    pub(super) fn remember(&mut self, cause: Cause) {
+        let goes_on = self.repairs();
+        let Repair::Rack(by_time) = &mut self.repair else { return };
+        let rack = &by_time.rack;
+        if cause == Cause::Echo {
+            // What a mark has taken stays taken.
+            by_time.undo = None;
+        } else if !goes_on {
+            // What was sent again before, and a probe, are of this event too.
+            let probed = matches!(rack.tlp.sent, Some((_, true)));
+            by_time.undo = Some(Undo {
+                window: self.window,
+                from: self.una,
+                end: self.max,
+                needed: rack.flying_again() + u32::from(probed),
+            });
+            if let Some(modern) = &mut self.modern {
+                modern.control.remember();
+            }
+        }
+    }
+
+    /// The receiver says that a packet came twice. If all that this recovery has sent again has, nothing was lost
+    /// (RFC 3708 section 3), and the window is what it was, unless it has grown beyond that (RFC 9438 section 4.9.2).
+    fn on_duplicate(&mut self, seq: u32) {
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
+        by_time.rack.on_duplicate(self.una, self.max);
+        modern.control.on_duplicate();
+        let Some(undo) = &mut by_time.undo else { return };
+        if undo.needed == 0 || !(undo.from..undo.end).contains(&seq) {
+            return;
+        }
+        undo.needed -= 1;
+        if undo.needed > 0 || by_time.rack.next_lost().is_some() {
+            return;
+        }
+        let Some(Undo { window: before, .. }) = by_time.undo.take() else { return };
+        modern.control.on_spurious(&mut self.window, &before);
+        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        self.phase = Phase::Open;
+        self.recover = self.una;
+    }
+
+    /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
+    /// acknowledged nothing that was outstanding; `twice` is a packet that it says to have come twice. True if a
+    /// recovery begins.
+    pub(super) fn after_rack_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        advanced: bool,
+        plain: bool,
+        twice: Option<u32>,
+    ) -> bool {
+        let repairs = self.repairs();
+        let Some(ByTime { rack, repaired, .. }) = self.repair.by_time() else { return false };
+        let probe_repaired = rack.tlp.on_ack(ack, plain, twice);
+        if *repaired && !repairs && twice.is_none() {
+            rack.on_recovered();
+        }
+        if let Some(seq) = twice {
+            self.on_duplicate(seq);
+        }
+        let began = self.find_lost(cfg, now);
+        if probe_repaired && self.phase == Phase::Open && self.una >= self.recover {
+            // The congestion of the loss that it repaired (RFC 8985 section 7.4.2); the probe was needed.
+            self.reduce(cfg, Cause::Loss);
+            self.repair.forget_undo();
+        }
+        let repairs = self.repairs();
+        if let Some(by_time) = self.repair.by_time() {
+            by_time.repaired = repairs;
+        }
+        self.schedule_probe(now, advanced);
+        began
+    }
+
+    /// Starts the timer of the probe again if `again`, and stops it where none may go (RFC 8985 section 7.2).
+    fn schedule_probe(&mut self, now: Time, again: bool) {
+        let quiet = self.phase == Phase::Open && !self.timed_out() && self.repair.sacked() == 0;
+        let (una, max, rto) = (self.una, self.max, self.deadline);
+        if let (Some(modern), Repair::Rack(by_time)) = (&self.modern, &mut self.repair) {
+            let rack = &mut by_time.rack;
+            if !quiet || max == una || rack.next_lost().is_some() {
+                rack.tlp.due = Time::MAX;
+            } else if again {
+                rack.tlp.schedule(now, max - una, modern.gauges.rtts.srtt, rto);
+            }
+        }
+        self.look_ahead();
+    }
+
+    /// Looks for lost packets; true if a recovery begins.
+    fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
+        let certain = self.repairs() || self.repair.sacked() >= cfg.dup_threshold;
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else {
+            return false;
+        };
+        let (rack, window) = (&mut by_time.rack, &self.window);
+        rack.set_window(certain, modern.gauges.rtts.srtt);
+        by_time.lost = rack.detect(now, |seq| modern.control.on_lost(window, now, seq));
+        // What a recovery that has ended found of a later window begins the next one.
+        let found = by_time.lost > 0 || rack.is_repairing();
+        // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
+        let reduced = self.una < self.recover || by_time.fall.falling;
+        if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
+            return false;
+        }
+        self.timed = UNTIMED;
+        if reduced {
+            self.reduced_by = Cause::Loss;
+        } else {
+            self.reduce(cfg, Cause::Loss);
+        }
+        self.phase = Phase::Recovery;
+        self.arm(now);
+        true
+    }
+
+    /// The timers of RACK-TLP that have run out by `now`.
+    pub(super) fn on_rack_timer(&mut self, cfg: &Config, now: Time) -> Reaction {
+        let mut did = Reaction::default();
+        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return did };
+        if rack.tlp.due <= now {
+            rack.tlp.due = Time::MAX;
+            rack.tlp.pending = true;
+        }
+        if rack.due <= now {
+            did.fast_retransmit = self.find_lost(cfg, now);
+            let outstanding = self.max - self.una - self.repair.sacked();
+            if did.fast_retransmit
+                && let Some(ByTime { rack, fall, .. }) = self.repair.by_time()
+            {
+                if !core::mem::take(&mut fall.falling) {
+                    // No acknowledgment begins this recovery: the fast retransmit goes (RFC 9937 section 6).
+                    fall.prr = Prr::new(outstanding);
+                }
+                if !cfg.congestion.is_model() {
+                    self.window.cwnd = f64::from(rack.flying()) + 1.0;
+                }
+            }
+        }
+        did
+    }
+
+    /// The timer ran out (RFC 8985 section 6.3).
+    pub(super) fn on_rack_timeout(&mut self, now: Time) {
+        if let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) {
+            let (rack, window) = (&mut by_time.rack, &self.window);
+            rack.on_timeout(self.una, now, |seq| modern.control.on_lost(window, now, seq));
+            rack.tlp.sent = None;
+            if let Some(cwnd) = modern.control.after_timeout(now, rack.flying()) {
+                self.window.cwnd = cwnd;
+            }
+            self.next = self.max;
+            self.retransmit = true;
+        }
+        self.look_ahead();
+    }
+
+    /// The next packet to send: a probe, what is lost, or new data.
+    pub(super) fn poll_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        let rack = &mut self.repair.by_time()?.rack;
+        if core::mem::take(&mut rack.tlp.pending) && self.una < self.max {
+            return Some(self.send_probe(cfg, now));
+        }
+        // After a timeout the first packet goes in any case.
+        let forced = core::mem::take(&mut self.retransmit) && self.una < self.max;
+        let flying = rack.flying();
+        let seq = match rack.next_lost() {
+            Some(seq) => seq,
+            None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => self.max,
+            None => {
+                self.note_nothing_to_send(flying);
+                return None;
+            }
+        };
+        if !forced {
+            let room = lesser(self.window.cwnd, cfg.max_window) - f64::from(flying);
+            if room < 1.0 {
+                if let Some(modern) = &mut self.modern {
+                    modern.gauges.limited = true;
+                }
+                return None;
+            }
+            if seq == self.max && cfg.send_quantum.is_some() && self.waits_for_more(now, libm::floor(room)) {
+                return None;
+            }
+            if !self.released(now) {
+                return None;
+            }
+        }
+        self.next = self.next.max(seq + 1);
+        Some(self.send(cfg, now, seq))
+    }
+
+    /// There is nothing to send.
+    fn note_nothing_to_send(&mut self, flying: u32) {
+        if f64::from(flying) + 1.0 <= self.window.cwnd
+            && let Some(modern) = &mut self.modern
+        {
+            modern.control.on_nothing_to_send(flying);
+        }
+    }
+
+    /// TLP_send_probe() (RFC 8985 section 7.3): a new packet if there is one, else the last one again.
+    fn send_probe(&mut self, cfg: &Config, now: Time) -> Outgoing {
+        let new = self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window;
+        let seq = if new { self.max } else { self.max - 1 };
+        self.next = seq + 1;
+        let out = self.send(cfg, now, seq);
+        if let Some(ByTime { rack, .. }) = self.repair.by_time() {
+            rack.tlp.sent = Some((self.max, !new));
+            rack.tlp.measured = false;
+            rack.tlp.due = Time::MAX;
+        }
+        self.arm(now);
+        self.look_ahead();
+        out
+    }
+
+    /// A packet goes.
+    pub(super) fn note_rack_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
+        let ByTime { rack, undo, .. } = &mut **by_time;
+        if cfg.congestion.is_model() {
+            modern.control.on_sent(&mut self.window, now, seq, rack.flying());
+        }
+        rack.sent(seq, now);
+        if !retransmission {
+            // Further packets at one time change nothing, once they are more than one.
+            if rack.tlp.decided != now || self.max - self.una <= 2 {
+                self.schedule_probe(now, true);
+            }
+        } else {
+            if let Some(undo) = undo
+                && (undo.from..undo.end).contains(&seq)
+            {
+                undo.needed += 1;
+            }
+            self.timed = UNTIMED;
+            if seq == self.una {
+                self.arm(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionControl, Recovery, Report, TcpParams};
+    use alloc::format;
+    use alloc::vec::Vec;
+    use quell_units::Duration;
+
+    fn ms(x: u64) -> Time {
+        Time::ZERO + Duration::from_millis(x)
+    }
+
+    fn drain(cfg: &Config, s: &mut Sender, now: Time) -> Vec<u32> {
+        core::iter::from_fn(|| s.poll(cfg, now))
+            .map(|o| match o {
+                Outgoing::Data { seq, .. } => seq,
+                Outgoing::Syn => 0,
+            })
+            .collect()
+    }
+
+    /// Ten packets in flight, sent at 0 ms, of `data` in all.
+    fn flying(data: u32) -> (Config, Sender) {
+        flying_by(CongestionControl::Reno, data)
+    }
+
+    fn flying_by(congestion: CongestionControl, data: u32) -> (Config, Sender) {
+        let params = TcpParams {
+            congestion,
+            recovery: Recovery::Rack,
+            initial_window: 10,
+            syn: false,
+            ..Default::default()
+        };
+        let cfg = Config::new(&params).unwrap();
+        let mut s = Sender::new(&cfg);
+        s.window.ssthresh = 10.0;
+        s.provide(data);
+        assert_eq!(drain(&cfg, &mut s, ms(0)).len(), 10);
+        (cfg, s)
+    }
+
+    fn ack(cfg: &Config, s: &mut Sender, at: u64, n: u32, blocks: &[Block]) -> (Reaction, Vec<u32>) {
+        let did = s.on_ack(cfg, ms(at), n, false, blocks);
+        (did, drain(cfg, s, ms(at)))
+    }
+
+    /// Runs the timer that is due next.
+    fn timer(cfg: &Config, s: &mut Sender) -> (Time, Reaction, Vec<u32>) {
+        let at = s.deadline();
+        let did = s.on_timer(cfg, at);
+        (at, did, drain(cfg, s, at))
+    }
+
+    const NOTHING: Reaction = Reaction { fast_retransmit: false, ecn_response: false, timeout: false };
+    const RECOVERS: Reaction = Reaction { fast_retransmit: true, ..NOTHING };
+
+    /// As in Linux, whose recovery begins whenever a packet is lost (tcp_fastretrans_alert() in tcp_input.c); RFC 5681
+    /// section 4.3 takes losses of two windows for two indications of congestion.
+    #[test]
+    fn what_a_recovery_finds_of_the_next_window_begins_another_one_when_it_ends() {
+        let (cfg, mut s) = flying(u32::MAX);
+        // 1 is lost twice, and 12 of those that the recovery sends.
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(2, 5)]), (RECOVERS, [1, 11].to_vec()));
+        assert_eq!((s.recover, s.window.ssthresh), (11, 5.0));
+        assert_eq!(ack(&cfg, &mut s, 101, 1, &[(2, 11)]).1, [12, 13, 14]);
+        assert_eq!(ack(&cfg, &mut s, 201, 1, &[(13, 15), (2, 12)]), (NOTHING, [1, 12, 15, 16, 17].to_vec()));
+        assert_eq!(ack(&cfg, &mut s, 301, 12, &[(13, 15)]).0, RECOVERS);
+        assert_eq!((s.recover, s.window.ssthresh), (18, 2.0));
+        // Nothing else is lost.
+        let end = s.max;
+        assert_eq!(ack(&cfg, &mut s, 302, end, &[]).0, NOTHING);
+        assert_eq!(s.phase, Phase::Open);
+    }
+
+    #[test]
+    fn a_lost_tail_is_repaired_after_a_probe() {
+        let (cfg, mut s) = flying(10);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        // 8 to 10 are lost. The probe is the last packet, two round trips after the last acknowledgment; the
+        // timer would wait for 300 ms.
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [10].to_vec()));
+        // Its acknowledgment shows that 8 and 9 are lost.
+        assert_eq!(ack(&cfg, &mut s, 400, 8, &[(10, 11)]), (RECOVERS, [8].to_vec()));
+        assert_eq!(ack(&cfg, &mut s, 500, 9, &[(10, 11)]), (NOTHING, [9].to_vec()));
+        ack(&cfg, &mut s, 600, 11, &[]);
+        assert!(s.is_done());
+        assert_eq!((s.deadline(), s.window.ssthresh), (Time::MAX, 5.0));
+    }
+
+    #[test]
+    fn a_probe_that_repairs_the_only_loss_reduces_the_window_once_that_is_known() {
+        let (cfg, mut s) = flying(10);
+        (2..=10).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        // A single packet: its acknowledgment may be held back for 200 ms, and the timer is sooner.
+        assert_eq!(timer(&cfg, &mut s), (ms(400), NOTHING, [10].to_vec()));
+        let before = s.window.cwnd;
+        assert_eq!(ack(&cfg, &mut s, 500, 11, &[]).0, NOTHING);
+        // The original may have come late; the window that it belongs to was full, and grows.
+        assert_eq!(s.window.cwnd, before + 1.0 / before);
+        s.provide(5);
+        assert_eq!(drain(&cfg, &mut s, ms(510)), [11, 12, 13, 14, 15]);
+        ack(&cfg, &mut s, 610, 12, &[]);
+        assert_eq!(s.window.ssthresh, 5.0);
+        assert!(s.window.cwnd < 6.0);
+    }
+
+    #[test]
+    fn a_probe_of_new_data_asks_for_acknowledgments_too() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let max = s.max;
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [max].to_vec()));
+        let (did, sent) = ack(&cfg, &mut s, 400, 8, &[(max, max + 1)]);
+        assert_eq!((did, sent[0]), (RECOVERS, 8));
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+        let (cfg, mut s) = flying(u32::MAX);
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(2, 3)]).1, [11]);
+        assert_eq!(ack(&cfg, &mut s, 101, 1, &[(2, 4)]).1, [12]);
+        assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
+        let mut sent = Vec::new();
+        for to in 6..=11 {
+            sent.extend(ack(&cfg, &mut s, 120, 1, &[(2, to)]).1);
+        }
+        assert_eq!(sent[0], 13);
+        let (_, sent) = ack(&cfg, &mut s, 201, 1, &[(2, 13)]);
+        assert!(sent.iter().all(|&seq| seq > 13), "12 was sent before: {sent:?}");
+        // 13 was sent after 1 was sent again, and has arrived.
+        let (did, sent) = ack(&cfg, &mut s, 220, 1, &[(2, 14)]);
+        assert_eq!((did, sent[0]), (NOTHING, 1));
+        assert_eq!(s.window.ssthresh, 5.0, "one reduction");
+        let max = s.max;
+        ack(&cfg, &mut s, 320, max, &[]);
+        assert_eq!((s.phase, s.window.cwnd), (Phase::Open, 5.0));
+    }
+
+    #[test]
+    fn packets_out_of_order_within_the_window_cause_nothing() {
+        let (cfg, mut s) = flying(u32::MAX);
+        // 1 and 2 are late; a quarter of a round trip is 25 ms.
+        assert_eq!(ack(&cfg, &mut s, 100, 1, &[(3, 4)]), (NOTHING, [11].to_vec()));
+        assert_eq!(s.deadline(), ms(125));
+        assert_eq!(ack(&cfg, &mut s, 110, 3, &[(3, 4)]).0, NOTHING);
+        ack(&cfg, &mut s, 110, 4, &[]);
+        // Now that packets are known to be reordered, not even three that overtake are a loss.
+        let (did, sent) = ack(&cfg, &mut s, 115, 4, &[(5, 10)]);
+        assert!(did == NOTHING && sent.iter().all(|&seq| seq > 10), "{sent:?}");
+        // 9 took 115 ms.
+        assert_eq!(s.deadline(), ms(140));
+        let (did, sent) = ack(&cfg, &mut s, 120, 10, &[]);
+        assert!(did == NOTHING && sent.iter().all(|&seq| seq > 10), "{sent:?}");
+        assert!(s.window.cwnd > 10.0);
+    }
+
+    #[test]
+    fn a_loss_is_found_by_the_timer_if_no_further_acknowledgment_comes() {
+        let (cfg, mut s) = flying(10);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(ack(&cfg, &mut s, 101, 8, &[(9, 10)]).0, NOTHING);
+        // The round trip of 9, 101 ms, and a quarter of the smallest.
+        assert_eq!(timer(&cfg, &mut s), (ms(126), RECOVERS, [8].to_vec()));
+    }
+
+    #[test]
+    fn a_probe_saves_a_late_window_from_the_timeout() {
+        let (cfg, mut s) = flying(20);
+        (2..=6).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let (before, max) = (s.window, s.max);
+        // All that was in flight takes 350 ms longer. The timer stood at 400 ms.
+        assert_eq!(timer(&cfg, &mut s), (ms(300), NOTHING, [max].to_vec()));
+        assert_eq!(s.deadline(), ms(600));
+        for n in 7..=max {
+            assert_eq!(ack(&cfg, &mut s, 450, n, &[]).0, NOTHING);
+        }
+        assert_eq!(s.window.ssthresh, before.ssthresh);
+        assert!(s.window.cwnd > before.cwnd);
+    }
+
+    #[test]
+    fn a_timeout_sends_the_first_packet_again_and_only_what_is_overdue() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(timer(&cfg, &mut s).0, ms(300));
+        let (at, did, sent) = timer(&cfg, &mut s);
+        assert_eq!((at, did.timeout, sent), (ms(600), true, [8].to_vec()));
+        // All were overdue: slow start through them.
+        assert_eq!(ack(&cfg, &mut s, 700, 9, &[]).1, [9, 10]);
+        assert_eq!(s.window.cwnd, 2.0);
+    }
+
+    /// An acknowledgment of all below `n` says that a packet came twice.
+    fn twice(cfg: &Config, s: &mut Sender, at: u64, n: u32, duplicate: u32) -> Reaction {
+        let report = Report { duplicate: Some(duplicate), ..Default::default() };
+        s.on_report(cfg, ms(at), n, false, &report)
+    }
+
+    #[test]
+    fn a_recovery_in_which_all_came_twice_gives_the_window_back() {
+        for congestion in [CongestionControl::Reno, CongestionControl::Cubic] {
+            let (cfg, mut s) = flying_by(congestion, u32::MAX);
+            ack(&cfg, &mut s, 100, 1, &[(2, 4)]);
+            let control = |s: &Sender| format!("{:?}", s.modern.as_ref().unwrap().control);
+            let (window, before) = (s.window, control(&s));
+            assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]), (RECOVERS, [1].to_vec()));
+            assert!(s.window.ssthresh < 8.0);
+            // 1 was late.
+            ack(&cfg, &mut s, 110, 11, &[]);
+            assert_eq!(s.phase, Phase::Recovery);
+            let max = s.max;
+            assert_eq!(twice(&cfg, &mut s, 202, max, 1), NOTHING);
+            assert_eq!((s.phase, s.window, control(&s)), (Phase::Open, window, before));
+            // The next loss is one of a new window of data.
+            drain(&cfg, &mut s, ms(202));
+            let (did, sent) = ack(&cfg, &mut s, 302, max, &[(max + 1, max + 5)]);
+            assert_eq!((did, sent[0]), (RECOVERS, max));
+            assert!(s.window.ssthresh < 8.0);
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_one_packet_needed_gives_nothing_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        ack(&cfg, &mut s, 100, 2, &[]);
+        ack(&cfg, &mut s, 100, 2, &[(4, 7)]);
+        let mut sent = Vec::new();
+        for to in 8..=12 {
+            sent.extend(ack(&cfg, &mut s, 102, 2, &[(4, to)]).1);
+        }
+        assert!(sent.contains(&3), "{sent:?}");
+        // 2 was late, 3 was lost. What was acknowledged before says nothing.
+        ack(&cfg, &mut s, 110, 3, &[(4, 12)]);
+        twice(&cfg, &mut s, 201, 3, 2);
+        twice(&cfg, &mut s, 201, 3, 1);
+        let max = s.max;
+        ack(&cfg, &mut s, 202, max, &[]);
+        assert_eq!((s.phase, s.window.ssthresh), (Phase::Open, 5.0));
+    }
+
+    #[test]
+    fn a_timeout_of_what_was_late_gives_the_window_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        (2..=8).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        let before = s.window;
+        assert_eq!(timer(&cfg, &mut s).0, ms(300));
+        assert_eq!(timer(&cfg, &mut s).2, [8]);
+        assert_eq!(s.window.cwnd, 1.0);
+        // A second one, of the same packet.
+        let (at, did, sent) = timer(&cfg, &mut s);
+        assert_eq!((did.timeout, sent), (true, [8].to_vec()));
+        let now = at.nanos() / 1_000_000 + 1;
+        let max = s.max;
+        for n in 9..=max {
+            s.on_ack(&cfg, ms(now), n, false, &[]);
+        }
+        assert!(s.window.cwnd < before.cwnd);
+        twice(&cfg, &mut s, now + 100, max, 8);
+        assert!(s.window.cwnd < before.cwnd, "one of two");
+        twice(&cfg, &mut s, now + 200, max, 8);
+        assert_eq!(s.window, before);
+    }
+
+    #[test]
+    fn what_a_mark_takes_is_not_given_back() {
+        let (cfg, mut s) = flying(u32::MAX);
+        assert_eq!(ack(&cfg, &mut s, 102, 1, &[(2, 5)]).0, RECOVERS);
+        s.reduce(&cfg, Cause::Echo);
+        let max = s.max;
+        twice(&cfg, &mut s, 202, max, 1);
+        assert!(s.window.ssthresh < 5.0, "{:?}", s.window);
+    }
+
+    #[test]
+    fn a_probe_that_came_twice_repaired_nothing() {
+        let (cfg, mut s) = flying(10);
+        (2..=10).for_each(|n| drop(ack(&cfg, &mut s, 100, n, &[])));
+        assert_eq!(timer(&cfg, &mut s).2, [10]);
+        // The original came late: its acknowledgment, and that of the probe.
+        ack(&cfg, &mut s, 450, 11, &[]);
+        twice(&cfg, &mut s, 500, 11, 10);
+        s.provide(5);
+        assert_eq!(drain(&cfg, &mut s, ms(510)).len(), 5);
+        ack(&cfg, &mut s, 610, 12, &[]);
+        assert_eq!(s.window.ssthresh, 10.0);
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of the source itself, which neither the compiler nor clippy makes. They see production code only: what
+//! `#[cfg(test)]` marks is cut out.
+//!
+//! - `circles`: no circle of files in any crate, and no command that imports another.
+//! - `prose`: comments that open with their subject.
+//!
+//! `cargo test -p quell-tidy -- --nocapture` prints what each crate has.
+
+#[cfg(test)]
+mod circles;
+#[cfg(test)]
+mod names;
+#[cfg(test)]
+mod prose;
+#[cfg(test)]
+mod tree;

@@ -1,0 +1,455 @@
+//! Charts from results.
+
+use quell_metrics::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View, distinct};
+
+use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
+use super::events::events;
+use super::queue;
+use super::sweep::{Parameter, parameters};
+use crate::figures;
+
+macro_rules! diagrams {
+    ($( $variant:ident, $name:literal, $doc:literal; )+) => {
+        /// The subject of a chart.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Diagram { $( #[doc = $doc] $variant, )+ }
+
+        impl Diagram {
+            /// Every diagram.
+            pub const ALL: &[Diagram] = &[$( Diagram::$variant, )+];
+
+            /// Its name, such as `queue-cdf`.
+            pub fn name(self) -> &'static str {
+                match self { $( Diagram::$variant => $name, )+ }
+            }
+
+            /// Its meaning, in a phrase.
+            pub fn doc(self) -> &'static str {
+                match self { $( Diagram::$variant => $doc, )+ }
+            }
+        }
+    };
+}
+
+diagrams! {
+    Metric, "metric", "A metric over one or two fields of a sweep";
+    Queue, "queue", "The queue over time: its mean over each step";
+    Delay, "delay", "The queueing delay over time";
+    Throughput, "throughput", "Throughput over time";
+    Drops, "drops", "Drops over time";
+    Marks, "marks", "Marks over time";
+    QueueCdf, "queue-cdf", "The distribution function of the queue over the measured window";
+    QueuePdf, "queue-pdf", "The density of the queue over the measured window";
+    DelayCdf, "delay-cdf", "The distribution function of the queueing delay";
+}
+
+impl Diagram {
+    /// The diagram called `name`.
+    pub fn find(name: &str) -> Option<Diagram> {
+        Diagram::ALL.iter().copied().find(|d| d.name() == name)
+    }
+}
+
+/// The choice of what a chart is of.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a> {
+    /// The point; of a [`Diagram::Metric`], the one whose other parameters are kept.
+    pub point: usize,
+    /// The link; `None`: the first.
+    pub link: Option<&'a str>,
+    /// The seed of the replication, over time; `None`: the first.
+    pub seed: Option<u64>,
+    /// The algorithms; `None`: all.
+    pub algorithms: Option<&'a [String]>,
+    /// The traffic: "all", a class or, but for throughput, "data".
+    pub scope: &'a str,
+    /// The figure; `None`: the utilization.
+    pub metric: Option<&'a Quantity>,
+    /// The field along the axis; `None`: the first that varies, numbers before names.
+    pub over: Option<&'a str>,
+    /// The field that has a panel for each of its values; `None`: the next that varies, if there is one.
+    pub by: Option<&'a str>,
+}
+
+impl Default for Choice<'_> {
+    fn default() -> Self {
+        Choice {
+            point: 0,
+            link: None,
+            seed: None,
+            algorithms: None,
+            scope: "all",
+            metric: None,
+            over: None,
+            by: None,
+        }
+    }
+}
+
+impl Chart {
+    /// The chart of a diagram.
+    ///
+    /// # Errors
+    /// A sentence, if the results have nothing to show in it.
+    pub fn of(results: &Results, diagram: Diagram, choice: &Choice<'_>) -> Result<Chart, String> {
+        let Some(point) = results.run.points.get(choice.point) else {
+            let points = results.run.points.len();
+            return Err(format!("point {}: the results have {points}", choice.point + 1));
+        };
+        let found = ChartSource { results, choice, point };
+        let chart = match diagram {
+            Diagram::Queue => {
+                found.over_time("queue", |s| Some((&s.queue_mean_packets, 1.0)), "queue (packets)")
+            }
+            Diagram::Delay => found.over_time(
+                "queueing delay",
+                |s| Some((&s.queue_delay_mean_s, 1e3)),
+                "queueing delay (ms)",
+            ),
+            Diagram::Throughput => found.throughput(),
+            Diagram::Drops => found.events_per_second("drops", |s| &s.dropped_packets),
+            Diagram::Marks => found.events_per_second("marks", |s| &s.marked_packets),
+            Diagram::QueueCdf => found.queue(queue::cdf, "share of time with no more"),
+            Diagram::QueuePdf => found.queue(queue::pdf, "share of time per packet"),
+            Diagram::DelayCdf => found.delays(),
+            Diagram::Metric => return found.metric(),
+        };
+        if chart.curves().next().is_none() {
+            return Err(format!(
+                "{}: the results have none of it; time series are kept of the first seeds, or of all with --series all",
+                chart.title
+            ));
+        }
+        Ok(chart)
+    }
+}
+
+/// The source of a chart: results at a point and a link.
+struct ChartSource<'a> {
+    results: &'a Results,
+    choice: &'a Choice<'a>,
+    point: &'a PointInfo,
+}
+
+impl<'a> ChartSource<'a> {
+    fn link(&self) -> &'a str {
+        self.choice.link.or(self.point.links.first().map(String::as_str)).unwrap_or("")
+    }
+
+    /// The algorithms of a point that are shown, each with its style: its place among all of the study.
+    fn algorithms(&self, point: usize) -> impl Iterator<Item = (usize, &'a str)> {
+        let wanted = |a: &&'a String| self.choice.algorithms.is_none_or(|some| some.contains(a));
+        let labels = self.results.algorithms(point).iter().filter(wanted);
+        labels.map(|label| {
+            (labels_of(self.results).iter().position(|l| *l == label).unwrap_or(0), label.as_str())
+        })
+    }
+
+    fn replications(&self, algorithm: &str) -> Vec<&'a Replication> {
+        let mine = |r: &&Replication| r.point == self.choice.point && r.algorithm == algorithm;
+        self.results.replications.iter().filter(mine).collect()
+    }
+
+    /// A chart of one panel at this point and link.
+    fn chart(&self, what: &str, x: &str, y: &str, form: Form, curves: Vec<Curve>) -> Chart {
+        let over_time = form == Form::OverTime;
+        let place = [what.to_string(), format!("link {}", self.link()), self.point.title()];
+        Chart {
+            title: place.iter().filter(|t| !t.is_empty()).cloned().collect::<Vec<_>>().join(", "),
+            x: Horizontal { label: x.to_string(), log: false, names: Vec::new() },
+            y: y.to_string(),
+            y_factor: 1.0,
+            panel_key: String::new(),
+            curve_key: ALGORITHM.to_string(),
+            panels: vec![Panel { title: String::new(), curves }],
+            form,
+            warmup: self.point.segments.first().map(|s| s.0).filter(|t| over_time && *t > 0.0),
+            events: if over_time { events(self.point) } else { Vec::new() },
+        }
+    }
+
+    /// The curves of one replication of each algorithm over time.
+    fn series(&self, of: impl Fn(&LinkSeries) -> Option<Vec<f64>>) -> (Option<u64>, Vec<Curve>) {
+        let seed = self.choice.seed.or_else(|| {
+            let here = self.results.replications.iter().filter(|r| r.point == self.choice.point);
+            here.map(|r| r.seed).min_by_key(|s| self.point.seeds.iter().position(|p| p == s))
+        });
+        let curve = |(style, label): (usize, &str)| {
+            let runs = self.replications(label);
+            let run = runs.iter().find(|r| Some(r.seed) == seed)?;
+            let series = run.series.iter().find(|s| s.link == self.link())?;
+            let (x, y) = (series.time_s.clone(), of(series)?);
+            Some(Curve { label: label.to_string(), style, x, y, half_width: Vec::new() })
+        };
+        (seed, self.algorithms(self.choice.point).filter_map(curve).collect())
+    }
+
+    fn over_time<'s>(
+        &self,
+        what: &str,
+        of: impl Fn(&LinkSeries) -> Option<(&Vec<f64>, f64)> + 's,
+        y: &str,
+    ) -> Chart {
+        let (seed, curves) = self.series(|s| of(s).map(|(v, factor)| v.iter().map(|x| x * factor).collect()));
+        self.chart(&of_seed(what, seed), "time (s)", y, Form::OverTime, curves)
+    }
+
+    fn throughput(&self) -> Chart {
+        let scope = self.choice.scope;
+        let class = (scope != "all").then_some(scope);
+        // A class that sent nothing with one algorithm sent nothing, rather than being unknown.
+        let of = |s: &LinkSeries| Some(throughput(s, class).unwrap_or_else(|| vec![0.0; s.time_s.len()]));
+        let (seed, mut curves) = self.series(of);
+        if curves.iter().all(|c| c.y.iter().all(|y| *y == 0.0)) {
+            curves.clear();
+        }
+        let largest = curves.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
+        let scale = figures::scale(Metric::Throughput, largest);
+        curves.iter_mut().flat_map(|c| &mut c.y).for_each(|y| *y *= scale.factor);
+        let what = if scope == "all" { "throughput".to_string() } else { format!("throughput of {scope}") };
+        let y = format!("throughput ({})", scale.unit);
+        self.chart(&of_seed(&what, seed), "time (s)", &y, Form::OverTime, curves)
+    }
+
+    fn events_per_second(&self, what: &str, of: impl Fn(&LinkSeries) -> &Vec<u64>) -> Chart {
+        let (seed, curves) = self.series(|s| Some(per_second(&s.time_s, of(s))));
+        self.chart(&of_seed(what, seed), "time (s)", &format!("{what} (packets/s)"), Form::OverTime, curves)
+    }
+
+    fn queue(&self, of: fn(&[Vec<f64>]) -> queue::Curves, y: &str) -> Chart {
+        let window = window(self.point);
+        let shares = |(style, label): (usize, &str)| {
+            let shares = queue::shares(&self.replications(label), self.link(), window);
+            (!shares.is_empty()).then(|| ((style, label.to_string()), shares))
+        };
+        let (names, shares): (Vec<_>, Vec<_>) = self.algorithms(self.choice.point).filter_map(shares).unzip();
+        let (x, ys) = of(&shares);
+        let curve = |((style, label), y): ((usize, String), Vec<f64>)| Curve {
+            label,
+            style,
+            x: x.clone(),
+            y,
+            half_width: Vec::new(),
+        };
+        let curves = names.into_iter().zip(ys).map(curve).collect();
+        self.chart("queue", "queue (packets)", y, Form::Line, curves)
+    }
+
+    fn delays(&self) -> Chart {
+        let scope = self.choice.scope;
+        let curve = |(style, label): (usize, &str)| {
+            let rows = |r: &&'a Replication| {
+                let mine = r.delays.iter().filter(|d| *d.link == *self.link() && *d.scope == *scope);
+                mine.map(|d| (d.queue_delay_s * 1e3, d.cumulative_probability)).collect::<Vec<_>>()
+            };
+            let each: Vec<Vec<(f64, f64)>> = self.replications(label).iter().map(rows).collect();
+            let each: Vec<&Vec<(f64, f64)>> = each.iter().filter(|e| !e.is_empty()).collect();
+            let first = each.first()?;
+            // All have the same shares; the mean delay at each.
+            let x =
+                |i: usize| each.iter().filter_map(|e| e.get(i)).map(|p| p.0).sum::<f64>() / each.len() as f64;
+            Some(Curve {
+                label: label.to_string(),
+                style,
+                x: (0..first.len()).map(x).collect(),
+                y: first.iter().map(|p| p.1).collect(),
+                half_width: Vec::new(),
+            })
+        };
+        let curves = self.algorithms(self.choice.point).filter_map(curve).collect();
+        let what =
+            if scope == "all" { "queueing delay".to_string() } else { format!("queueing delay of {scope}") };
+        self.chart(&what, "queueing delay (ms)", "share of packets that waited no longer", Form::Line, curves)
+    }
+
+    fn figure(&self) -> Quantity {
+        self.choice.metric.cloned().unwrap_or_else(|| Metric::Utilization.into())
+    }
+
+    fn metric(&self) -> Result<Chart, String> {
+        if let Some(why) = self.results.lacks(&self.figure()) {
+            return Err(format!("metric {why}"));
+        }
+        let (choice, points) = (self.choice, &self.results.run.points);
+        let all = parameters(points);
+        let named = |field: &str| {
+            let fields = || all.iter().map(|p| p.field).collect::<Vec<_>>().join(", ");
+            all.iter().find(|p| p.field == field).ok_or_else(|| match all.is_empty() {
+                true => "the results are of one point; a metric needs a sweep to be drawn over".to_string(),
+                false => format!("{field} does not vary; what does: {}", fields()),
+            })
+        };
+        let varies = |p: &&Parameter<'a>| p.along(&all, choice.point, None).len() > 1;
+        let by = choice.by.map(named).transpose()?;
+        let over = match choice.over {
+            Some(field) => Some(named(field)?),
+            // Numbers along an axis say more than names.
+            None => {
+                let other = |p: &&Parameter<'a>| by.is_none_or(|b| b.field != p.field && !b.leads(&all, p));
+                let free = || all.iter().filter(varies).filter(other);
+                free().find(|p| p.numbers.is_some()).or_else(|| free().next())
+            }
+        };
+        if over.is_some() && over.map(|p| p.field) == by.map(|p| p.field) {
+            return Err(format!(
+                "{} cannot be along the axis and distinguish the panels",
+                by.map_or("", |p| p.field)
+            ));
+        }
+        let apart = |o: &Parameter<'a>, p: &Parameter<'a>| p.field != o.field && !o.leads(&all, p);
+        let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| apart(o, p))));
+        if points.len() < 2 {
+            return Err("the results are of one point; a metric needs a sweep to be drawn over".to_string());
+        }
+        // Cases that set several fields at once have only their number.
+        let Some(over) = over else { return Ok(self.over_cases()) };
+        let within = over.along(&all, choice.point, by);
+        let (places, x) = Places::of(over, &within);
+        let mut panels = Vec::new();
+        let values = by.map_or(vec![""], |by| {
+            let mut order = by.along(&all, choice.point, Some(over));
+            // Where the field along the axis is set too.
+            order.retain(|i| within.contains(i));
+            distinct(order.iter().map(|i| by.labels[*i]))
+        });
+        for value in &values {
+            let here = |i: &&usize| by.is_none_or(|by| by.labels[**i] == *value);
+            let at: Vec<usize> = within.iter().filter(here).copied().collect();
+            let point_of = |place: usize| at.iter().copied().find(|i| places.of_point(over, *i) == place);
+            panels.push(Panel { title: value.to_string(), curves: self.estimates(&places.xs, point_of) });
+        }
+        Ok(self.of_metric(x, by.map_or("", |p| p.field), panels))
+    }
+
+    fn over_cases(&self) -> Chart {
+        let names: Vec<String> = self.results.run.points.iter().map(PointInfo::title).collect();
+        let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
+        let curves = self.estimates(&xs, Some);
+        let x = Horizontal { label: "case".to_string(), log: false, names };
+        self.of_metric(x, "", vec![Panel { title: String::new(), curves }])
+    }
+
+    /// The metric of each algorithm at each place that has a point.
+    fn estimates(&self, xs: &[f64], point_of: impl Fn(usize) -> Option<usize>) -> Vec<Curve> {
+        let mut labels = labels_of(self.results);
+        if let Some(wanted) = self.choice.algorithms {
+            labels.retain(|l| wanted.contains(l));
+        }
+        let all = labels_of(self.results);
+        let curve = |label: &&String| {
+            let estimate = |place: usize| {
+                let view = View {
+                    link: self.choice.link.map(str::to_string),
+                    scope: self.choice.scope.to_string(),
+                    ..View::of_point(point_of(place)?)
+                };
+                self.results.estimate(&view, label, self.figure())
+            };
+            let found: Vec<_> = (0..xs.len()).map(estimate).collect();
+            found.iter().any(Option::is_some).then(|| Curve {
+                label: label.to_string(),
+                style: all.iter().position(|l| l == label).unwrap_or(0),
+                x: xs.to_vec(),
+                y: found.iter().map(|e| e.map_or(f64::NAN, |e| e.mean)).collect(),
+                half_width: found.iter().map(|e| e.and_then(|e| e.half_width).unwrap_or(f64::NAN)).collect(),
+            })
+        };
+        labels.iter().filter_map(curve).collect()
+    }
+
+    fn of_metric(&self, x: Horizontal, panel_key: &str, mut panels: Vec<Panel>) -> Chart {
+        let figure = self.figure();
+        let curves = || panels.iter().flat_map(|p| &p.curves);
+        let largest =
+            curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
+        let (scale, unit) = figures::scale_of(&figure, &self.results.unit(&figure), largest);
+        for curve in panels.iter_mut().flat_map(|p| &mut p.curves) {
+            curve.y.iter_mut().chain(&mut curve.half_width).for_each(|v| *v *= scale.factor);
+        }
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+        let scope =
+            if self.choice.scope == "all" { String::new() } else { format!(" of {}", self.choice.scope) };
+        let link = self.choice.link.map_or(String::new(), |l| format!(", link {l}"));
+        Chart {
+            title: format!("{}{scope} over {}{link}", figure.title(), x.label),
+            x,
+            y: format!("{}{unit}", figure.title()),
+            y_factor: scale.factor,
+            panel_key: panel_key.to_string(),
+            curve_key: ALGORITHM.to_string(),
+            panels,
+            form: Form::Points,
+            warmup: None,
+            events: Vec::new(),
+        }
+    }
+}
+
+/// The places along an axis of a parameter.
+struct Places<'a> {
+    xs: Vec<f64>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Places<'a> {
+    fn of(over: &Parameter<'a>, points: &[usize]) -> (Places<'a>, Horizontal) {
+        let mut places = Places { xs: Vec::new(), names: Vec::new() };
+        for i in points {
+            match &over.numbers {
+                Some(numbers) if !places.xs.contains(&numbers[*i]) => places.xs.push(numbers[*i]),
+                None if !places.names.contains(&over.labels[*i]) => places.names.push(over.labels[*i]),
+                _ => {}
+            }
+        }
+        if over.numbers.is_none() {
+            places.xs = (0..places.names.len()).map(|i| i as f64).collect();
+        }
+        let names = places.names.iter().map(|n| n.to_string()).collect();
+        let x = Horizontal { label: over.label(), log: over.geometric, names };
+        (places, x)
+    }
+
+    /// The place of a point.
+    fn of_point(&self, over: &Parameter<'_>, point: usize) -> usize {
+        let at = match &over.numbers {
+            Some(numbers) => self.xs.iter().position(|x| *x == numbers[point]),
+            None => self.names.iter().position(|n| *n == over.labels[point]),
+        };
+        at.unwrap_or(usize::MAX)
+    }
+}
+
+/// Every label of an algorithm, in the order in which points name them.
+pub(crate) fn labels_of(results: &Results) -> Vec<&String> {
+    distinct(results.run.points.iter().flat_map(|p| &p.algorithms))
+}
+
+/// The measured window.
+pub(crate) fn window(point: &PointInfo) -> (f64, f64) {
+    let from = point.segments.first().map_or(0.0, |s| s.0);
+    (from, point.segments.last().map_or(f64::INFINITY, |s| s.1))
+}
+
+/// Bits per second of a class, or of all; `None` where the class has no traffic.
+pub(crate) fn throughput(series: &LinkSeries, class: Option<&str>) -> Option<Vec<f64>> {
+    let Some(class) = class else {
+        let at = |i: usize| series.throughput_bps.iter().filter_map(|(_, v)| v.get(i)).sum();
+        return (!series.throughput_bps.is_empty()).then(|| (0..series.time_s.len()).map(at).collect());
+    };
+    series.throughput_bps.iter().find(|(name, _)| name == class).map(|(_, values)| values.clone())
+}
+
+/// Counts of steps as rates.
+pub(crate) fn per_second(time_s: &[f64], counts: &[u64]) -> Vec<f64> {
+    // The steps are equally long, and the first begins at 0.
+    let step = match time_s {
+        [first, .., last] => (last - first) / (time_s.len() - 1) as f64,
+        [only] => *only,
+        [] => return Vec::new(),
+    };
+    counts.iter().map(|n| *n as f64 / step).collect()
+}
+
+fn of_seed(what: &str, seed: Option<u64>) -> String {
+    seed.map_or(what.to_string(), |s| format!("{what}, seed {s}"))
+}

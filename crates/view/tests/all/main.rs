@@ -1,0 +1,4 @@
+//! Results for people.
+
+mod charts;
+mod report;
