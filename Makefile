@@ -12,7 +12,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -88,6 +88,9 @@ bench-peers: ## The same in ns-2, and in ns-3 where it is installed
 
 gateway-bench: ## What real packets cost in the gateway, and how exactly it keeps a rate; needs root for most of it
 	$(BENCH) gateway $(WRITE)
+
+dist: ## What is released, in dist/: the command and the Python package, optimized with a profile of the benchmark's cases
+	PYTHON=$(PYTHON) benches/dist.sh
 
 # The modules that `catalog!` declares; cargo fmt does not look into macros.
 ALGORITHMS := crates/aqm/src/catalog/*/*.rs
