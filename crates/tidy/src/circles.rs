@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 
 /// Crates that still have circles. One that has none any more leaves the list.
+const NOT_YET: &[&str] = &[];
 
 /// Whether commands still import other commands.
 const COMMANDS_NOT_YET: bool = false;
