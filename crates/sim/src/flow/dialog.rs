@@ -8,8 +8,9 @@
 
 use quell_units::Time;
 
+use super::host::{Direction, Host};
+use super::tcp::{Application, Group, Server, TcpFlow};
 use super::video::Player;
-use super::{Application, Direction, Group, Host, Server, TcpFlow};
 use crate::network::Connection;
 use crate::outcome::VideoSegment;
 use crate::packet::{Kind, Pkt};

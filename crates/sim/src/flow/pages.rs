@@ -9,7 +9,8 @@ use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
 use super::dialog::Exchange;
-use super::{Group, Host, TcpFlow};
+use super::host::Host;
+use super::tcp::{Group, TcpFlow};
 use crate::network::Pages;
 use crate::outcome::Transfer;
 use crate::packet::Pkt;

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};
 
-use super::{Group, Meter};
+use super::host::Meter;
+use super::tcp::Group;
 use crate::network::Video;
 use crate::outcome::VideoSegment;
 use crate::source::whole_bytes;

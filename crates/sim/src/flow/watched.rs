@@ -1,7 +1,10 @@
 //! A TCP flow whose window is recorded.
 
-use super::*;
+use super::host::Host;
+use super::tcp::{Group, TcpFlow};
 use crate::outcome::WindowSample;
+use crate::packet::Pkt;
+use quell_units::{Duration, Time};
 
 pub(crate) struct Watched {
     pub tcp: TcpFlow,
