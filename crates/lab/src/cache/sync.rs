@@ -1,9 +1,7 @@
 //! Written files that a loss of power does not take.
 
 use std::fs::File;
-#[cfg(target_os = "linux")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 /// Syncs files that were put in their place, in the background: what was written stays after a loss of power
