@@ -23,6 +23,7 @@ build() { cargo build --locked --quiet --profile dist --bin quell --target "$hos
 
 echo "dist: a build that counts what it does" >&2
 rm -rf "$profile"
+mkdir -p "$profile"
 RUSTFLAGS="-Cprofile-generate=$profile/raw" build
 
 echo "dist: its training" >&2
@@ -32,12 +33,12 @@ run() { train run --no-cache --overwrite --seeds 1 --out "$profile/results" "$@"
 run benches/cases/a.toml --set 'duration="5 s"'
 run benches/cases/c.toml --set 'duration="1 s"'
 run benches/cases/e.toml --set 'duration="2 s"'
-run scenarios/catalog.toml --set 'duration="10 s"' --set 'warmup="0 s"'
-for scenario in scenarios/bbr/{fairness,loss,cubic}.toml scenarios/l4s/bursty.toml scenarios/web_sessions.toml; do
+run scenarios/catalog.toml --set 'duration="210 s"'
+for scenario in scenarios/bbr/{loss,cubic}.toml scenarios/l4s/bursty.toml scenarios/web_sessions.toml; do
   run "$scenario" --set 'duration="10 s"' --set 'warmup="0 s"'
 done
 train analyze scenarios/theory.toml
-train map --rate 20Mbit/s --rtt 200ms --flows 60 --aqm pi
+train map --rate 20Mbit/s --rtt 200ms --flows 60 --aqm pi --x rtt=50ms..500ms --y flows=10..100
 
 echo "dist: the build that is released" >&2
 "$merge" merge --output "$profile/quell.profdata" "$profile/raw"
