@@ -16,11 +16,9 @@ macro_rules! equations {
         #[allow(unused_parens)]
         pub(crate) const EQUATIONS: &[$crate::equations::Equation] = &[$( $crate::equations::Equation {
             name: concat!($( "::", stringify!($name) ),+),
-            evaluate: |input| {
-                #[derive(serde::Deserialize)]
-                #[serde(deny_unknown_fields)]
-                struct Input { $( $input: equations!(@type $($ty)?) ),* }
-                let Input { $($input),* } = input.try_into()?;
+            evaluate: |mut inputs| {
+                $( let $input: equations!(@type $($ty)?) = inputs.take(stringify!($input))?; )*
+                inputs.end()?;
                 let ($($output),+) = $call;
                 #[allow(clippy::useless_conversion)]
                 Ok(alloc::vec![$( (stringify!($output), f64::from($output)) ),+])
@@ -37,12 +35,39 @@ pub(crate) struct Equation {
     /// Its path below its file's module, with the colons before it.
     pub(crate) name: &'static str,
     /// Reads the inputs, and gives the results with their names.
-    pub(crate) evaluate: fn(toml::Table) -> Answer,
+    pub(crate) evaluate: fn(Inputs) -> Answer,
 }
 
 /// The results of a function with their names, or what is wrong with its inputs.
 #[cfg(test)]
-pub(crate) type Answer = Result<alloc::vec::Vec<(&'static str, f64)>, toml::de::Error>;
+pub(crate) type Answer = Result<alloc::vec::Vec<(&'static str, f64)>, alloc::string::String>;
+
+/// The inputs of a function. A derived struct for each of the functions would take a minute to compile.
+#[cfg(test)]
+#[derive(serde::Deserialize)]
+pub(crate) struct Inputs(toml::Table);
+
+#[cfg(test)]
+impl Inputs {
+    /// The input called `name`.
+    pub(crate) fn take<T: serde::de::DeserializeOwned>(
+        &mut self,
+        name: &str,
+    ) -> Result<T, alloc::string::String> {
+        use serde::de::IntoDeserializer;
+        match self.0.remove(name) {
+            Some(value) => value.try_into().map_err(|e| alloc::format!("input.{name}: {e}")),
+            // What may be missing is none then.
+            None => T::deserialize(().into_deserializer())
+                .map_err(|_: toml::de::Error| alloc::format!("input.{name} is missing")),
+        }
+    }
+
+    /// All are taken.
+    pub(crate) fn end(self) -> Result<(), alloc::string::String> {
+        self.0.keys().next().map_or(Ok(()), |name| Err(alloc::format!("input.{name} is no input of it")))
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -54,6 +79,7 @@ mod tests {
 
     use serde::Deserialize;
 
+    use super::Inputs;
     use crate::catalog;
     use crate::part;
 
@@ -69,7 +95,7 @@ mod tests {
         function: String,
         source: String,
         computed: String,
-        input: toml::Table,
+        input: Inputs,
         expect: BTreeMap<String, f64>,
         /// Relative.
         #[serde(default = "tight")]
