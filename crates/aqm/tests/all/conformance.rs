@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry};
+use quell_aqm::catalog::{AnyAlgorithm, AnyAqm, AnyDiscipline, AqmConfig, CATALOG, Entry, find};
 use quell_aqm::{
     Algorithm, Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, Lanes, LanesCtx, Link, Next, PacketMeta,
     Probe, Rng, Seed, Verdict, Victim,
@@ -542,7 +542,9 @@ proptest! {
     fn a_life_may_begin_at_any_time(i in 0..CATALOG.len(), arrivals in arrivals()) {
         let build = || (CATALOG[i].default)().build(&link()).unwrap();
         let mut early = Bench::new(build(), link(), Host::OnTime);
-        let mut late = Bench::new(build(), link(), Host::OnTime);
+        // What was there before has no updates, which would fill the time.
+        let before = find("drop-tail").unwrap();
+        let mut late = Bench::new((before.default)().build(&link()).unwrap(), link(), Host::OnTime);
         let then = Time::ZERO + Duration::from_secs(90_000);
         let fresh = Bench::new(build(), link(), Host::OnTime).line;
         late.line.reconfigure(then, fresh.queue().clone(), &mut Away);
