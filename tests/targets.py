@@ -26,6 +26,8 @@ BARE_METAL = "thumbv7em-none-eabihf"
 KERNEL = "x86_64-unknown-none"
 BPF = "bpfel-unknown-none"
 BROWSER = "wasm32-unknown-unknown"
+# What they are made of as well: it only has to compile, which is quicker without optimization.
+PLAIN = ["quell-aqm", "quell-metrics", "quell-queue", "quell-sim", "quell-tcp", "quell-theory", "quell-units"]
 IN_A_BROWSER = ["quell-scenario", "quell-sim", "quell-metrics", "quell-view", "quell-theory"]
 OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
 
@@ -89,7 +91,8 @@ if command := cargo("build", BPF):
     # Its objects are bitcode, which this machine's tools cannot read: that it compiles is all that is tested.
     router(command, BPF)
 if command := cargo("build", BROWSER, std="std,panic_abort"):
-    run(*command, *(word for crate in IN_A_BROWSER for word in ("-p", crate)))
+    plain = [word for crate in PLAIN for word in ("--config", f"profile.dev.package.{crate}.opt-level=0")]
+    run(*command, *plain, *(word for crate in IN_A_BROWSER for word in ("-p", crate)))
 for system in OTHER_SYSTEMS:
     if command := cargo("check", system, std="std,panic_abort"):
         run(*command, "-p", "quell-cli", "--bin", "quell")
