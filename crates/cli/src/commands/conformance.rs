@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use quell_aqm::catalog::CATALOG;
 use quell_conformance::museum::{self, EXHIBITS, Exhibit};
 use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
 use quell_units::text::cut;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
@@ -434,16 +435,20 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
         dir: Some(dir.path().to_path_buf()),
         timeout: std::time::Duration::from_secs(120),
     };
-    let (mut all, mut right) = (Vec::new(), BTreeSet::new());
-    let progress = Progress::new(exhibits.len());
-    for exhibit in exhibits {
-        progress.at(all.len(), exhibit.name);
-        // What it is made from is right: otherwise it would be caught for another reason.
-        if right.insert(exhibit.algorithm) {
-            check_right(&runner(&[museum::RIGHT]), exhibit.algorithm, stop)?;
-        }
-        all.push(catch(&runner(&["museum.py", exhibit.name]), exhibit, stop)?);
-    }
+    let algorithms: BTreeSet<&str> = exhibits.iter().map(|e| e.algorithm).collect();
+    let progress = Progress::new(algorithms.len() + exhibits.len());
+    let done = AtomicUsize::new(0);
+    let next = |name: &str| progress.at(done.fetch_add(1, Ordering::Relaxed), name);
+    // What the exhibits are made from is right: otherwise they would be caught for another reason.
+    algorithms.par_iter().try_for_each(|algorithm| {
+        next(algorithm);
+        check_right(&runner(&[museum::RIGHT]), algorithm, stop)
+    })?;
+    let caught = exhibits.par_iter().map(|exhibit| {
+        next(exhibit.name);
+        catch(&runner(&["museum.py", exhibit.name]), exhibit, stop)
+    });
+    let all = caught.collect::<Result<Vec<_>, _>>()?;
     drop(progress);
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
