@@ -447,29 +447,29 @@ proptest! {
 
     /// Classes of one round-trip time are one class, and two that hardly differ nearly one.
     #[test]
-    fn classes_join(split in 0.05..0.95_f64, drop: bool, k in 0.1..3.0_f64) {
+    fn classes_join(share in 0.05..0.95_f64, drop: bool, k in 0.1..3.0_f64) {
         let signal = if drop { Signal::Drop } else { Signal::Mark };
-        let network = |first: f64, second: f64| FluidNetwork {
-            classes: vec![
-                Class { flows: 60.0 * split, propagation: first },
-                Class { flows: 60.0 * (1.0 - split), propagation: second },
-            ],
-            signal,
-            ..FluidNetwork::new(1.0, 1.0, 3750.0, 800.0)
-        };
-        let controller = pid(1.8e-5 * k, 1e-5 * k, 0.0);
-        let loop_of = |first, second| {
-            Loop::new(&network(first, second).point(175.0, 3750.0).unwrap(), &controller, Plant::Exact).unwrap()
-        };
-        let (same, near, longer) = (loop_of(0.2, 0.2), loop_of(0.2, 0.2001), loop_of(0.2001, 0.2001));
+        let apart = 1e-4;
+        let loop_of = |delays| joined(share, delays, signal, k);
+        let (same, near) = (loop_of([0.2, 0.2]), loop_of([0.2, 0.2 + apart]));
         for w in [0.1, 1.0, 10.0] {
             prop_assert!((same.response(w) - near.response(w)).norm() < 1e-2 * same.response(w).norm());
         }
         prop_assert_eq!(same.unstable_roots(), near.unstable_roots());
-        // In the second, windows also drift apart, which the queue does not see.
-        let [a, b, c] = [same, near, longer].map(|l| l.mode().unwrap().root);
-        // Where two real modes meet, a little moves them far: as its square root. It moves that of one class as far.
-        prop_assert!(b.re > a.re.min(c.re) - 1e-2 * a.norm(), "{} {} {}", a, b, c);
+        // Let own_i be the characteristic of a class's windows and n_i its share of the flows, and o the characteristic
+        // at the mean delay, from which own_i differs by d_i, with n_1 d_1 + n_2 d_2 = 0. All else in F is a mean over
+        // the classes, so that F = n_1 g_1/own_1 + n_2 g_2/own_2 becomes, without its poles,
+        // `F own_1 own_2 = G (o + d_1 + d_2) + O(d^2)`, where G is that of one class with the mean delay. Its roots are
+        // those of G, and one of windows that drift apart, which lies as far from the first class's own mode as the
+        // mean does from the second's.
+        let mean = loop_of([0.2 + apart * (1.0 - share); 2]).mode().unwrap().root;
+        let own: Vec<f64> = near.classes.iter().map(|c| c.slowest().unwrap().re).collect();
+        let drift = (1.0 - share) * own[0] + share * own[1];
+        let mode = near.mode().unwrap().root;
+        // The delays, and so own_i, are 4e-4 apart. A mode moves by the order of the square of that, and where one of
+        // G meets the drift, by the root of the square: 1e-4 in 20 000 draws. Two of G meet only left of the drift.
+        let error = (mode.re - mean.re.max(drift)).abs();
+        prop_assert!(error < 2e-3 * mode.norm(), "{} {} {}", mode, mean, drift);
     }
 }
 
