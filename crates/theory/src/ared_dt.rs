@@ -407,21 +407,46 @@ fn normal_between(a: f64, b: f64) -> f64 {
     if a > 0.0 { above(a) - above(b) } else { above(-b) - above(-a) }
 }
 
-/// The stationary distribution of a Markov chain; `None`: some state does not lead to any before it.
+/// States that are eliminated before what they lead through is passed on to the others. A block of their rows stays in
+/// the processor's cache, where the whole matrix would be read from memory for each state.
+const BLOCK: usize = 32;
+
+/// The stationary distribution of a Markov chain (Grassmann et al. 1985); `None`: some state does not lead to any
+/// before it.
 fn eliminate(mut t: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    for n in (1..t.len()).rev() {
-        let (before, rest) = t.split_at_mut(n);
-        let last = &rest[0][..n];
-        let out: f64 = last.iter().sum();
-        // Less than this would overflow below.
-        if out < f64::MIN_POSITIVE {
-            return None;
+    // Of a chain with little noise most entries are zeros, through which nothing leads.
+    let pass = |to: &mut [f64], through: f64, steps: &[f64]| {
+        if through != 0.0 {
+            to.iter_mut().zip(steps).for_each(|(to, step)| *to += through * step);
         }
+    };
+    let mut end = t.len();
+    while end > 1 {
+        let from = end.saturating_sub(BLOCK).max(1);
+        for n in (from..end).rev() {
+            let (before, rest) = t.split_at_mut(n);
+            let last = &rest[0][..n];
+            let out: f64 = last.iter().sum();
+            // Less than this would overflow below.
+            if out < f64::MIN_POSITIVE {
+                return None;
+            }
+            for (i, row) in before.iter_mut().enumerate() {
+                row[n] /= out;
+                // Of the rows before the block only what the block itself still needs.
+                let start = if i < from { from } else { 0 };
+                let (to, through) = row.split_at_mut(n);
+                pass(&mut to[start..], through[0], &last[start..]);
+            }
+        }
+        let (before, block) = t.split_at_mut(from);
         for row in before {
-            row[n] /= out;
-            let through = row[n];
-            row[..n].iter_mut().zip(last).for_each(|(to, step)| *to += through * step);
+            let (to, through) = row.split_at_mut(from);
+            for n in (from..end).rev() {
+                pass(to, through[n - from], &block[n - from][..from]);
+            }
         }
+        end = from;
     }
     let mut shares = vec![1.0];
     for n in 1..t.len() {

@@ -27,7 +27,7 @@
 //! for windows of more than one packet none to the right. CUBIC's past outweighs their present: where the round-trip time
 //! is long against the time between signals they may grow by themselves, which is counted.
 //!
-//! F is followed along the imaginary axis in steps that a bound on its slope proves small enough, so
+//! F is followed along the imaginary axis in steps that a bound on its curvature proves small enough, so
 //! that the count of its roots is right and not a matter of the grid.
 
 mod diagrams;

@@ -9,12 +9,14 @@ use super::transfer::{Loop, Plant, Windows};
 use crate::controller::Input;
 use crate::error::TheoryError;
 
-/// Bounds of `|E|`, `|E'|`, `|B|` and `|B'|` on a piece of a vertical line.
+/// Bounds of `|E|` and `|B|` and of their first and second derivative on a piece of a vertical line.
 pub(super) struct Bounds {
     pub(super) e: f64,
     pub(super) de: f64,
+    pub(super) dde: f64,
     pub(super) b: f64,
     pub(super) db: f64,
+    pub(super) ddb: f64,
 }
 
 /// A mode of the closed loop.
@@ -53,38 +55,46 @@ impl Loop {
         let mut v = Bounds {
             e: if queue { farthest + self.leak } else { 1.0 },
             de: if queue { 1.0 } else { 0.0 },
+            dde: 0.0,
             b: self.direct,
             db: 0.0,
+            ddb: 0.0,
         };
         for c in &self.classes {
             let size = (-sigma * c.rtt).exp();
-            let slope = match self.plant {
-                Plant::Exact => 1.0 + c.own.1 * c.rtt * size,
-                Plant::Simplified => 1.0,
+            let (slope, bend) = match self.plant {
+                Plant::Exact => (1.0 + c.own.1 * c.rtt * size, c.own.1 * c.rtt * c.rtt * size),
+                Plant::Simplified => (1.0, 0.0),
             };
             let window = c.motion(self.plant, s).0;
             let least = window.norm() - slope * (to - from);
             if least <= 0.0 {
                 return None;
             }
-            let turn = slope / least;
+            // As in `Loop::curvature`, term by term.
+            let (turn, bend) = (slope / least, bend / least);
+            let twice = 2.0 * turn * turn + bend;
             if self.integrates {
                 let part = c.leak() / least;
                 v.e += part;
                 v.de += part * turn;
+                v.dde += part * twice;
             } else if queue {
                 let part = c.coupling / least;
                 let (turns, moves) = self.turns(c, size);
                 v.e += part * turns;
                 v.de += part * (moves + turns * turn);
+                v.dde += part * (c.rtt * moves + 2.0 * moves * turn + turns * twice);
             }
-            let (answer, bend) = c.answer_bound((sigma + c.filter).hypot(nearest))?;
-            let part = answer * size / least;
-            v.b += part;
-            v.db += bend * size / least + part * (c.rtt + turn);
+            let [answer, first, second] = c.answer_bound((sigma + c.filter).hypot(nearest))?;
+            let (part, falls) = (size / least, c.rtt + turn);
+            v.b += answer * part;
+            v.db += part * (first + answer * falls);
+            v.ddb += part * (second + 2.0 * first * falls + answer * (falls * falls + turn * turn + bend));
         }
         if self.extra != 0.0 {
             let size = (-sigma * self.extra).exp();
+            v.ddb = size * (v.ddb + self.extra * (2.0 * v.db + self.extra * v.b));
             v.db = size * (v.db + self.extra * v.b);
             v.b *= size;
         }
@@ -111,7 +121,7 @@ impl Loop {
             if least <= 0.0 {
                 return None;
             }
-            b += c.answer_bound(r - c.filter)?.0 * size / least;
+            b += c.answer_bound(r - c.filter)?[0] * size / least;
             rest += if self.integrates { c.leak() } else { c.coupling * self.turns(c, size).0 } / least;
         }
         if self.input == Input::Rate {
@@ -153,30 +163,33 @@ impl Loop {
         let top = self.ceiling(sigma)?;
         let (z, d) = (&self.controller.numerator, &self.poles);
         let (dz, dd) = (z.derivative(), d.derivative());
-        let value = |w: f64| self.characteristic(Complex64::new(sigma, w)).0;
-        let slope = |a: f64, b: f64| {
+        let (ddz, ddd) = (dz.derivative(), dd.derivative());
+        let value = |w: f64| self.characteristic(Complex64::new(sigma, w));
+        let bend = |a: f64, b: f64| {
             let v = self.bounds(sigma, a, b)?;
             let r = sigma.hypot(b);
-            Some(v.de * d.bound(r) + v.e * dd.bound(r) + v.db * z.bound(r) + v.b * dz.bound(r))
+            let e = v.dde * d.bound(r) + 2.0 * v.de * dd.bound(r) + v.e * ddd.bound(r);
+            let b = v.ddb * z.bound(r) + 2.0 * v.db * dz.bound(r) + v.b * ddz.bound(r);
+            Some(e + b)
         };
         // At the top, F is its leading term but for a factor in the right half-plane, which tends to 1.
         let n = self.degree() as f64;
-        let turned = turn(top, value, slope)?;
+        let turned = turn(top, value, bend)?;
         let end = Complex64::new(sigma, top);
         let lead = d.coefficients()[d.degree()] * end.powu(self.degree() as u32);
-        let total = turned + n * (FRAC_PI_2 - end.arg()) - (value(top) / lead).arg();
+        let total = turned + n * (FRAC_PI_2 - end.arg()) - (value(top).0 / lead).arg();
         let mut roots = whole(n / 2.0 - total / PI)?;
         // F has poles: the windows' own modes, and the estimates of the share of marks, to the left of the axis but
         // for windows that grow by themselves.
         if self.plant == Plant::Exact {
             for c in self.classes.iter().filter(|c| sigma < 0.0 || c.may_grow()) {
                 let size = (-sigma * c.rtt).exp();
-                let value = |w: f64| c.own(Complex64::new(sigma, w)).0;
-                let slope = |_: f64, _: f64| Some(1.0 + c.own.1 * c.rtt * size);
+                let value = |w: f64| c.own(Complex64::new(sigma, w));
+                let bend = |_: f64, _: f64| Some(c.own.1 * c.rtt * c.rtt * size);
                 let top = 2.0 * (sigma.abs() + c.own.0 + c.own.1 * size);
-                let turned = turn(top, value, slope)?;
+                let turned = turn(top, value, bend)?;
                 let end = Complex64::new(sigma, top);
-                let total = turned + FRAC_PI_2 - end.arg() - (value(top) / end).arg();
+                let total = turned + FRAC_PI_2 - end.arg() - (value(top).0 / end).arg();
                 roots += whole(0.5 - total / PI)?;
             }
         } else if sigma < 0.0 {
@@ -190,7 +203,7 @@ impl Loop {
     }
 
     /// Roots of the closed loop to the right of the imaginary axis, conjugates included: 0 is stable.
-    /// By the principle of the argument, in steps that a bound on the slope proves small enough.
+    /// By the principle of the argument, in steps that a bound on the curvature proves small enough.
     ///
     /// # Errors
     /// A root lies on the axis, as near as numbers tell.
@@ -226,7 +239,7 @@ impl Loop {
         starts.extend(self.controller.denominator.roots().iter().map(|p| p * 0.9));
         let best = starts
             .into_iter()
-            .filter_map(|s| self.newton(s))
+            .filter_map(|s| self.search(s, &[]))
             .max_by(|a, b| a.re.total_cmp(&b.re))
             .filter(|root| self.roots_beyond(root.re + 1e-6 * root.norm()) == Ok(0));
         let root = match best {
@@ -243,34 +256,73 @@ impl Loop {
         })
     }
 
-    /// Newton's step at `s`, for F times the windows' own characteristics and the estimates': F has poles at
-    /// their roots, the product has none.
-    pub(super) fn step(&self, s: Complex64) -> Complex64 {
+    /// What a logarithm has beside F's: that of the windows' own characteristics and the estimates', since F has poles
+    /// at their roots and the product has none, less that of the roots already known, which the quotient no longer has
+    /// (Maehly 1954). Its first and second derivative.
+    fn beside(&self, s: Complex64, known: &[Complex64]) -> (Complex64, Complex64) {
+        let (mut first, mut second) = (Complex64::ZERO, Complex64::ZERO);
+        for c in &self.classes {
+            let (motion, slope) = c.motion(self.plant, s);
+            let turn = slope / motion;
+            first += turn;
+            second += c.bend(self.plant, s) / motion - turn * turn;
+        }
+        for lag in self.filters().into_iter().map(|f| (s + f).inv()) {
+            first += lag;
+            second -= lag * lag;
+        }
+        for near in known.iter().map(|r| (s - r).inv()) {
+            first -= near;
+            second += near * near;
+        }
+        (first, second)
+    }
+
+    /// Newton's step at `s`, to a root that is not known.
+    pub(super) fn step(&self, s: Complex64, known: &[Complex64]) -> Complex64 {
         let (f, slope) = self.characteristic(s);
         if f == Complex64::ZERO {
             return f;
         }
-        let own = |c: &Windows| {
-            let (motion, slope) = c.motion(self.plant, s);
-            slope / motion
-        };
-        let poles = self.classes.iter().map(own).chain(self.filters().into_iter().map(|f| (s + f).inv()));
-        (slope / f + poles.sum::<Complex64>()).inv()
+        (slope / f + self.beside(s, known).0).inv()
     }
 
-    /// The root that Newton's method finds from `s`, in the upper half-plane.
-    fn newton(&self, mut s: Complex64) -> Option<Complex64> {
-        let mut last = f64::INFINITY;
-        for _ in 0..100 {
-            let step = self.step(s);
-            if !step.is_finite() {
-                return None;
+    /// The step to the nearer root of the parabola that touches at `s`, which is the step of Laguerre's method for
+    /// degree two. Of a pair of roots that lie close together Newton's method sees only the middle: beside a double root it
+    /// halves the distance and no more, and from between two conjugates it never leaves the real axis.
+    fn parabola(&self, s: Complex64, known: &[Complex64]) -> Complex64 {
+        let (f, slope) = self.characteristic(s);
+        if f == Complex64::ZERO {
+            return f;
+        }
+        let (first, second) = self.beside(s, known);
+        let turn = slope / f;
+        let rise = turn + first;
+        let bend = self.curvature(s) / f - turn * turn + second;
+        let apart = (-rise * rise - 2.0 * bend).sqrt();
+        let (plus, minus) = (rise + apart, rise - apart);
+        2.0 / if plus.norm() >= minus.norm() { plus } else { minus }
+    }
+
+    /// The root that Newton's method finds from `s`, or a parabola where Newton's does not settle, in the upper
+    /// half-plane and not among those known.
+    fn search(&self, from: Complex64, known: &[Complex64]) -> Option<Complex64> {
+        let settle = |mut s: Complex64, steps: usize, step: &dyn Fn(Complex64) -> Complex64| {
+            let mut last = f64::INFINITY;
+            for _ in 0..steps {
+                let step = step(s);
+                s -= step;
+                last = step.norm() / s.norm();
+                if last <= 1e-14 || !s.is_finite() {
+                    break;
+                }
             }
-            s -= step;
-            last = step.norm() / s.norm();
-            if last <= 1e-14 {
-                break;
-            }
+            (s, last)
+        };
+        let (mut s, mut last) = settle(from, 100, &|s| self.step(s, known));
+        if last.is_nan() || last > 1e-14 {
+            let near = if last <= 1e-6 { s } else { from };
+            (s, last) = settle(near, 50, &|s| self.parabola(s, known));
         }
         // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
         // any more, is not a root.
@@ -281,17 +333,29 @@ impl Loop {
     }
 
     /// The root farthest to the right, by counting roots right of lines ever closer to it.
-    fn rightmost(&self) -> Result<Complex64, TheoryError> {
+    pub(super) fn rightmost(&self) -> Result<Complex64, TheoryError> {
         let scale = 1.0 / self.classes.iter().map(|c| c.rtt).fold(0.0, f64::max);
-        // A line through a root cannot be counted on; a bit beside it can.
-        let beyond =
-            |x: f64| self.roots_beyond(x).or_else(|_| self.roots_beyond(x + 1e-7 * scale.max(x.abs())));
-        let (mut low, mut high) = (-0.5 * scale, 0.5 * scale);
-        while beyond(high)? > 0 {
-            (low, high) = (high, 2.0 * high);
+        // A line through a root cannot be counted on; one beside it can.
+        let beyond = |x: f64, room: f64| {
+            let count = |x: f64| self.roots_beyond(x).map(|n| (n, x));
+            count(x).or_else(|_| count(x + 0.2 * room)).or_else(|_| count(x - 0.2 * room))
+        };
+        let (mut low, mut high, mut right) = (-0.5 * scale, 0.5 * scale, 0);
+        loop {
+            let (n, x) = beyond(high, 0.5 * scale)?;
+            high = x;
+            if n == 0 {
+                break;
+            }
+            (low, high, right) = (x, 2.0 * high, n);
         }
-        while beyond(low)? == 0 {
-            (low, high) = (2.0 * low, low);
+        while right == 0 {
+            let (n, x) = beyond(low, 0.5 * scale)?;
+            if n == 0 {
+                (low, high) = (2.0 * x, x);
+            } else {
+                (low, right) = (x, n);
+            }
             if low < -100.0 * scale {
                 return Err(TheoryError::Tolerance {
                     at: 0.0,
@@ -299,21 +363,49 @@ impl Loop {
                 });
             }
         }
-        while high - low > 1e-3 * high.abs().max(low.abs()).max(1e-6 * scale) {
-            let middle = 0.5 * (low + high);
-            if beyond(middle)? > 0 { low = middle } else { high = middle }
+        let mut width = 1e-3;
+        loop {
+            let size = high.abs().max(low.abs()).max(1e-6 * scale);
+            while high - low > width * size {
+                let (n, x) = beyond(0.5 * (low + high), high - low)?;
+                if n > 0 { (low, right) = (x, n) } else { high = x }
+            }
+            let found = self.between(low, high, right)?;
+            let count: usize = found.iter().map(|r| if r.im == 0.0 { 1 } else { 2 }).sum();
+            let best = found.into_iter().max_by(|a, b| a.re.total_cmp(&b.re));
+            // All of them are found; or what is found is as far to the right as is asked.
+            if let Some(root) = best.filter(|_| count == right || width <= 1e-6) {
+                return Ok(root);
+            }
+            if width <= 1e-6 {
+                return Err(TheoryError::Tolerance {
+                    at: 0.0,
+                    reason: format!(
+                        "{right} roots lie between {low} and {high} per second, and neither Newton's method nor a parabola finds them"
+                    ),
+                });
+            }
+            width *= 0.1;
         }
-        // Along that line Newton's step is shortest beside the root.
+    }
+
+    /// Roots between two lines, right of which lie `count` and none, as many as are found.
+    fn between(&self, low: f64, high: f64, count: usize) -> Result<Vec<Complex64>, TheoryError> {
+        let scale = 1.0 / self.classes.iter().map(|c| c.rtt).fold(0.0, f64::max);
+        // Along the line on the right Newton's step is shortest beside the root.
         let top = self.ceiling(high)?;
         // A slow mode may lie decades below the top: in equal steps and in equal ratios.
-        let count = 20_000;
-        let even = (0..=count).map(|i| top * f64::from(i) / f64::from(count));
+        let points = 20_000;
+        let even = (0..=points).map(|i| top * f64::from(i) / f64::from(points));
         let lowest = 1e-6 * high.abs().clamp(1e-6 * scale, scale);
-        let ratios = (0..=count).map(|i| lowest * (top / lowest).powf(f64::from(i) / f64::from(count)));
+        let ratios = (0..=points).map(|i| lowest * (top / lowest).powf(f64::from(i) / f64::from(points)));
         let mut near: Vec<f64> = even.chain(ratios).collect();
         near.sort_by(f64::total_cmp);
-        let steps: Vec<(f64, Complex64)> =
-            near.into_iter().map(|w| Complex64::new(high, w)).map(|s| (self.step(s).norm(), s)).collect();
+        let steps: Vec<(f64, Complex64)> = near
+            .into_iter()
+            .map(|w| Complex64::new(high, w))
+            .map(|s| (self.step(s, &[]).norm(), s))
+            .collect();
         let least = |i: usize| {
             let before = i.checked_sub(1).map_or(f64::INFINITY, |j| steps[j].0);
             steps[i].0 <= before && steps.get(i + 1).is_none_or(|next| steps[i].0 <= next.0)
@@ -321,16 +413,23 @@ impl Loop {
         let mut starts: Vec<(f64, Complex64)> =
             (0..steps.len()).filter(|&i| least(i)).map(|i| steps[i]).collect();
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let width = high - low;
-        starts
-            .iter()
-            .take(50)
-            .filter_map(|&(_, s)| self.newton(s))
-            .find(|root| (low - 10.0 * width..=high + 10.0 * width).contains(&root.re))
-            .ok_or_else(|| TheoryError::Tolerance {
-                at: 0.0,
-                reason: format!("the slowest mode lies between {low} and {high} per second, and Newton's method does not find it"),
-            })
+        let (mut found, mut known): (Vec<Complex64>, Vec<Complex64>) = (Vec::new(), Vec::new());
+        for &(_, start) in starts.iter().take(50) {
+            // Of several close together a start finds one after the other.
+            while known.len() < count
+                && let Some(root) = self.search(start, &known)
+                && root.re > low
+            {
+                // What is as good as on the real axis has no conjugate of its own.
+                let root = if root.im > 1e-9 * root.norm() { root } else { Complex64::new(root.re, 0.0) };
+                found.push(root);
+                known.push(root);
+                if root.im > 0.0 {
+                    known.push(root.conj());
+                }
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -342,12 +441,14 @@ pub(super) fn whole(x: f64) -> Result<i64, TheoryError> {
     Err(TheoryError::Tolerance { at: 0.0, reason: format!("a count of roots came out as {x}") })
 }
 
-/// Angle by which the argument of `f` turns from 0 to `top`. On each step `slope` bounds the slope, so that
-/// the curve stays on one side of the origin.
+/// Angle by which the argument of `f` turns from 0 to `top`, from its values and slopes. On each step `bend` bounds
+/// the second derivative, so that by Taylor's theorem the curve stays on one side of the origin. With a bound of the
+/// slope alone, steps beside a double root would be as short as the square of the distance from it: the value falls
+/// with that square, and the bound does not fall.
 pub(super) fn turn(
     top: f64,
-    f: impl Fn(f64) -> Complex64,
-    slope: impl Fn(f64, f64) -> Option<f64>,
+    f: impl Fn(f64) -> (Complex64, Complex64),
+    bend: impl Fn(f64, f64) -> Option<f64>,
 ) -> Result<f64, TheoryError> {
     let (mut at, mut here) = (0.0, f(0.0));
     let mut step = top / 64.0;
@@ -357,10 +458,11 @@ pub(super) fn turn(
             return Ok(total);
         }
         let to = (at + step).min(top);
-        let enough = slope(at, to).is_some_and(|m| m * (to - at) < 0.95 * here.norm());
+        let h = to - at;
+        let enough = bend(at, to).is_some_and(|m| here.1.norm() * h + 0.5 * m * h * h < 0.95 * here.0.norm());
         if enough {
             let next = f(to);
-            total += (next / here).arg();
+            total += (next.0 / here.0).arg();
             (at, here) = (to, next);
             step *= 1.5;
         } else {

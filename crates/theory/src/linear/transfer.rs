@@ -55,6 +55,14 @@ impl Windows {
         }
     }
 
+    /// The second derivative of [`Windows::motion`].
+    pub(super) fn bend(&self, plant: Plant, s: Complex64) -> Complex64 {
+        match plant {
+            Plant::Exact => self.own.1 * self.rtt * self.rtt * (-s * self.rtt).exp(),
+            Plant::Simplified => Complex64::ZERO,
+        }
+    }
+
     /// Tells whether the windows of both have one equation of motion, with the same answer to the queue but
     /// for its size.
     fn moves_as(&self, other: &Windows) -> bool {
@@ -67,13 +75,14 @@ impl Windows {
         self.own.1 > self.own.0
     }
 
-    /// Bounds of [`Windows::answer`] where `|s + filter|` is at least `least`; `None` if that is its pole.
-    pub(super) fn answer_bound(&self, least: f64) -> Option<(f64, f64)> {
+    /// Bounds of [`Windows::answer`] and of its first and second derivative where `|s + filter|` is at least `least`;
+    /// `None` if that is its pole.
+    pub(super) fn answer_bound(&self, least: f64) -> Option<[f64; 3]> {
         if self.share == 0.0 {
-            return Some((self.gain, 0.0));
+            return Some([self.gain, 0.0, 0.0]);
         }
         let late = self.share * self.filter / least;
-        (least > 0.0).then_some((self.gain + late, late / least))
+        (least > 0.0).then_some([self.gain + late, late / least, 2.0 * late / (least * least)])
     }
 
     /// `N/R W/(R C)`, times S: how the rate falls as the queue delays it, per second.
@@ -378,5 +387,49 @@ impl Loop {
         let (zs, ds) = (z.at(s), d.at(s));
         let slope = v.de * ds + v.e * d.derivative().at(s) + v.db * zs + v.b * z.derivative().at(s);
         (v.e * ds + v.b * zs, slope)
+    }
+    /// The second derivative of F at `s`.
+    pub(super) fn curvature(&self, s: Complex64) -> Complex64 {
+        let v = self.values(s);
+        let (mut dde, mut ddb) = (Complex64::ZERO, Complex64::ZERO);
+        for c in &self.classes {
+            let e = (-s * c.rtt).exp();
+            let (window, slope) = c.motion(self.plant, s);
+            let inverse = window.inv();
+            let turn = slope * inverse;
+            let (late, moves) = match self.plant {
+                Plant::Exact => (e, c.rtt),
+                Plant::Simplified => (Complex64::ONE, 0.0),
+            };
+            let bend = c.bend(self.plant, s) * inverse;
+            // The second derivative of 1/window, over 1/window.
+            let twice = 2.0 * turn * turn - bend;
+            if self.integrates {
+                dde += c.leak() * inverse * twice;
+            } else if self.input == Input::Queue {
+                let then = c.turns.1 * late;
+                dde += c.coupling
+                    * inverse
+                    * (moves * moves * then + 2.0 * moves * then * turn + (c.turns.0 + then) * twice);
+            }
+            let (answer, first) = c.answer(s);
+            let second = if c.share == 0.0 { Complex64::ZERO } else { -2.0 * first / (s + c.filter) };
+            let falls = c.rtt + turn;
+            ddb +=
+                e * inverse * (second - 2.0 * first * falls + answer * (falls * falls + turn * turn - bend));
+        }
+        if self.extra != 0.0 {
+            // The values have the further delay already.
+            let late = (-s * self.extra).exp();
+            ddb = late * ddb - self.extra * (2.0 * v.db + self.extra * v.b);
+        }
+        let (z, d) = (&self.controller.numerator, &self.poles);
+        let (dz, dd) = (z.derivative(), d.derivative());
+        dde * d.at(s)
+            + 2.0 * v.de * dd.at(s)
+            + v.e * dd.derivative().at(s)
+            + ddb * z.at(s)
+            + 2.0 * v.db * dz.at(s)
+            + v.b * dz.derivative().at(s)
     }
 }
