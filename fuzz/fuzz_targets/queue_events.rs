@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| quell_fuzz::queue_events(data));
+#[path = "../src/queue_events.rs"]
+mod queue_events;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| queue_events::queue_events(data));

@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| quell_fuzz::scenario(data));
+#[path = "../src/scenario.rs"]
+mod scenario;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| scenario::scenario(data));

@@ -3,4 +3,5 @@
 mod common;
 mod flow_queues;
 mod flow_twins;
+mod fuzzed;
 mod lines;

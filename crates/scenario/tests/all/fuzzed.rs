@@ -1,6 +1,6 @@
-//! The fuzz targets' functions on inputs that a plain test run can afford.
+//! The fuzz target's function on inputs that a plain test run can afford.
 
-#[path = "../../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/scenario.rs"]
 mod fuzz;
 
 use proptest::prelude::*;
@@ -116,10 +116,5 @@ proptest! {
     #[test]
     fn any_text_loads_or_names_a_line(text in ".{0,200}") {
         fuzz::scenario(text.as_bytes());
-    }
-
-    #[test]
-    fn queues_survive_any_events(data in prop::collection::vec(any::<u8>(), 0..900)) {
-        fuzz::queue_events(&data);
     }
 }

@@ -1,23 +1,9 @@
-//! What the fuzz targets run. The tests of `crates/scenario` run the same functions on a few inputs.
+//! The fuzz target of queues, which the tests of `crates/queue` run on a few inputs.
 
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, FlowId, Link, Seed};
 use quell_queue::{Dropped, Host, Limit, Line, Packet, Qdisc, Queue, Sent};
-use quell_scenario::{Document, Plugins};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
-
-/// Reads any bytes as a scenario: it loads, or the error names a line and a rule.
-pub fn scenario(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let document = match Document::parse(text, "fuzz.toml") {
-        Ok(document) => document,
-        Err(e) => return assert!(e.line.is_some() && !e.rule.is_empty(), "{e}"),
-    };
-    match document.study(&Plugins::new()) {
-        Ok(study) => assert!(!study.points.is_empty()),
-        Err(e) => assert!(e.line.is_some() && !e.rule.is_empty(), "{e}"),
-    }
-}
 
 /// A packet of the fuzzer.
 #[derive(Clone, Copy)]
