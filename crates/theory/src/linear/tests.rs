@@ -467,7 +467,7 @@ proptest! {
         let drift = (1.0 - share) * own[0] + share * own[1];
         let mode = near.mode().unwrap().root;
         // The delays, and so own_i, are 4e-4 apart. A mode moves by the order of the square of that, and where one of
-        // G meets the drift, by the root of the square: 1e-4 in 20 000 draws. Two of G meet only left of the drift.
+        // G meets the drift, by the root of the square: 1e-4 in 11 000 draws. Two of G meet only left of the drift.
         let error = (mode.re - mean.re.max(drift)).abs();
         prop_assert!(error < 2e-3 * mode.norm(), "{} {} {}", mode, mean, drift);
     }
