@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quell_aqm::params::ParamDoc;
 use quell_lab::{Better, Estimate, Sequential};
 use quell_scenario::Setting;
 use serde::Serialize;
@@ -10,12 +11,43 @@ use crate::failure::Failure;
 use crate::terminal;
 
 /// The version of the shapes.
-pub const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 1;
 
-/// Prints a value.
-pub fn print(value: &impl Serialize) -> Result<(), Failure> {
+/// Prints an output, after the version of the shapes.
+pub fn print(output: &impl Serialize) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        output: &'a T,
+    }
+    print_whole(&Versioned { schema: SCHEMA, output })
+}
+
+/// Prints a value as it is.
+pub fn print_whole(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Failure::cannot("write JSON", e))?;
     terminal::print(&(text + "\n"))
+}
+
+/// A parameter of an algorithm, or a key of a sender with its range.
+#[derive(Debug, Serialize)]
+pub struct Parameter {
+    name: &'static str,
+    unit: &'static str,
+    default: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    description: &'static str,
+    source: &'static str,
+}
+
+impl Parameter {
+    /// A parameter from its documentation.
+    pub fn of(doc: ParamDoc, range: Option<String>) -> Self {
+        let ParamDoc { name, unit, default, doc: description, source, .. } = doc;
+        Parameter { name, unit, default, range, description, source }
+    }
 }
 
 /// An estimate with its interval and unit.
@@ -57,8 +89,6 @@ pub type Values = BTreeMap<String, Option<Value>>;
 /// The output of `run` and `show`.
 #[derive(Debug, Serialize)]
 pub struct Output<'a> {
-    /// The version of this shape.
-    pub schema: u32,
     /// The run behind the figures.
     #[serde(flatten)]
     pub run: Run<'a>,
@@ -150,8 +180,6 @@ pub struct Row<'a> {
 /// The output of `compare`.
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
-    /// The version of this shape.
-    pub schema: u32,
     /// The run behind the figures.
     #[serde(flatten)]
     pub run: Run<'a>,

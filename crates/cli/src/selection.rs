@@ -291,7 +291,6 @@ pub fn print_json(
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     json::print(&json::Output {
-        schema: json::SCHEMA,
         run: json_run(results, folder, report),
         points: json_points(results, selection),
     })

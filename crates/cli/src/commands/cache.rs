@@ -96,7 +96,6 @@ struct Held {
 /// The whole cache.
 #[derive(serde::Serialize)]
 struct Contents {
-    schema: u32,
     dir: String,
     replications: usize,
     bytes: u64,
@@ -121,7 +120,6 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
     }
     let outdated = all.iter().filter(|entry| !entry.current).count();
     let contents = Contents {
-        schema: json::SCHEMA,
         dir: cache.dir().display().to_string(),
         replications: all.len() - damaged - outdated,
         bytes: all.iter().map(|e| e.bytes).sum(),

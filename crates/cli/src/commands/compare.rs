@@ -225,7 +225,6 @@ fn print(
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
         return json::print(&json::Comparison {
-            schema: json::SCHEMA,
             run: selection::json_run(results, folder, None),
             baseline: &args.baseline,
             points: json_points(results, args, selection),

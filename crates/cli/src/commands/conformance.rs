@@ -10,6 +10,7 @@ use quell_conformance::museum::{self, EXHIBITS, Exhibit};
 use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
 use quell_units::text::cut;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
@@ -104,7 +105,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         Command::Run(args) => hold(args),
         Command::Museum(args) => museum(args),
         Command::Answer => answer(),
-        Command::Schema => json::print(&quell_conformance::vector::schema()),
+        Command::Schema => json::print_whole(&quell_conformance::vector::schema()),
     }
 }
 
@@ -135,14 +136,9 @@ impl ListedVector {
 
 /// Lists the vectors.
 fn list(format: Format) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct List {
-        schema: u32,
-        vectors: Vec<ListedVector>,
-    }
     let rows: Vec<ListedVector> = generate::all().map(|v| ListedVector::of(&v)).collect();
     if format == Format::Json {
-        return json::print(&List { schema: json::SCHEMA, vectors: rows });
+        return json::print(&json!({ "vectors": rows }));
     }
     let text: Vec<Vec<String>> = rows
         .iter()
@@ -267,12 +263,6 @@ fn failed(error: RunError) -> Failure {
 
 /// Runs an implementation.
 fn hold(args: &RunArgs) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Report<'a> {
-        schema: u32,
-        command: &'a [String],
-        vectors: &'a [Ran],
-    }
     if !args.files.is_empty() && !args.vectors.is_empty() {
         return Err(Failure::BadInput(
             "--file: give files, or names of vectors of the catalog (--vector)".into(),
@@ -299,7 +289,7 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     let count = |outcome: &str| all.iter().filter(|r| r.outcome == outcome).count();
     let (passed, skipped) = (count("passed"), count("skipped"));
     if args.format.format == Format::Json {
-        json::print(&Report { schema: json::SCHEMA, command: &args.command, vectors: &all })?;
+        json::print(&json!({ "command": args.command, "vectors": all }))?;
     } else {
         let rows: Vec<_> = all.iter().map(Ran::row).collect();
         let mut text = table::text(&["vector", "outcome", ""], &rows);
@@ -409,11 +399,6 @@ fn check_right(runner: &Runner, algorithm: &str, stop: &AtomicBool) -> Result<()
 
 /// Runs implementations that are wrong, and the right ones they are made from.
 fn museum(args: &MuseumArgs) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Museum<'a> {
-        schema: u32,
-        exhibits: &'a [Caught],
-    }
     let mut exhibits = Vec::new();
     for name in &args.exhibits {
         exhibits.push(
@@ -447,7 +432,7 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     drop(progress);
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
-        json::print(&Museum { schema: json::SCHEMA, exhibits: &all })?;
+        json::print(&json!({ "exhibits": all }))?;
     } else if let [one] = all.as_slice() {
         let how = one.text.as_deref().unwrap_or("no vector tells it from the reference");
         terminal::print(&format!("{}: {}\nseen: {}\n\n{how}\n", one.exhibit, one.bug, one.seen))?;

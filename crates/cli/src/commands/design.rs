@@ -8,6 +8,7 @@ use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, w
 use quell_theory::{Congestion, Signal};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, whole};
 use crate::assess::{self, Checked, PointVerdicts, beside, congestion, packet};
@@ -79,13 +80,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// The JSON of `design`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    designs: Vec<DesignOutput<'a>>,
-}
-
+/// A design, for JSON.
 #[derive(Serialize)]
 struct DesignOutput<'a> {
     /// The parameters, as in a scenario.
@@ -176,7 +171,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 warnings: &d.warnings,
                 assessment,
             });
-            json::print(&Output { schema: json::SCHEMA, designs: designs.collect() })?;
+            json::print(&json!({ "designs": designs.collect::<Vec<_>>() }))?;
         }
         Format::Table => {
             let mut text = String::new();

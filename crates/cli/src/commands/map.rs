@@ -17,6 +17,7 @@ use quell_units::BitRate;
 use quell_units::text::three_digits;
 use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, whole};
 use crate::assess::{self, NetworkArgs, PlantChoice};
@@ -87,20 +88,6 @@ enum Shown {
     Swing,
 }
 
-/// The JSON of `map`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    algorithm: &'a str,
-    show: &'static str,
-    x: AxisOutput<'a>,
-    y: AxisOutput<'a>,
-    /// Row by row from the first `y`; null where there is no value.
-    values: Vec<Vec<Option<f64>>>,
-    /// The reasons for missing values.
-    missing: Vec<Missing>,
-}
-
 /// A reason for which points have no value.
 #[derive(Debug, Serialize)]
 struct Missing {
@@ -108,13 +95,6 @@ struct Missing {
     points: usize,
     /// The reason at one of them, in full.
     example: String,
-}
-
-#[derive(Serialize)]
-struct AxisOutput<'a> {
-    name: &'a str,
-    unit: &'a str,
-    values: Vec<f64>,
 }
 
 /// The quantity that varies along an axis.
@@ -178,20 +158,19 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     }
     match args.format.format {
         Format::Json => {
-            let row = |j: usize| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect();
-            let output = |axis: &Axis, values: &[f64]| -> (String, String, Vec<f64>) {
-                (axis.name.clone(), axis.unit.clone(), values.to_vec())
-            };
-            let (x, y) = (output(&args.x, &grid.x), output(&args.y, &grid.y));
-            json::print(&Output {
-                schema: json::SCHEMA,
-                algorithm: &setting.label,
-                show: name(args.show),
-                x: AxisOutput { name: &x.0, unit: &x.1, values: x.2 },
-                y: AxisOutput { name: &y.0, unit: &y.1, values: y.2 },
-                values: (0..grid.y.len()).map(row).collect(),
-                missing,
-            })
+            let rows: Vec<Vec<Option<f64>>> = (0..grid.y.len())
+                .map(|j| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect())
+                .collect();
+            json::print(&json!({
+                "algorithm": setting.label,
+                "show": name(args.show),
+                "x": { "name": args.x.name, "unit": args.x.unit, "values": grid.x },
+                "y": { "name": args.y.name, "unit": args.y.unit, "values": grid.y },
+                // Row by row from the first `y`; null where there is no value.
+                "values": rows,
+                // The reasons for missing values.
+                "missing": missing,
+            }))
         }
         Format::Table => match &args.svg {
             None => terminal::print(&setting.text(args, &grid, &missing)),

@@ -62,7 +62,6 @@ pub struct Args {
 /// The JSON of `measure`.
 #[derive(Serialize)]
 struct Output<'a> {
-    schema: u32,
     trace: String,
     interval_s: f64,
     window_s: f64,
@@ -100,7 +99,6 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     })?;
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
-            schema: crate::json::SCHEMA,
             trace: name,
             interval_s: options.interval.as_secs_f64(),
             window_s: options.window.as_secs_f64(),

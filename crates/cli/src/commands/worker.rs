@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quell_lab::{Cache, Key, Made, Options, Task};
 use quell_units::text::cut;
+use serde_json::json;
 
 use crate::args::{EngineChoice, Format, FormatArgs, Seeds, SimulationArgs};
 use crate::failure::Failure;
@@ -91,35 +92,22 @@ pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
         all.retain(|task| !task.is_in(&cache));
     }
     if args.format.format == Format::Json {
-        let tasks = all.iter().map(|task| Listed {
-            key: task.key.to_string(),
-            cost_packets: task.cost,
-            seed: task.seed,
-            algorithm: &task.algorithm,
-            settings: json::settings(&task.settings),
-        });
-        return json::print(&List { schema: json::SCHEMA, tasks: tasks.collect() });
+        let listed = |task: &Task| {
+            json!({
+                "key": task.key.to_string(),
+                "cost_packets": task.cost,
+                "seed": task.seed,
+                "algorithm": task.algorithm,
+                "settings": json::settings(&task.settings),
+            })
+        };
+        return json::print(&json!({ "tasks": all.iter().map(listed).collect::<Vec<_>>() }));
     }
     let line = |t: &Task| {
         let settings = t.settings.iter().map(|s| format!("\t{} = {}", s.field, s.value)).collect::<String>();
         format!("{}\t{:.0}\t{}\t{}{settings}\n", t.key, t.cost, t.seed, t.algorithm)
     };
     terminal::print(&all.iter().map(line).collect::<String>())
-}
-
-#[derive(serde::Serialize)]
-struct List<'a> {
-    schema: u32,
-    tasks: Vec<Listed<'a>>,
-}
-
-#[derive(serde::Serialize)]
-struct Listed<'a> {
-    key: String,
-    cost_packets: f64,
-    seed: u64,
-    algorithm: &'a str,
-    settings: Vec<json::PointSetting<'a>>,
 }
 
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
