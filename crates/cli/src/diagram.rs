@@ -31,17 +31,16 @@ pub fn check(diagram: Diagram, found: &[PointVerdicts], checked: bool, file: &Pa
     folder::check_writable(file)?;
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
-        Diagram::Series if !checked => Err(Failure::BadInput(
-            "--diagram series: shows queues over time, which only a check records; add --check".into(),
+        Diagram::Series if !checked => Err(bad_input!(
+            "--diagram series: shows queues over time, which only a check records; add --check"
         )),
         Diagram::Series => one(found).map(drop),
-        Diagram::Verdicts if !checked => Err(Failure::BadInput(
+        Diagram::Verdicts if !checked => Err(bad_input!(
             "--diagram verdicts: compares the theory with packets, which only a check simulates; add --check"
-                .into(),
         )),
         Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
             true => Ok(()),
-            false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+            false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
         },
     }
 }
@@ -61,9 +60,8 @@ pub fn write(diagram: Diagram, title: &str, found: &[PointVerdicts], file: &Path
 fn one(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
-        _ => Err(Failure::BadInput(
+        _ => Err(bad_input!(
             "--svg: a sweep has a loop for each of its points; set one value, or draw --diagram verdicts with --check"
-                .into(),
         )),
     }
 }
@@ -73,7 +71,7 @@ fn first(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     let assessments = one(found)?;
     match assessments.iter().any(|a| a.control.is_some()) {
         true => Ok(assessments),
-        false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
     }
 }
 
@@ -152,7 +150,7 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
         lines.extend(a.packets.as_ref().map(|p| (format!("{} (packets)", a.label), &p.queue)));
     }
     if lines.is_empty() {
-        return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
+        return Err(bad_input!("--diagram series: there is nothing to draw; add --check"));
     }
     let lines: Vec<SeriesLine<'_>> =
         lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
@@ -182,9 +180,7 @@ fn verdicts(title: &str, found: &[PointVerdicts]) -> Result<String, Failure> {
         }
     }
     if panels.is_empty() {
-        return Err(Failure::BadInput(
-            "--diagram verdicts: no point has both a margin and packets to draw".into(),
-        ));
+        return Err(bad_input!("--diagram verdicts: no point has both a margin and packets to draw"));
     }
     let of = Verdicts {
         measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),

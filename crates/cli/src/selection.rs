@@ -26,7 +26,7 @@ impl Selection {
     /// Checks what the user asked for, as far as that is possible before there are results.
     pub fn of(args: &ViewArgs) -> Result<Self, Failure> {
         let find = |name: &String| {
-            let wrong = |why| Failure::BadInput(format!("metric \"{}\": {why}", cut(name)));
+            let wrong = |why| bad_input!("metric \"{}\": {why}", cut(name));
             name.parse::<Quantity>().map_err(wrong)
         };
         let metrics = match args.metrics.as_slice() {
@@ -57,7 +57,7 @@ impl Selection {
     /// Refuses what names a class or an internal signal that the results do not have.
     pub fn check(&self, results: &Results) -> Result<(), Failure> {
         match self.lacking(results).next() {
-            Some(why) => Err(Failure::BadInput(format!("metric {why}"))),
+            Some(why) => Err(bad_input!("metric {why}")),
             None => Ok(()),
         }
     }

@@ -181,10 +181,10 @@ fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVe
                 None => Bottleneck::busy_time(point, link, seed)?,
                 Some(at) if at <= point.scenario.duration => Time::ZERO + at,
                 Some(at) => {
-                    return Err(Failure::BadInput(format!(
+                    return Err(bad_input!(
                         "--at = {at}: must not be after the end of the scenario ({})",
                         point.scenario.duration
-                    )));
+                    ));
                 }
             };
             let bottleneck = Bottleneck::of_point(point, link, Some(time), seed, &Plugins::new())?;

@@ -76,13 +76,12 @@ pub struct Args {
 
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
-    let sections = select(&args.only).map_err(|why| Failure::BadInput(format!("--only: {why}")))?;
+    let sections = select(&args.only).map_err(|why| bad_input!("--only: {why}"))?;
     if args.list {
         return list(&sections, args.format.format);
     }
     let candidates = candidates(&args.algorithms)?;
-    let baseline =
-        Candidate::parse(&args.baseline).map_err(|why| Failure::BadInput(format!("--baseline: {why}")))?;
+    let baseline = Candidate::parse(&args.baseline).map_err(|why| bad_input!("--baseline: {why}"))?;
     let request = Request {
         candidates,
         baseline: Some(baseline).filter(|b| b.label != DROP_TAIL),
@@ -143,11 +142,11 @@ fn blamed(request: &Request, error: &ScenarioError) -> Failure {
     let usual_rate = Request { rate: DEFAULT_RATE.parse().expect("a rate"), ..request.clone() };
     let options = [("--rtt", rtt.to_string(), usual_rtt), ("--rate", rate.to_string(), usual_rate)];
     match options.into_iter().find(|(_, _, usual)| Plan::of(usual.clone()).is_ok()) {
-        Some((option, value, _)) => Failure::BadInput(format!(
+        Some((option, value, _)) => bad_input!(
             "{option} {value}: does not suit {}: {}; give another, or choose sections with --only",
             error.file,
             error.reason()
-        )),
+        ),
         None => Failure::BadInput(error.to_string()),
     }
 }
@@ -177,7 +176,7 @@ fn candidates(names: &[String]) -> Result<Vec<Candidate>, Failure> {
         for text in these {
             let candidate = Candidate::parse(text).map_err(Failure::BadInput)?;
             if candidates.iter().any(|other| other.label == candidate.label) {
-                return Err(Failure::BadInput(format!("{} is named twice: name it once", candidate.label)));
+                return Err(bad_input!("{} is named twice: name it once", candidate.label));
             }
             candidates.push(candidate);
         }

@@ -115,10 +115,10 @@ fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) 
         [first, second] = [one, other].map(|p| p.display().to_string());
     }
     if first == second {
-        return Err(Failure::BadInput(format!("{first} is named twice: name two results folders")));
+        return Err(bad_input!("{first} is named twice: name two results folders"));
     }
     let results = Results::beside((&first, &a), (&second, &b))
-        .map_err(|why| Failure::BadInput(format!("{} and {} {why}", one.display(), other.display())))?;
+        .map_err(|why| bad_input!("{} and {} {why}", one.display(), other.display()))?;
     let keys = differing_keys(&a, &b);
     if !keys.is_empty() {
         terminal::note(&format!("{first} and {second} are of scenarios that differ: {}", keys.join(", ")));
@@ -144,10 +144,10 @@ fn refuse_changes(args: &Args) -> Result<(), Failure> {
         ("--out", args.out.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::BadInput(format!(
+        Some((option, _)) => Err(bad_input!(
             "{option} applies to scenarios; {} holds results, which are compared as they are",
             args.source.display()
-        ))),
+        )),
         None => Ok(()),
     }
 }

@@ -196,15 +196,13 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
     let mut all = Vec::new();
     for file in files {
         let path = file.as_ref().display();
-        let bytes = std::fs::read(file).map_err(|e| Failure::BadInput(format!("cannot read {path}: {e}")))?;
+        let bytes = std::fs::read(file).map_err(|e| bad_input!("cannot read {path}: {e}"))?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-            Failure::BadInput(format!(
-                "{path}: line {line}: is not UTF-8, which JSON is (RFC 8259 section 8.1)"
-            ))
+            bad_input!("{path}: line {line}: is not UTF-8, which JSON is (RFC 8259 section 8.1)")
         })?;
-        all.extend(Vector::read_all(&text).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?);
+        all.extend(Vector::read_all(&text).map_err(|e| bad_input!("{path}: {e}"))?);
     }
     Ok(all)
 }
@@ -264,9 +262,7 @@ fn failed(error: RunError) -> Failure {
 /// Runs an implementation.
 fn hold(args: &RunArgs) -> Result<(), Failure> {
     if !args.files.is_empty() && !args.vectors.is_empty() {
-        return Err(Failure::BadInput(
-            "--file: give files, or names of vectors of the catalog (--vector)".into(),
-        ));
+        return Err(bad_input!("--file: give files, or names of vectors of the catalog (--vector)"));
     }
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();

@@ -104,11 +104,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     };
     assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--aqm {name}: {}; there are rules for {}",
             without_rule(name),
             DESIGNED.join(", ")
-        )));
+        ));
     }
     let mut designs = Vec::new();
     for name in &args.aqm {
@@ -120,11 +120,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     if designs.is_empty() {
-        return Err(Failure::BadInput("no rule suits this link; the notes explain why".into()));
+        return Err(bad_input!("no rule suits this link; the notes explain why"));
     }
     if let Some(file) = args.save.as_ref().filter(|file| file.is_file() && !args.overwrite) {
         let help = "exists; --overwrite replaces it, --save names another";
-        return Err(Failure::BadInput(format!("{}: {help}", file.display())));
+        return Err(bad_input!("{}: {help}", file.display()));
     }
     for file in args.save.iter().chain(&args.svg) {
         folder::check_writable(file)?;

@@ -151,7 +151,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let grid = setting.grid(args, &axes.0, &axes.1)?;
     let missing = setting.missing(args, &grid);
     if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(Failure::BadInput(format!("no point of the map has a value; {}", first.example)));
+        return Err(bad_input!("no point of the map has a value; {}", first.example));
     }
     if let Some(file) = &args.svg {
         folder::write_whole(&setting.picture(args, &grid, &missing), file)?;
@@ -197,19 +197,18 @@ impl Setting {
     fn of(args: &Args) -> Result<Self, Failure> {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
-            return Err(Failure::BadInput(
+            return Err(bad_input!(
                 "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
-                    .into(),
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
         let bottleneck = Bottleneck::of_point(point, args.link.as_deref(), None, seed, &Plugins::new())?;
         let [(label, config)] = &bottleneck.algorithms[..] else {
             let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "a map shows one algorithm; choose one with --aqm: {}",
                 labels.join(", ")
-            )));
+            ));
         };
         let written = toml::Table::try_from(config).map_err(|e| Failure::cannot("read the parameters", e))?;
         // What is a name or a table has no values between two others.
@@ -230,10 +229,10 @@ impl Setting {
         let mut parameters = written;
         parameters.remove("algorithm");
         if args.x.name == args.y.name {
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "--x and --y both vary {}: choose another quantity for one of them",
                 args.x.name
-            )));
+            ));
         }
         let varies = [varies(&args.x)?, varies(&args.y)?];
         let axes = [&args.x, &args.y].map(|axis| (axis.name.as_str(), axis.unit.as_str()));
@@ -261,7 +260,7 @@ impl Setting {
     fn check(&self, i: usize, axis: &Axis) -> Result<(), Failure> {
         let refuse = |rule: String| {
             let end = |x: f64| format!("{x} {}", axis.unit).trim().to_string();
-            Err(Failure::BadInput(format!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to))))
+            Err(bad_input!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to)))
         };
         match &self.varies[i] {
             Varies::Flows | Varies::Rate | Varies::Rtt if axis.from <= 0.0 => {

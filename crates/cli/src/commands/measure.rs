@@ -94,8 +94,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     }
     let report = report.map_err(|e| match e {
         CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
-        CaptureError::Option(e) => Failure::BadInput(format!("--{e}")),
-        e => Failure::BadInput(format!("{name}: {e}")),
+        CaptureError::Option(e) => bad_input!("--{e}"),
+        e => bad_input!("{name}: {e}"),
     })?;
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
@@ -117,7 +117,7 @@ fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if path == Path::new("-") {
         return Ok((Box::new(io::stdin().lock()), None));
     }
-    let cannot = |e: io::Error| Failure::BadInput(format!("{}: cannot read: {e}", path.display()));
+    let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", path.display());
     let file = File::open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
     if about.is_dir() {

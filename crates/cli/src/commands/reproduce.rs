@@ -178,21 +178,21 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
         let all = papers.experiments().filter(|e| papers.document_of(e).key == document.key).count();
         let some = chosen.iter().filter(|e| papers.document_of(e).key == document.key).count();
         if some > 0 && some < all {
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "--docs {}: would leave {} of {all} experiments out of {key}.md; ask for all of \"{key}\", or for a page \
                  elsewhere with --out",
                 docs.display(),
                 all - some,
                 key = document.key
-            )));
+            ));
         }
     }
     let index = docs.join("README.md");
     match std::fs::read_to_string(&index) {
-        Ok(text) if !text.contains(WRITTEN) => Err(Failure::BadInput(format!(
+        Ok(text) if !text.contains(WRITTEN) => Err(bad_input!(
             "--docs {}: README.md there was not written by quell reproduce; choose another folder",
             docs.display()
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -261,10 +261,10 @@ fn usable(args: &Args) -> Result<Papers, Failure> {
 fn unread(folder: &Path, error: &quell_papers::PaperError) -> Failure {
     match folder.is_dir() {
         true => bad(error),
-        false => Failure::BadInput(format!(
+        false => bad_input!(
             "{}: there is no such folder; run it in Quell's source tree, or name the folder of documents with --papers",
             folder.display()
-        )),
+        ),
     }
 }
 

@@ -163,9 +163,7 @@ fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failu
     let shown = number.unwrap_or(1) as usize;
     let Some(point) = study.points.get(shown - 1) else {
         let points = plural(total, "point");
-        return Err(Failure::BadInput(format!(
-            "--point {shown}: the scenario has {points}: must be at most {total}"
-        )));
+        return Err(bad_input!("--point {shown}: the scenario has {points}: must be at most {total}"));
     };
     let mut text = String::new();
     if total > 1 {

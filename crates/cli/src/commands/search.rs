@@ -77,7 +77,7 @@ struct ProbeOutput {
 /// Searches for the point of an axis at which a metric crosses a value.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let (study, document) = simulate::changed(&args.scenario, &args.changes, None)?;
-    let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
+    let bad = |option: &str, why: String| bad_input!("{option}: {why}");
     let question = Search {
         over: args.over.clone(),
         metric: args.metric.clone(),

@@ -125,10 +125,10 @@ pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         (None, None) => of_study.clone(),
     };
     if let Some(key) = keys.iter().find(|key| !of_study.contains(key)) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "key {key} is not of this study: give the options that `quell tasks` had; another version of Quell \
              may have other keys"
-        )));
+        ));
     }
     let watch = Watch::new(args.simulation.quiet);
     let cache = cache(&args.simulation)?;
@@ -174,10 +174,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>, Failure> {
     if args.seeds == Some(Seeds::Auto) || !args.precision.is_empty() || args.max_seeds.is_some() {
-        return Err(Failure::BadInput(
+        return Err(bad_input!(
             "--seeds auto, --precision and --max-seeds: which seeds are needed is known only as results come; name \
              them, such as --seeds 50, and let `quell run --seeds auto` find them in the cache"
-                .into(),
         ));
     }
     let options = Options { series: simulate::series(args.series), ..Options::default() };
@@ -186,16 +185,14 @@ fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>
 
 fn cache(args: &SimulationArgs) -> Result<Cache, Failure> {
     if args.cache.no_cache || args.engine != EngineChoice::Fast {
-        return Err(Failure::BadInput(
-            "workers fill a cache: --no-cache and --engine reference have none".into(),
-        ));
+        return Err(bad_input!("workers fill a cache: --no-cache and --engine reference have none"));
     }
     simulate::cache(&args.cache.dir).ok_or_else(simulate::no_cache)
 }
 
 /// Keys, one a line, whatever follows them there; `-` is standard input.
 fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
-    let cannot = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
+    let cannot = |e: std::io::Error| bad_input!("{}: {e}", path.display());
     let reader: Box<dyn std::io::BufRead> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin().lock()),
         false => Box::new(BufReader::new(std::fs::File::open(path).map_err(cannot)?)),
@@ -207,7 +204,7 @@ fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
         let key = Key::parse(word).ok_or_else(|| {
             let word = cut(word);
             let rule = "must begin with a key of 64 hexadecimal digits, as `quell tasks` prints them";
-            Failure::BadInput(format!("{}:{number}: \"{word}\": {rule}", path.display()))
+            bad_input!("{}:{number}: \"{word}\": {rule}", path.display())
         })?;
         keys.insert(key);
     }
