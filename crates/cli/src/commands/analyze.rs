@@ -64,7 +64,7 @@ pub struct Args {
 /// One point of the study, for JSON.
 #[derive(Serialize)]
 struct PointOutput<'a> {
-    settings: Vec<json::PointSetting<'a>>,
+    settings: Vec<serde_json::Value>,
     link: &'a str,
     at_s: f64,
     flows: f64,
