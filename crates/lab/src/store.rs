@@ -17,21 +17,14 @@ use crate::parquet;
 const RUN: &str = "run.json";
 
 /// Results could not be written or read: what, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {why}", .path.display())]
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
     /// The reason.
     pub why: String,
 }
-
-impl std::fmt::Display for StoreError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.why)
-    }
-}
-
-impl std::error::Error for StoreError {}
 
 /// Names the path in an error.
 pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
