@@ -81,15 +81,7 @@ fn loops(assessments: &[Assessment]) -> impl Iterator<Item = (&Assessment, &Loop
 
 /// The Bode diagram of every loop.
 pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
-    struct Curve<'a> {
-        label: &'a str,
-        frequency: Vec<f64>,
-        gain: Vec<f64>,
-        phase: Vec<f64>,
-        crossover: Option<Crossing>,
-        phase_crossover: Option<Crossing>,
-    }
-    let mut curves = Vec::new();
+    let mut responses = Vec::new();
     for (a, control) in loops(assessments) {
         let frequency = control.frequencies(FREQUENCIES)?;
         let bode = control.bode(&frequency);
@@ -105,7 +97,7 @@ pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> 
             let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
             Some(Crossing { frequency: *at, margin: decibel(gain) })
         });
-        curves.push(Curve {
+        responses.push(Response {
             label: &a.label,
             frequency,
             gain: bode.iter().map(|b| decibel(b.gain)).collect(),
@@ -114,30 +106,16 @@ pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> 
             phase_crossover,
         });
     }
-    let responses: Vec<Response<'_>> = curves
-        .iter()
-        .map(|c| Response {
-            label: c.label,
-            frequency: &c.frequency,
-            gain: &c.gain,
-            phase: &c.phase,
-            crossover: c.crossover,
-            phase_crossover: c.phase_crossover,
-        })
-        .collect();
     let sheet = Sheet::new(title, "Gain and phase of the open loop over frequency, with its margins.");
     Ok(picture::bode(&sheet, &responses))
 }
 
 fn nyquist(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
-    let mut curves = Vec::new();
+    let mut loci = Vec::new();
     for (a, control) in loops(assessments) {
         let values = control.nyquist(&control.frequencies(2 * FREQUENCIES)?);
-        let (re, im): (Vec<f64>, Vec<f64>) = values.iter().map(|l| (l.re, l.im)).unzip();
-        curves.push((a.label.as_str(), re, im));
+        loci.push(Locus { label: &a.label, points: values.iter().map(|l| (l.re, l.im)).collect() });
     }
-    let loci: Vec<Locus<'_>> =
-        curves.iter().map(|(label, re, im)| Locus { label, real: re, imaginary: im }).collect();
     let sheet = Sheet::new(title, "The open loop in the complex plane, around the point -1.");
     Ok(picture::nyquist(&sheet, &loci))
 }
