@@ -48,20 +48,11 @@ enum Command {
         write: Write,
     },
     /// Memory per flow: what twice as many flows take more
-    Memory {
-        #[command(flatten)]
-        write: Write,
-    },
+    Memory(Write),
     /// Cost of one decision of every algorithm of the catalog
-    Decisions {
-        #[command(flatten)]
-        write: Write,
-    },
+    Decisions(Write),
     /// Cost of a packet in a queue of 2 lanes, and of 1024
-    Lanes {
-        #[command(flatten)]
-        write: Write,
-    },
+    Lanes(Write),
     /// Cost of real packets in the gateway, and accuracy of its rate
     #[cfg(target_os = "linux")]
     Gateway {
@@ -75,40 +66,15 @@ enum Command {
         write: Write,
     },
     /// Cost of a map of a million points on one core
-    Map {
-        #[command(flatten)]
-        times: Times,
-        #[command(flatten)]
-        write: Write,
-    },
+    Map(Timed),
     /// Speedup of the same replications on all cores
-    Scaling {
-        #[command(flatten)]
-        times: Times,
-        #[command(flatten)]
-        write: Write,
-    },
+    Scaling(Timed),
     /// One run on several cores
-    OneRun {
-        #[command(flatten)]
-        times: Times,
-        #[command(flatten)]
-        write: Write,
-    },
+    OneRun(Timed),
     /// Cost of keeping replications, and computed effect of a thousand cores
-    Store {
-        #[command(flatten)]
-        times: Times,
-        #[command(flatten)]
-        write: Write,
-    },
+    Store(Timed),
     /// The fluid model against jitcdde, where that is installed
-    Fluid {
-        #[command(flatten)]
-        times: Times,
-        #[command(flatten)]
-        write: Write,
-    },
+    Fluid(Timed),
     /// The same cases in ns-2 and ns-3, and how much faster Quell is
     Peers {
         #[command(flatten)]
@@ -149,6 +115,14 @@ struct Times {
 }
 
 #[derive(Args)]
+struct Timed {
+    #[command(flatten)]
+    times: Times,
+    #[command(flatten)]
+    write: Write,
+}
+
+#[derive(Args)]
 struct Write {
     /// Also put the table into this file, between the markers with its name
     #[arg(long, value_name = "FILE")]
@@ -156,42 +130,18 @@ struct Write {
 }
 
 impl Write {
-    /// Shows a section, and puts it into the file.
-    fn publish(&self, section: &Section) -> Outcome<()> {
-        println!("{}", section.text());
-        self.write.as_deref().map_or(Ok(()), |file| section.write(file))
+    /// Shows sections, and puts them into the file.
+    fn publish<'a>(&self, sections: impl IntoIterator<Item = &'a Section>) -> Outcome<()> {
+        for section in sections {
+            println!("{}", section.text());
+            self.write.as_deref().map_or(Ok(()), |file| section.write(file))?;
+        }
+        Ok(())
     }
 }
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Cases { which, times, write } => {
-            cost::cases(&which, times.times).and_then(|s| write.publish(&s))
-        }
-        Command::Memory { write } => memory::per_flow().and_then(|s| write.publish(&s)),
-        Command::Decisions { write } => decisions::every().and_then(|s| write.publish(&s)),
-        Command::Lanes { write } => lanes::few_and_many().and_then(|s| write.publish(&s)),
-        #[cfg(target_os = "linux")]
-        Command::Gateway { rounds, seconds, write } => gateway::all(rounds, seconds, |s| write.publish(s)),
-        Command::Map { times, write } => maps::million(times.times).and_then(|s| write.publish(&s)),
-        Command::Scaling { times, write } => scaling::cores(times.times).and_then(|s| write.publish(&s)),
-        Command::OneRun { times, write } => scaling::one_run(times.times).and_then(|s| write.publish(&s)),
-        Command::Store { times, write } => store::overhead(times.times)
-            .and_then(|s| write.publish(&s))
-            .and_then(|()| store::thousand_cores())
-            .and_then(|s| write.publish(&s)),
-        Command::Fluid { times, write } => fluid::against_jitcdde(times.times)
-            .and_then(|section| section.map_or(Ok(()), |s| write.publish(&s))),
-        Command::Peers { which, times, no_ns2, no_ns3, ns3, write } => {
-            peers((!no_ns2).then_some(&which), (!no_ns3).then_some(&ns3), times.times, &write)
-        }
-        Command::Ratios { times, write } => {
-            ratios::all(times).and_then(|sections| sections.iter().try_for_each(|s| write.publish(s)))
-        }
-        Command::Instructions(options) => instructions::check(&options),
-        Command::One(args) => one::command(&args),
-    };
-    match done {
+    match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("error: {why}");
@@ -200,13 +150,34 @@ fn main() -> ExitCode {
     }
 }
 
-/// Each is published before the next one begins.
-fn peers(ns2: Option<&peers::Which>, ns3: Option<&Vec<PathBuf>>, times: u32, write: &Write) -> Outcome<()> {
-    if let Some(which) = ns2 {
-        peers::ns2_ratios(which, times)?.iter().try_for_each(|s| write.publish(s))?;
+fn run(command: Command) -> Outcome<()> {
+    match command {
+        Command::Cases { which, times, write } => write.publish(&[cost::cases(&which, times.times)?]),
+        Command::Memory(write) => write.publish(&[memory::per_flow()?]),
+        Command::Decisions(write) => write.publish(&[decisions::every()?]),
+        Command::Lanes(write) => write.publish(&[lanes::few_and_many()?]),
+        #[cfg(target_os = "linux")]
+        Command::Gateway { rounds, seconds, write } => gateway::all(rounds, seconds, |s| write.publish([s])),
+        Command::Map(Timed { times, write }) => write.publish(&[maps::million(times.times)?]),
+        Command::Scaling(Timed { times, write }) => write.publish(&[scaling::cores(times.times)?]),
+        Command::OneRun(Timed { times, write }) => write.publish(&[scaling::one_run(times.times)?]),
+        Command::Store(Timed { times, write }) => {
+            write.publish(&[store::overhead(times.times)?])?;
+            write.publish(&[store::thousand_cores()?])
+        }
+        Command::Fluid(Timed { times, write }) => write.publish(&fluid::against_jitcdde(times.times)?),
+        Command::Peers { which, times, no_ns2, no_ns3, ns3, write } => {
+            // Each is published before the next one begins.
+            if !no_ns2 {
+                write.publish(&peers::ns2_ratios(&which, times.times)?)?;
+            }
+            if !no_ns3 {
+                write.publish(peers::ns3::ratios(&ns3, times.times)?.iter().flatten())?;
+            }
+            Ok(())
+        }
+        Command::Ratios { times, write } => write.publish(&ratios::all(times)?),
+        Command::Instructions(options) => instructions::check(&options),
+        Command::One(args) => one::command(&args),
     }
-    if let Some(sections) = ns3.map(|folders| peers::ns3::ratios(folders, times)).transpose()?.flatten() {
-        sections.iter().try_for_each(|s| write.publish(s))?;
-    }
-    Ok(())
 }

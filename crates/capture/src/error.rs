@@ -1,12 +1,12 @@
 //! Options that cannot be used, and captures that cannot be measured.
 
-use std::fmt;
 use std::io;
 
 use quell_units::text::cut;
 
 /// An option that breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{option} = {}: {rule}", cut(.value))]
 pub struct OptionError {
     /// The option.
     pub option: &'static str,
@@ -15,14 +15,6 @@ pub struct OptionError {
     /// The rule.
     pub rule: &'static str,
 }
-
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {}: {}", self.option, cut(&self.value), self.rule)
-    }
-}
-
-impl std::error::Error for OptionError {}
 
 /// Refuses an option unless `ok`.
 pub(crate) fn require(
@@ -35,40 +27,19 @@ pub(crate) fn require(
 }
 
 /// The reason why a capture cannot be measured.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
     /// The file is none.
+    #[error("not a packet capture: {why}")]
     NotACapture {
         /// The thing that it is instead.
         why: String,
     },
     /// It cannot be read.
-    Io(io::Error),
+    #[error("cannot read the capture: {0}")]
+    Io(#[from] io::Error),
     /// An option breaks a rule.
-    Option(OptionError),
-}
-
-impl fmt::Display for CaptureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CaptureError::NotACapture { why } => write!(f, "not a packet capture: {why}"),
-            CaptureError::Io(e) => write!(f, "cannot read the capture: {e}"),
-            CaptureError::Option(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CaptureError {}
-
-impl From<io::Error> for CaptureError {
-    fn from(e: io::Error) -> Self {
-        CaptureError::Io(e)
-    }
-}
-
-impl From<OptionError> for CaptureError {
-    fn from(e: OptionError) -> Self {
-        CaptureError::Option(e)
-    }
+    #[error(transparent)]
+    Option(#[from] OptionError),
 }

@@ -119,8 +119,7 @@ pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
 fn with_congestion(study: &Study, mut document: Document, to: Congestion) -> Result<Study, Failure> {
     let option = format!("--congestion {}", to.name());
     let needs = shorthand::needs(to.name());
-    let point =
-        study.points.first().ok_or_else(|| Failure::BadInput(format!("{option}: nothing to change")))?;
+    let point = study.points.first().ok_or_else(|| bad_input!("{option}: nothing to change"))?;
     let groups: Vec<&str> =
         point.scenario.flows.iter().filter(|g| g.kind.is_tcp()).map(|g| g.name.as_str()).collect();
     for group in &groups {
@@ -169,23 +168,23 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
             ("--aqm", args.aqm.is_empty()),
         ];
         let missing: Vec<&str> = missing.into_iter().filter_map(|(name, is)| is.then_some(name)).collect();
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "no network was given: name a scenario file, or give --rate, --rtt, --flows and --aqm ({} missing)",
             match missing.split_last() {
                 Some((last, [])) => format!("{last} is"),
                 Some((last, others)) => format!("{} and {last} are", others.join(", ")),
                 None => "none is".to_string(),
             }
-        )));
+        ));
     };
     check_names(&args.aqm)?;
     let congestion = args.congestion.unwrap_or_default();
     if args.drops && matches!(congestion, Congestion::Scalable(_)) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--drops: {0} lives on the share of marks, and with --drops there are none (RFC 8257 section 3): leave out \
              --drops, or name a --congestion that losses reduce (reno, cubic)",
             congestion.name()
-        )));
+        ));
     }
     check_beside(args.beside, congestion)?;
     let packet = args.packet.unwrap_or(Bytes::new(1000));
@@ -205,11 +204,11 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
 /// Refuses scalable flows beside scalable ones: of one kind the models have one law.
 pub fn check_beside(beside: Option<(u32, Congestion)>, congestion: Congestion) -> Result<(), Failure> {
     match (beside, congestion) {
-        (Some(_), Congestion::Scalable(_)) => Err(Failure::BadInput(format!(
+        (Some(_), Congestion::Scalable(_)) => Err(bad_input!(
             "--beside: stands for scalable flows beside Classic ones, and --congestion {} is scalable, too: name reno or \
              cubic there",
             congestion.name()
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -222,7 +221,7 @@ pub fn check_names(names: &[String]) -> Result<(), Failure> {
             return Err(unknown_name("algorithm", name, all));
         }
         if names[..i].contains(name) {
-            return Err(Failure::BadInput(format!("--aqm names {name} twice: name it once")));
+            return Err(bad_input!("--aqm names {name} twice: name it once"));
         }
     }
     Ok(())

@@ -31,17 +31,16 @@ pub fn check(diagram: Diagram, found: &[PointVerdicts], checked: bool, file: &Pa
     folder::check_writable(file)?;
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
-        Diagram::Series if !checked => Err(Failure::BadInput(
-            "--diagram series: shows queues over time, which only a check records; add --check".into(),
+        Diagram::Series if !checked => Err(bad_input!(
+            "--diagram series: shows queues over time, which only a check records; add --check"
         )),
         Diagram::Series => one(found).map(drop),
-        Diagram::Verdicts if !checked => Err(Failure::BadInput(
+        Diagram::Verdicts if !checked => Err(bad_input!(
             "--diagram verdicts: compares the theory with packets, which only a check simulates; add --check"
-                .into(),
         )),
         Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
             true => Ok(()),
-            false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+            false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
         },
     }
 }
@@ -61,9 +60,8 @@ pub fn write(diagram: Diagram, title: &str, found: &[PointVerdicts], file: &Path
 fn one(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
-        _ => Err(Failure::BadInput(
+        _ => Err(bad_input!(
             "--svg: a sweep has a loop for each of its points; set one value, or draw --diagram verdicts with --check"
-                .into(),
         )),
     }
 }
@@ -73,7 +71,7 @@ fn first(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     let assessments = one(found)?;
     match assessments.iter().any(|a| a.control.is_some()) {
         true => Ok(assessments),
-        false => Err(Failure::BadInput("--svg: no algorithm here has a loop to draw".into())),
+        false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
     }
 }
 
@@ -83,15 +81,7 @@ fn loops(assessments: &[Assessment]) -> impl Iterator<Item = (&Assessment, &Loop
 
 /// The Bode diagram of every loop.
 pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
-    struct Curve<'a> {
-        label: &'a str,
-        frequency: Vec<f64>,
-        gain: Vec<f64>,
-        phase: Vec<f64>,
-        crossover: Option<Crossing>,
-        phase_crossover: Option<Crossing>,
-    }
-    let mut curves = Vec::new();
+    let mut responses = Vec::new();
     for (a, control) in loops(assessments) {
         let frequency = control.frequencies(FREQUENCIES)?;
         let bode = control.bode(&frequency);
@@ -107,7 +97,7 @@ pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> 
             let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
             Some(Crossing { frequency: *at, margin: decibel(gain) })
         });
-        curves.push(Curve {
+        responses.push(Response {
             label: &a.label,
             frequency,
             gain: bode.iter().map(|b| decibel(b.gain)).collect(),
@@ -116,30 +106,16 @@ pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> 
             phase_crossover,
         });
     }
-    let responses: Vec<Response<'_>> = curves
-        .iter()
-        .map(|c| Response {
-            label: c.label,
-            frequency: &c.frequency,
-            gain: &c.gain,
-            phase: &c.phase,
-            crossover: c.crossover,
-            phase_crossover: c.phase_crossover,
-        })
-        .collect();
     let sheet = Sheet::new(title, "Gain and phase of the open loop over frequency, with its margins.");
     Ok(picture::bode(&sheet, &responses))
 }
 
 fn nyquist(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
-    let mut curves = Vec::new();
+    let mut loci = Vec::new();
     for (a, control) in loops(assessments) {
         let values = control.nyquist(&control.frequencies(2 * FREQUENCIES)?);
-        let (re, im): (Vec<f64>, Vec<f64>) = values.iter().map(|l| (l.re, l.im)).unzip();
-        curves.push((a.label.as_str(), re, im));
+        loci.push(Locus { label: &a.label, points: values.iter().map(|l| (l.re, l.im)).collect() });
     }
-    let loci: Vec<Locus<'_>> =
-        curves.iter().map(|(label, re, im)| Locus { label, real: re, imaginary: im }).collect();
     let sheet = Sheet::new(title, "The open loop in the complex plane, around the point -1.");
     Ok(picture::nyquist(&sheet, &loci))
 }
@@ -152,7 +128,7 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
         lines.extend(a.packets.as_ref().map(|p| (format!("{} (packets)", a.label), &p.queue)));
     }
     if lines.is_empty() {
-        return Err(Failure::BadInput("--diagram series: there is nothing to draw; add --check".into()));
+        return Err(bad_input!("--diagram series: there is nothing to draw; add --check"));
     }
     let lines: Vec<SeriesLine<'_>> =
         lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
@@ -182,9 +158,7 @@ fn verdicts(title: &str, found: &[PointVerdicts]) -> Result<String, Failure> {
         }
     }
     if panels.is_empty() {
-        return Err(Failure::BadInput(
-            "--diagram verdicts: no point has both a margin and packets to draw".into(),
-        ));
+        return Err(bad_input!("--diagram verdicts: no point has both a margin and packets to draw"));
     }
     let of = Verdicts {
         measure: Axis::log("gain margin of the linear model").between(MARGINS.0, MARGINS.1),

@@ -17,6 +17,11 @@ pub enum Failure {
     Interrupted(String),
 }
 
+/// A failure that the user's input is to blame for; the message is given as to `format!`.
+macro_rules! bad_input {
+    ($($message:tt)+) => { $crate::failure::Failure::BadInput(format!($($message)+)) };
+}
+
 impl Failure {
     /// The word that its message begins with.
     pub fn kind(&self) -> &'static str {
@@ -65,14 +70,12 @@ pub fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item =
     let names: Vec<&str> = names.into_iter().collect();
     if what.starts_with("algorithm") && quell_aqm::catalog::find(wrong).is_some() {
         let there = names.join(", ");
-        return Failure::BadInput(format!(
-            "{what} \"{wrong}\": is in the catalog, but not here; here are: {there}"
-        ));
+        return bad_input!("{what} \"{wrong}\": is in the catalog, but not here; here are: {there}");
     }
     let (rule, nearest) = unknown(what, wrong, &names);
     let known = format!("known: {}", names.join(", "));
     let message = suggest(&rule, nearest.as_deref(), Some(&known));
-    Failure::BadInput(format!("{what} \"{}\": {message}", cut(wrong)))
+    bad_input!("{what} \"{}\": {message}", cut(wrong))
 }
 
 #[cfg(test)]

@@ -125,14 +125,14 @@ impl Place {
                 }
                 None if may_differ => {}
                 None => {
-                    return Err(Failure::BadInput(format!(
+                    return Err(bad_input!(
                         "{}: another run is about to write its results there; choose another folder with --out",
                         dir.display()
-                    )));
+                    ));
                 }
             }
         }
-        Err(Failure::BadInput(format!("{}: no number is free; choose a folder with --out", wanted.display())))
+        Err(bad_input!("{}: no number is free; choose a folder with --out", wanted.display()))
     }
 
     /// The folder.
@@ -239,7 +239,7 @@ fn is_of_finished(dir: &Path) -> bool {
 
 /// Refuses a place where there is something that is not ours, or ours without permission.
 fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::BadInput(format!("{}: {why}", dir.display())));
+    let refuse = |why: &str| Err(bad_input!("{}: {why}", dir.display()));
     if dir.as_os_str().is_empty() {
         return refuse("--out must name a folder");
     }
@@ -278,19 +278,19 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Results, Failure> {
     }
     let paths: Vec<PathBuf> = paths.iter().map(|path| of(path)).collect();
     if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
-        return Err(Failure::BadInput(format!("{} is named twice: name it once", paths[twice].display())));
+        return Err(bad_input!("{} is named twice: name it once", paths[twice].display()));
     }
     let part = |(name, path): (String, &PathBuf)| Ok((name, read(path)?));
     let parts = names(&paths).into_iter().zip(&paths).map(part).collect::<Result<_, Failure>>()?;
-    Results::join(parts).ok_or_else(|| Failure::BadInput("no results folder is named".to_string()))
+    Results::join(parts).ok_or_else(|| bad_input!("no results folder is named"))
 }
 
 /// Reads a results folder.
 pub fn read(path: &Path) -> Result<Results, Failure> {
     let dir = of(path);
-    let refuse = |why: &str| Err(Failure::BadInput(format!("{}: {why}", dir.display())));
+    let refuse = |why: &str| Err(bad_input!("{}: {why}", dir.display()));
     match fs::metadata(&dir) {
-        Err(e) => return Err(Failure::BadInput(format!("{}: {e}", dir.display()))),
+        Err(e) => return Err(bad_input!("{}: {e}", dir.display())),
         Ok(found) if !found.is_dir() => return refuse("is not a results folder"),
         Ok(_) if !dir.join(RUN_JSON).is_file() => {
             return refuse("is not a results folder: it has no run.json");

@@ -4,6 +4,9 @@
 //! package installs are the same program.
 #![deny(missing_docs)]
 
+#[macro_use]
+mod failure;
+
 mod align;
 mod args;
 #[cfg(feature = "theory")]
@@ -11,7 +14,6 @@ mod assess;
 mod commands;
 #[cfg(feature = "theory")]
 mod diagram;
-mod failure;
 mod folder;
 mod interrupt;
 mod json;

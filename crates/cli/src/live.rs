@@ -34,7 +34,7 @@ impl From<LiveError> for Failure {
 /// The failure of a log that cannot be made.
 pub fn no_log(file: &Path, error: &io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::BadInput(format!("--log {}: {error}", file.display())),
+        io::ErrorKind::AlreadyExists => bad_input!("--log {}: {error}", file.display()),
         _ => Failure::cannot(format!("write {}", file.display()), error),
     }
 }
@@ -49,7 +49,7 @@ pub fn measure(
 ) -> Result<Measured, Failure> {
     let logs = log.map(|log| live.logs(log)).unwrap_or_default();
     if let Some(log) = logs.iter().find(|log| log.is_file()) {
-        return Err(Failure::BadInput(format!("--log {}: {THERE_ALREADY}", log.display())));
+        return Err(bad_input!("--log {}: {THERE_ALREADY}", log.display()));
     }
     let (meter, began) = (Meter::new(quiet), Instant::now());
     let how = How {

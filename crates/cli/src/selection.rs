@@ -1,9 +1,12 @@
 //! The selection of results that is shown, and its tables.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
+use quell_scenario::Hole;
 use quell_units::text::{cut, seconds};
+use serde_json::json;
 
 use crate::align::{self, Scale, align, round};
 use crate::args::ViewArgs;
@@ -26,7 +29,7 @@ impl Selection {
     /// Checks what the user asked for, as far as that is possible before there are results.
     pub fn of(args: &ViewArgs) -> Result<Self, Failure> {
         let find = |name: &String| {
-            let wrong = |why| Failure::BadInput(format!("metric \"{}\": {why}", cut(name)));
+            let wrong = |why| bad_input!("metric \"{}\": {why}", cut(name));
             name.parse::<Quantity>().map_err(wrong)
         };
         let metrics = match args.metrics.as_slice() {
@@ -54,10 +57,11 @@ impl Selection {
         self.link.as_deref()
     }
 
-    /// Refuses what names a class or an internal signal that the results do not have.
+    /// Refuses a link that the results do not have, and what names a class or an internal signal that they do not have.
     pub fn check(&self, results: &Results) -> Result<(), Failure> {
+        self.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
         match self.lacking(results).next() {
-            Some(why) => Err(Failure::BadInput(format!("metric {why}"))),
+            Some(why) => Err(bad_input!("metric {why}")),
             None => Ok(()),
         }
     }
@@ -290,72 +294,68 @@ pub fn print_json(
     folder: Option<&Path>,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
-    json::print(&json::Output {
-        schema: json::SCHEMA,
-        run: json_run(results, folder, report),
-        points: json_points(results, selection),
-    })
+    let mut output = json_run(results, folder, report);
+    output["points"] = json_points(results, selection).into();
+    json::print(&output)
 }
 
 /// The run behind the figures, for JSON.
-pub fn json_run<'a>(results: &'a Results, folder: Option<&Path>, report: Option<&Path>) -> json::Run<'a> {
+pub fn json_run(results: &Results, folder: Option<&Path>, report: Option<&Path>) -> serde_json::Value {
     let run = &results.run;
     let text = |path: &Path| path.display().to_string();
-    json::Run {
-        title: &run.title,
-        scenario: &run.scenario_file,
-        version: &run.version,
-        digest: &run.digest,
-        partial: run.partial,
-        replications_asked: results.asked(),
-        replications_finished: results.replications.len(),
-        holes: run
-            .holes
-            .iter()
-            .map(|h| json::Hole { settings: json::settings(&h.settings), reason: &h.reason })
-            .collect(),
-        elapsed_s: run.elapsed_s,
-        sequential: &run.sequential,
-        folder: folder.map(text),
-        report: report.map(text),
+    let hole = |h: &Hole| json!({ "settings": json::settings(&h.settings), "reason": h.reason });
+    let mut output = json!({
+        "title": run.title,
+        "scenario": run.scenario_file,
+        "version": run.version,
+        "digest": run.digest,
+        // True if the run was stopped before its end.
+        "partial": run.partial,
+        "replications_asked": results.asked(),
+        "replications_finished": results.replications.len(),
+        // The points of a sweep that are not valid.
+        "holes": run.holes.iter().map(hole).collect::<Vec<_>>(),
+        "elapsed_s": run.elapsed_s,
+    });
+    // The rules by which the run chose the numbers of seeds, where it did.
+    if !run.sequential.is_empty() {
+        output["sequential"] = json!(run.sequential);
     }
+    // Where it was written, if it was.
+    output["folder"] = json!(folder.map(text));
+    output["report"] = json!(report.map(text));
+    output
 }
 
-/// The figures of one algorithm for JSON.
-pub fn json_row<'a>(
-    results: &Results,
-    view: &View,
-    algorithm: &'a str,
-    metrics: &[Quantity],
-) -> json::Row<'a> {
+/// The figures of one algorithm for JSON; null where one does not apply.
+pub fn json_row(results: &Results, view: &View, algorithm: &str, metrics: &[Quantity]) -> serde_json::Value {
     let value = |m: &Quantity| {
         let estimate = results.estimate(view, algorithm, m);
         (m.to_string(), estimate.map(|e| json::Value::of(results.unit(m), &e)))
     };
-    json::Row {
-        algorithm,
-        scope: view.scope.clone(),
-        segment: view.segment,
-        metrics: metrics.iter().map(value).collect(),
-    }
+    json!({
+        "algorithm": algorithm,
+        // "all", "data" (all but acknowledgments), or a traffic class.
+        "scope": view.scope,
+        // Null for the whole measured window.
+        "segment": view.segment,
+        "metrics": metrics.iter().map(value).collect::<BTreeMap<_, _>>(),
+    })
 }
 
 /// Everything that is selected, for JSON.
-fn json_points<'a>(results: &'a Results, selection: &'a Selection) -> Vec<json::Point<'a, json::Row<'a>>> {
-    selection
-        .points(results)
-        .map(|(point, link)| {
-            let views = selection.views(results, point);
-            let metrics = &selection.json_metrics();
-            let rows = views.iter().flat_map(|view| {
-                let row = move |a: &'a String| json_row(results, view, a, metrics);
-                results.algorithms(point).iter().map(row)
-            });
-            json::Point {
-                settings: json::settings(&results.run.points[point].settings),
-                link,
-                rows: rows.collect(),
-            }
+fn json_points(results: &Results, selection: &Selection) -> Vec<serde_json::Value> {
+    let metrics = &selection.json_metrics();
+    let of_point = |(point, link): (usize, &str)| {
+        let views = selection.views(results, point);
+        let rows = views.iter().flat_map(|view| {
+            results.algorithms(point).iter().map(move |a| json_row(results, view, a, metrics))
+        });
+        json!({
+            "settings": json::settings(&results.run.points[point].settings),
+            "link": link,
+            "rows": rows.collect::<Vec<_>>(),
         })
-        .collect()
+    };
+    selection.points(results).map(of_point).collect()
 }

@@ -38,7 +38,7 @@ pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failu
         return read(path, args);
     }
     if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
-        return Err(Failure::BadInput(format!("{} is named twice: name it once", paths[twice].display())));
+        return Err(bad_input!("{} is named twice: name it once", paths[twice].display()));
     }
     let names = folder::names(paths);
     let part = |(name, path): (String, &PathBuf)| Ok((name, read(path, args)?));
@@ -56,9 +56,7 @@ pub fn auto(
     if args.seeds != Some(Seeds::Auto) {
         let given = [("--precision", !args.precision.is_empty()), ("--max-seeds", args.max_seeds.is_some())];
         return match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) => {
-                Err(Failure::BadInput(format!("{option} has an effect only with --seeds auto")))
-            }
+            Some((option, _)) => Err(bad_input!("{option} has an effect only with --seeds auto")),
             None => Ok(None),
         };
     }
@@ -77,10 +75,9 @@ pub fn auto(
         }
     }
     if aims.is_empty() {
-        return Err(Failure::BadInput(
+        return Err(bad_input!(
             "--seeds auto needs to know how narrow which intervals must be, such as --precision \
              utilization=1%,queue_packets=5%"
-                .to_string(),
         ));
     }
     let auto = Auto {
@@ -90,7 +87,7 @@ pub fn auto(
         scope: "all".to_string(),
         max_seeds: args.max_seeds.map_or(MAX_SEEDS, |n| n as usize),
     };
-    auto.check(study).map_err(|why| Failure::BadInput(format!("--seeds auto: {why}")))?;
+    auto.check(study).map_err(|why| bad_input!("--seeds auto: {why}"))?;
     Ok(Some(auto))
 }
 
@@ -162,12 +159,8 @@ pub fn changed(
 fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {
     let number = |seed: &u64| {
         let n = i64::try_from(*seed);
-        n.map(toml::Value::Integer).map_err(|_| {
-            Failure::BadInput(format!(
-                "seed {seed} is too large: scenario files hold seeds up to {}",
-                i64::MAX
-            ))
-        })
+        n.map(toml::Value::Integer)
+            .map_err(|_| bad_input!("seed {seed} is too large: scenario files hold seeds up to {}", i64::MAX))
     };
     Ok(toml::Value::Array(seeds.iter().map(number).collect::<Result<_, _>>()?))
 }
@@ -185,13 +178,13 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
     let free = cache.as_ref().and_then(|cache| quell_lab::free_space(cache.dir()));
     let needed = quell_lab::space(study, &options, free.unwrap_or(u64::MAX));
     let check = |folder: &Path, bytes: u64, elsewhere: &str| match quell_lab::free_space(folder) {
-        Some(free) if free < bytes => Err(Failure::BadInput(format!(
+        Some(free) if free < bytes => Err(bad_input!(
             "{}: needs at least {} of room, and {} is free; make room, name another disk with {elsewhere}, or keep \
              no time series (--series none)",
             folder.display(),
             terminal::size(bytes),
             terminal::size(free)
-        ))),
+        )),
         _ => Ok(()),
     };
     // Whether both are on one disk is not known; that nothing fits on one is.
@@ -223,7 +216,7 @@ pub fn run(
     let results = results?;
     if finished {
         return match results.replications.is_empty() {
-            true => Err(Failure::BadInput("--finished: the cache has no replication of it".to_string())),
+            true => Err(bad_input!("--finished: the cache has no replication of it")),
             false => Ok(results),
         };
     }
@@ -274,7 +267,7 @@ pub fn reuse(args: &CacheUse) -> Reuse {
 
 /// The failure for a missing cache where one is needed.
 pub fn no_cache() -> Failure {
-    Failure::BadInput("there is no cache: --cache DIR or QUELL_CACHE must name a folder".into())
+    bad_input!("there is no cache: --cache DIR or QUELL_CACHE must name a folder")
 }
 
 /// The cache that the command line names, or the user's. `None`: neither is there.
@@ -397,7 +390,7 @@ impl Watch {
 pub fn check_view(selection: &Selection, study: &Study) -> Result<(), Failure> {
     let links: Vec<String> = study.points.iter().flat_map(quell_scenario::Point::links).collect();
     selection.check_link(links.iter().map(String::as_str))?;
-    let refuse = |why| Failure::BadInput(format!("metric {why}"));
+    let refuse = |why| bad_input!("metric {why}");
     let check = |figure| quell_lab::check_class(figure, study).map_err(refuse);
     selection.asked_metrics().unwrap_or_default().iter().try_for_each(check)
 }

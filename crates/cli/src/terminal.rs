@@ -128,6 +128,9 @@ pub struct Meter {
     quiet: bool,
 }
 
+/// The time after which the progress of what is mostly short is shown.
+#[cfg(feature = "theory")]
+const SOON: Duration = Duration::from_secs(2);
 /// The time between lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 /// The steps of the bar.
@@ -157,6 +160,16 @@ impl Meter {
             true => self.advance(progress.done, progress.elapsed, &text),
             // A line about what is over would come too late.
             false => _ = self.draw(progress.done, &text),
+        }
+    }
+
+    /// Shows the share that is done since a time, and how long the rest takes; nothing of what takes less than [`SOON`].
+    #[cfg(feature = "theory")]
+    pub fn advance_since(&self, begun: Instant, done: f64) {
+        let elapsed = begun.elapsed();
+        if elapsed >= SOON {
+            let left = elapsed.mul_f64((1.0 - done) / done.max(1e-9));
+            self.advance(done, elapsed, &format!("{} left", span(left)));
         }
     }
 

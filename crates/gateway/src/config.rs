@@ -1,7 +1,5 @@
 //! A shaped line, as a user configures it and as a log keeps it.
 
-use core::fmt;
-
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
 use quell_aqm::{Link, ParamError, Seed};
 use quell_queue::{Limit, Line, Qdisc, Queue};
@@ -34,21 +32,14 @@ pub struct LineConfig {
 }
 
 /// The reason why a line cannot be built: the field, its value and the rule.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{field}: {rule}")]
 pub struct ConfigError {
     /// The field, with the line's name before it.
     pub field: String,
     /// The rule that it breaks, with a value that would be right.
     pub rule: String,
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.rule)
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 /// Rates beyond which one packet takes less than a nanosecond, or more than a day.
 const RATES: [u64; 2] = [1_000, 400_000_000_000];

@@ -42,6 +42,12 @@ pub use record::{
 pub use relay::{Delays, LONGEST_SLEEP, PAUSE, Pace, Path, Ports, Relay, Shadow, Sleep};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};
 
+/// The time now in seconds since 1970; zero before.
+fn unix_s() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
 /// A seed of the system's generator, for algorithms whose chance nobody has chosen.
 ///
 /// # Errors

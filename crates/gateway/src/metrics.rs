@@ -26,11 +26,11 @@ use crate::meter::Meter;
 use crate::relay::{Path, Relay};
 
 pub use anomaly::{Anomaly, Kind, Level, Notice, Raised, Thresholds};
-pub use monitor::{Monitor, STEP, WINDOW};
+pub use monitor::{Monitor, STEP};
 pub use server::{Endpoint, Listening, Server};
 pub use status::{
-    Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal,
-    Spread, Status,
+    Causes, Count, Counts, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus,
+    Signal, Spread, Status,
 };
 
 /// The interval at which the worker publishes.
@@ -42,28 +42,23 @@ const SIGNALS: usize = 64;
 /// Packets that the kernel has dropped or passed around the gateway since it began: the algorithm never saw them. And
 /// how often someone had to mend something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KernelDrops {
     /// Dropped by NFQUEUE because its queue was full (`/proc/net/netfilter/nfnetlink_queue`).
     pub queue_dropped: u64,
     /// Dropped by NFQUEUE because they could not be handed to the gateway.
     pub user_dropped: u64,
     /// Verdicts that the kernel did not take: it had dropped the packet before, such as when a device went down.
-    #[serde(default)]
     pub refused: u64,
     /// Packets that left without a verdict: nobody read the queue, or it was full.
-    #[serde(default)]
     pub bypassed: u64,
     /// Packets that no algorithm may judge, such as neighbor discovery.
-    #[serde(default)]
     pub unjudged: u64,
     /// Messages of the kernel that were not understood.
-    #[serde(default)]
     pub strange: u64,
     /// The number of times that rules of the firewall were gone and added again.
-    #[serde(default)]
     pub rules_gone: u64,
     /// The number of times that the worker was started again: all other figures count from the last one.
-    #[serde(default)]
     pub restarts: u64,
 }
 

@@ -8,7 +8,6 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, Place};
@@ -41,9 +40,7 @@ pub struct LogHeader {
 impl LogHeader {
     /// The header of a log that begins now.
     pub fn now(lines: Vec<LineConfig>) -> Self {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH);
-        let started_unix_s = started.map_or(0, |since| since.as_secs());
-        LogHeader { version: env!("CARGO_PKG_VERSION").into(), started_unix_s, lines }
+        LogHeader { version: env!("CARGO_PKG_VERSION").into(), started_unix_s: crate::unix_s(), lines }
     }
 }
 
@@ -289,24 +286,15 @@ pub struct LogReader<R> {
 }
 
 /// The reason why a log cannot be read on.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file cannot be read.
+    #[error("cannot be read: {0}")]
     Io(io::Error),
     /// It is not a log, or damaged: where and how.
+    #[error("{0}")]
     Damaged(String),
 }
-
-impl core::fmt::Display for LogError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            LogError::Io(e) => write!(f, "cannot be read: {e}"),
-            LogError::Damaged(how) => f.write_str(how),
-        }
-    }
-}
-
-impl std::error::Error for LogError {}
 
 impl<R: Read> LogReader<R> {
     /// Reads the header; `from` should be buffered.

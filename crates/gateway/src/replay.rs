@@ -62,35 +62,13 @@ impl fmt::Display for Difference {
 }
 
 /// The reason why a replay is not possible.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub enum ReplayError {
     /// The log cannot be read.
-    Log(LogError),
+    Log(#[from] LogError),
     /// A line cannot be built.
-    Config(crate::ConfigError),
-}
-
-impl fmt::Display for ReplayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplayError::Log(e) => e.fmt(f),
-            ReplayError::Config(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ReplayError {}
-
-impl From<LogError> for ReplayError {
-    fn from(e: LogError) -> Self {
-        ReplayError::Log(e)
-    }
-}
-
-impl From<crate::ConfigError> for ReplayError {
-    fn from(e: crate::ConfigError) -> Self {
-        ReplayError::Config(e)
-    }
+    Config(#[from] crate::ConfigError),
 }
 
 /// The fate of a packet that was stored.

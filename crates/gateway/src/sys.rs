@@ -16,8 +16,13 @@ pub fn tun(name: &str) -> io::Result<OwnedFd> {
     let mut request = interface(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one ifreq, which lives until the call returns.
-    let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &mut request) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+    checked(unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &mut request) })?;
+    Ok(fd)
+}
+
+/// The result of a system call, of which a negative one says that it has failed.
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// An ifreq that names an interface.
@@ -41,8 +46,32 @@ fn interface(name: &str) -> io::Result<libc::ifreq> {
 /// If it may not.
 pub fn unshare_network() -> io::Result<()> {
     // SAFETY: a new network namespace changes no memory and no descriptor.
-    let done = unsafe { libc::unshare(libc::CLONE_NEWNET) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// A raw socket that does not wait.
+fn raw_socket(family: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: a plain system call; the descriptor is owned by nothing else.
+    unsafe { Ok(OwnedFd::from_raw_fd(checked(libc::socket(family, kind, protocol))?)) }
+}
+
+/// Binds a socket.
+///
+/// # Safety
+/// `address` is one of the socket's family.
+unsafe fn bind<A>(socket: &OwnedFd, address: &A) -> io::Result<()> {
+    let length = size_of::<A>() as libc::socklen_t;
+    // SAFETY: the address lives until the call returns.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const *address).cast(), length) }).map(drop)
+}
+
+/// Sets an option of a socket that is an int.
+fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let int = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the value lives until the call returns.
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), int) })
+        .map(drop)
 }
 
 /// The receive buffer of a packet socket in bytes: thousands of packets, as a TUN device's queue.
@@ -53,47 +82,26 @@ const PACKET_BUFFER: libc::c_int = 16 << 20;
 /// # Errors
 /// If the interface is missing, or the socket not allowed (CAP_NET_RAW).
 pub fn packet_socket(name: &str) -> io::Result<OwnedFd> {
-    let all = (libc::ETH_P_ALL as u16).to_be();
-    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system calls; the address and the option live until each returns, and the descriptor is owned
-    // by nothing else.
+    let socket = raw_socket(libc::AF_PACKET, 0)?;
+    let mut request = interface(name)?;
+    // SAFETY: SIOCGIFINDEX reads and writes one ifreq, which lives until the call returns and has an index then; a
+    // sockaddr_ll of zeros is an empty one.
     unsafe {
-        let fd = libc::socket(libc::AF_PACKET, kind, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
-        let mut request = interface(name)?;
-        if libc::ioctl(fd.as_raw_fd(), libc::SIOCGIFINDEX as _, &mut request) < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFINDEX as _, &mut request))?;
         let mut address: libc::sockaddr_ll = core::mem::zeroed();
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = all;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = request.ifr_ifru.ifru_ifindex;
-        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        if libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let int = size_of::<libc::c_int>() as libc::socklen_t;
-        // The default holds a hundred packets, which are gone while the relay sleeps; where more than the limit of
-        // net.core.rmem_max is not allowed, up to that.
-        let buffer = PACKET_BUFFER;
-        for option in [libc::SO_RCVBUF, libc::SO_RCVBUFFORCE] {
-            let _ =
-                libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const buffer).cast(), int);
-        }
-        let one: libc::c_int = 1;
-        // What this host sends there itself is not to come back.
-        let ignore = libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_IGNORE_OUTGOING,
-            (&raw const one).cast(),
-            int,
-        );
-        if ignore < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+        bind(&socket, &address)?;
     }
+    // The default holds a hundred packets, which are gone while the relay sleeps; where more than the limit of
+    // net.core.rmem_max is not allowed, up to that.
+    for option in [libc::SO_RCVBUF, libc::SO_RCVBUFFORCE] {
+        let _ = set(&socket, libc::SOL_SOCKET, option, PACKET_BUFFER);
+    }
+    // What this host sends there itself is not to come back.
+    set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+    Ok(socket)
 }
 
 /// Turns off everything that would put packets together or leave their checksums to a device: each packet is to be
@@ -102,32 +110,28 @@ pub fn packet_socket(name: &str) -> io::Result<OwnedFd> {
 /// # Errors
 /// If the kernel refuses.
 pub fn without_offloads(name: &str) -> io::Result<()> {
-    /// `struct ethtool_value` of linux/ethtool.h.
+    /// ETHTOOL_STXCSUM, SSG, STSO, SGSO, SGRO of linux/ethtool.h.
+    const COMMANDS: [u32; 5] = [0x17, 0x19, 0x1f, 0x24, 0x2c];
+    COMMANDS.iter().try_for_each(|command| ethtool(name, *command).map(drop))
+}
+
+/// Gives a command of linux/ethtool.h, with zero, to a device; returns what it answers.
+fn ethtool(name: &str, command: u32) -> io::Result<u32> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    /// `struct ethtool_value` of the same header.
     #[repr(C)]
     struct Value {
         command: u32,
         data: u32,
     }
-    /// ETHTOOL_STXCSUM, SSG, STSO, SGSO, SGRO of the same header.
-    const COMMANDS: [u32; 5] = [0x17, 0x19, 0x1f, 0x24, 0x2c];
-    // SAFETY: SIOCETHTOOL reads one ifreq and the value that it points to; both live until the call returns, and
-    // the socket is owned by nothing else.
-    unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
-        for command in COMMANDS {
-            let mut value = Value { command, data: 0 };
-            let mut request = interface(name)?;
-            request.ifr_ifru.ifru_data = (&raw mut value).cast();
-            if libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
-    }
-    Ok(())
+    let mut value = Value { command, data: 0 };
+    let mut request = interface(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: SIOCETHTOOL reads one ifreq, and reads and writes the value that it points to; both live until the call
+    // returns.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) })?;
+    Ok(value.data)
 }
 
 /// Lets `command` begin in a user namespace in which its user is root.
@@ -137,9 +141,7 @@ pub fn in_user_namespace(command: &mut std::process::Command) -> &mut std::proce
     let (users, groups) = (format!("0 {user} 1"), format!("0 {group} 1"));
     let enter = move || {
         // SAFETY: a new user namespace changes no memory and no descriptor.
-        if unsafe { libc::unshare(libc::CLONE_NEWUSER) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
         put(c"/proc/self/setgroups", b"deny")?;
         put(c"/proc/self/uid_map", users.as_bytes())?;
         put(c"/proc/self/gid_map", groups.as_bytes())
@@ -152,13 +154,8 @@ pub fn in_user_namespace(command: &mut std::process::Command) -> &mut std::proce
 /// Lets `command` begin in a network namespace of its own.
 pub fn in_network_of_its_own(command: &mut std::process::Command) -> &mut std::process::Command {
     use std::os::unix::process::CommandExt;
-    let enter = || {
-        // SAFETY: one system call, which changes no memory and no descriptor.
-        let done = unsafe { libc::unshare(libc::CLONE_NEWNET) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    };
-    // SAFETY: `enter` does only what is allowed between fork and exec.
-    unsafe { command.pre_exec(enter) }
+    // SAFETY: it does only what is allowed between fork and exec: one system call.
+    unsafe { command.pre_exec(unshare_network) }
 }
 
 /// Tells whether a device puts received packets together before the kernel sees them (LRO): what is forwarded would
@@ -167,41 +164,17 @@ pub fn in_network_of_its_own(command: &mut std::process::Command) -> &mut std::p
 /// # Errors
 /// If the device does not say.
 pub fn large_receive(name: &str) -> io::Result<bool> {
-    /// `struct ethtool_value` of linux/ethtool.h.
-    #[repr(C)]
-    struct Value {
-        command: u32,
-        data: u32,
-    }
-    /// ETHTOOL_GFLAGS and ETH_FLAG_LRO of the same header.
+    /// ETHTOOL_GFLAGS and ETH_FLAG_LRO of linux/ethtool.h.
     const GET_FLAGS: u32 = 0x25;
     const LARGE_RECEIVE: u32 = 1 << 15;
-    // SAFETY: SIOCETHTOOL reads one ifreq, and reads and writes the value that it points to; both live until the call
-    // returns, and the socket is owned by nothing else.
-    unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
-        let mut value = Value { command: GET_FLAGS, data: 0 };
-        let mut request = interface(name)?;
-        request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        if libc::ioctl(fd.as_raw_fd(), libc::SIOCETHTOOL as _, &mut request) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(value.data & LARGE_RECEIVE != 0)
-    }
+    Ok(ethtool(name, GET_FLAGS)? & LARGE_RECEIVE != 0)
 }
 
 /// Writes a file whole, in one call, and allocates nothing.
 fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: `path` ends with a zero, and it and `bytes` live until the calls return.
     unsafe {
-        let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let fd = checked(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
         let written = libc::write(fd, bytes.as_ptr().cast(), bytes.len());
         let error = io::Error::last_os_error();
         libc::close(fd);
@@ -216,8 +189,8 @@ fn put(path: &core::ffi::CStr, bytes: &[u8]) -> io::Result<()> {
 pub fn unacknowledged(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: SIOCOUTQ, which is TIOCOUTQ, writes one int, which lives until the call returns.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &mut bytes) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(bytes.max(0) as u32) }
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ as _, &mut bytes) })?;
+    Ok(bytes.max(0) as u32)
 }
 
 /// The kernel's account of a TCP connection, since it was opened.
@@ -250,18 +223,8 @@ pub fn tcp_info(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<TcpInfo> {
     let mut length = bytes.len() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to `bytes`, and how many to `length`; both live until the call
     // returns.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if done < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let (fd, to) = (socket.as_raw_fd(), bytes.as_mut_ptr().cast());
+    checked(unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length) })?;
     // What an older kernel does not have is zero.
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let timeouts = u16::from_ne_bytes([bytes[TOTAL_RTO], bytes[TOTAL_RTO + 1]]);
@@ -288,9 +251,7 @@ pub fn is_killed_with_its_parent(command: &mut std::process::Command) -> &mut st
     let tie = move || {
         // SAFETY: two system calls, which are allowed between fork and exec.
         let (done, now) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
-        if done < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(done)?;
         // One that has ended before does not send it.
         if now as u32 == parent { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
     };
@@ -317,33 +278,25 @@ pub fn in_processes_of_its_own(command: &mut std::process::Command) -> &mut std:
 
 /// Returns in a grandchild of the process that calls it.
 fn below_an_init() -> io::Result<()> {
-    let error = || Err(io::Error::last_os_error());
     let mut ends = [0; 2];
     // SAFETY: plain system calls on descriptors that nothing else knows; the array lives until the call returns.
     unsafe {
-        if libc::unshare(libc::CLONE_NEWPID) < 0
-            || libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) < 0
-        {
-            return error();
-        }
-        match libc::fork() {
-            -1 => return error(),
+        checked(libc::unshare(libc::CLONE_NEWPID))?;
+        checked(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK))?;
+        match checked(libc::fork())? {
             0 => {}
             init => watch(init, ends[0]),
         }
         // Process 1 from here on.
         libc::close(ends[0]);
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
-            return error();
-        }
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
         // A parent that has ended before does not send it; then nobody can read any more.
         let mut reader = libc::pollfd { fd: ends[1], events: 0, revents: 0 };
         if libc::poll(&raw mut reader, 1, 0) != 0 {
             libc::_exit(1);
         }
         own_proc();
-        match libc::fork() {
-            -1 => error(),
+        match checked(libc::fork())? {
             0 => Ok(()),
             command => reap(command, ends[1]),
         }
@@ -459,32 +412,17 @@ unsafe fn reap(command: libc::pid_t, result: libc::c_int) -> ! {
 pub fn netfilter_socket() -> io::Result<OwnedFd> {
     const NETLINK_NETFILTER: libc::c_int = 12;
     const BUFFER: libc::c_int = 16 << 20;
-    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: plain system calls; the address and the options live until each returns, and the descriptor is owned
-    // by nothing else.
+    let socket = raw_socket(libc::AF_NETLINK, NETLINK_NETFILTER)?;
+    // SAFETY: a sockaddr_nl of zeros is an empty one.
     unsafe {
-        let fd = libc::socket(libc::AF_NETLINK, kind, NETLINK_NETFILTER);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let fd = OwnedFd::from_raw_fd(fd);
         let mut address: libc::sockaddr_nl = core::mem::zeroed();
         address.nl_family = libc::AF_NETLINK as u16;
-        let length = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
-        if libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let int = size_of::<libc::c_int>() as libc::socklen_t;
-        let set = |level, option, value: &libc::c_int| {
-            libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const *value).cast(), int)
-        };
-        // A larger buffer is a help and no need.
-        let _ = set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER);
-        if set(libc::SOL_NETLINK, libc::NETLINK_NO_ENOBUFS, &1) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(fd)
+        bind(&socket, &address)?;
     }
+    // A larger buffer is a help and no need.
+    let _ = set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER);
+    set(&socket, libc::SOL_NETLINK, libc::NETLINK_NO_ENOBUFS, 1)?;
+    Ok(socket)
 }
 
 /// The most messages that [`receive_batch`] takes at once.

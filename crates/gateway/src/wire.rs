@@ -74,16 +74,9 @@ pub struct WireConfig {
 }
 
 /// The reason why there is no wire: what failed, and what helps.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct WireError(pub String);
-
-impl core::fmt::Display for WireError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WireError {}
 
 type Job = Box<dyn FnOnce() + Send>;
 

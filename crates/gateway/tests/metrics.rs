@@ -333,7 +333,7 @@ fn a_reload_exchanges_the_queues_of_a_line() {
         drive(relay, &mut publisher, &mut monitor, now, second, kernel);
         let status = monitor.status(*now);
         parse(&prometheus(&status));
-        status.lines[0].lanes.iter().map(|l| (l.name.clone(), l.departed.packets)).collect::<Vec<_>>()
+        status.lines[0].lanes.iter().map(|l| (l.name.clone(), l.counts.departed.packets)).collect::<Vec<_>>()
     };
     let first = names(&mut relay, &mut now, "dualpi2");
     assert!(first.len() == 2 && first.iter().all(|(_, sent)| *sent > 100), "{first:?}");
@@ -357,7 +357,7 @@ fn a_reload_changes_what_is_said_of_a_line() {
     let (before, after) = (before.queue.unwrap(), after.queue.unwrap());
     assert_eq!((before.algorithm.as_str(), after.algorithm.as_str()), ("red", "codel"));
     assert_eq!((after.rate_bps, &after.digest), (5_000_000, &digest(&new)));
-    assert!(before.digest != after.digest && after.arrived.packets > before.arrived.packets);
+    assert!(before.digest != after.digest && after.counts.arrived.packets > before.counts.arrived.packets);
 }
 
 #[test]

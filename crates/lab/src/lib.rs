@@ -51,7 +51,7 @@ pub use run::{OnPart, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
 pub use space::{Space, free_space, space};
 pub use store::{
-    CHARACTERIZATION, REPORT, StoreError, can_write_results, foreign_files, read_results, temporary_file,
+    CHARACTERIZATION, REPORT, StoreError, foreign_files, read_results, temporary_file,
     without_temporary_name, write_results,
 };
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -85,9 +85,10 @@ pub struct Progress {
 }
 
 /// The reason for which a run gave no results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A replication could not be run; says which and why.
+    #[error("{algorithm} with seed {seed}{}{point}: {why}", comma(.point))]
     Failed {
         /// The point's title; may be empty.
         point: String,
@@ -99,6 +100,11 @@ pub enum RunError {
         why: String,
     },
     /// A replication that was kept differs from what the engine computes now.
+    #[error(
+        "{algorithm} with seed {seed}{}{point}: the cache's entry {key} differs from what was computed now; --fresh \
+         computes everything again",
+        comma(.point)
+    )]
     Differs {
         /// The point's title; may be empty.
         point: String,
@@ -110,33 +116,16 @@ pub enum RunError {
         key: Key,
     },
     /// The figure that decides about the seeds is not among those that were measured; says which are.
+    #[error("metric {0}")]
     Lacks(String),
     /// The threads could not be started.
+    #[error("cannot start threads: {0}")]
     Threads(String),
 }
 
-impl std::fmt::Display for RunError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RunError::Failed { point, algorithm, seed, why } => {
-                let comma = if point.is_empty() { "" } else { ", " };
-                write!(f, "{algorithm} with seed {seed}{comma}{point}: {why}")
-            }
-            RunError::Differs { point, algorithm, seed, key } => {
-                let comma = if point.is_empty() { "" } else { ", " };
-                write!(
-                    f,
-                    "{algorithm} with seed {seed}{comma}{point}: the cache's entry {key} differs from what was \
-                     computed now; --fresh computes everything again"
-                )
-            }
-            RunError::Lacks(why) => write!(f, "metric {why}"),
-            RunError::Threads(why) => write!(f, "cannot start threads: {why}"),
-        }
-    }
+fn comma(point: &str) -> &str {
+    if point.is_empty() { "" } else { ", " }
 }
-
-impl std::error::Error for RunError {}
 
 impl Options<'_> {
     /// True once it was stopped from outside.

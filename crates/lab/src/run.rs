@@ -87,17 +87,14 @@ pub fn run_in_parts(
             command: options.command.clone(),
             scenario_file: study.name().to_string(),
             scenario_text: study.text().map(str::to_string),
-            live: false,
             points: parts[part].clone().map(|point| info(point).clone()).collect(),
             holes: study.holes.clone(),
             partial,
             reused,
             verified,
             kept,
-            sequential: Vec::new(),
             digest: digest(&replications),
-            files: Vec::new(),
-            sha256: String::new(),
+            ..RunInfo::default()
         };
         take(part, Results { run, replications });
     };

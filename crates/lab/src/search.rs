@@ -292,37 +292,22 @@ pub struct Searched {
 }
 
 /// The reason for which a search found nothing out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The scenario is wrong, perhaps at a value of the axis.
+    #[error(transparent)]
     Scenario(Box<ScenarioError>),
     /// A replication could not be run.
-    Run(RunError),
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// The question does not fit the scenario.
+    #[error("{0}")]
     Question(String),
 }
-
-impl std::fmt::Display for SearchError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            SearchError::Scenario(error) => error.fmt(f),
-            SearchError::Run(error) => error.fmt(f),
-            SearchError::Question(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for SearchError {}
 
 impl From<ScenarioError> for SearchError {
     fn from(error: ScenarioError) -> Self {
         SearchError::Scenario(Box::new(error))
-    }
-}
-
-impl From<RunError> for SearchError {
-    fn from(error: RunError) -> Self {
-        SearchError::Run(error)
     }
 }
 

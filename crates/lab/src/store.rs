@@ -17,7 +17,8 @@ use crate::parquet;
 const RUN: &str = "run.json";
 
 /// Results could not be written or read: what, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {why}", .path.display())]
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,
@@ -25,29 +26,9 @@ pub struct StoreError {
     pub why: String,
 }
 
-impl std::fmt::Display for StoreError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.why)
-    }
-}
-
-impl std::error::Error for StoreError {}
-
 /// Names the path in an error.
 pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(E) -> StoreError {
     move |e| StoreError { path: path.to_path_buf(), why: format!("cannot {doing}: {e}") }
-}
-
-/// Checks that [`write_results`] could write to `dir`, and leaves nothing behind: for asking
-/// before a long run rather than after it.
-///
-/// # Errors
-/// If the folder cannot be made there, or something is in the way.
-pub fn can_write_results(dir: &Path, overwrite: bool) -> Result<(), StoreError> {
-    check_target(dir, overwrite)?;
-    // Parents are made by `write`; here it is enough that the first one that exists takes a folder.
-    let existing = parent(dir).ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
-    stage_in(existing).map(drop)
 }
 
 /// Writes everything to the folder `dir`, whole or not at all.
@@ -170,16 +151,12 @@ fn parent(dir: &Path) -> &Path {
 fn stage(dir: &Path) -> Result<tempfile::TempDir, StoreError> {
     let parent = parent(dir);
     fs::create_dir_all(parent).map_err(at(parent, "make the folder"))?;
-    stage_in(parent)
+    let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(parent);
+    made.map_err(|e| at(parent, "write")(without_temporary_name(e)))
 }
 
 /// The beginning of the names of files and folders that are not in their place yet.
 pub(crate) const TEMPORARY: &str = ".quell-";
-
-fn stage_in(folder: &Path) -> Result<tempfile::TempDir, StoreError> {
-    let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder);
-    made.map_err(|e| at(folder, "write")(without_temporary_name(e)))
-}
 
 /// Writes and syncs one file; errors name its place in `target`.
 fn write_file(staging: &Path, name: &str, bytes: &[u8], target: &Path) -> Result<FileInfo, StoreError> {

@@ -40,11 +40,13 @@ pub struct Progress<'a> {
 }
 
 /// The reason for which a scenario does not run live.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The scenario is wrong, or cannot be a wire.
+    #[error("{0}")]
     Scenario(String),
     /// A log cannot be made.
+    #[error("cannot write {}: {error}", .file.display())]
     Log {
         /// Its file.
         file: PathBuf,
@@ -52,6 +54,7 @@ pub enum LiveError {
         error: io::Error,
     },
     /// Something else went wrong.
+    #[error("{0}")]
     Failed(String),
 }
 
@@ -60,17 +63,6 @@ impl LiveError {
         LiveError::Failed(why.to_string())
     }
 }
-
-impl fmt::Display for LiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LiveError::Scenario(why) | LiveError::Failed(why) => f.write_str(why),
-            LiveError::Log { file, error } => write!(f, "cannot write {}: {error}", file.display()),
-        }
-    }
-}
-
-impl std::error::Error for LiveError {}
 
 impl From<ScenarioError> for LiveError {
     fn from(error: ScenarioError) -> Self {

@@ -48,7 +48,6 @@ pub struct About {
     /// Its key in `docs/references.bib`.
     pub reference: String,
     /// The dialect of its scenarios, unless an experiment, a run or a reading names another; `None`: the scenarios' own.
-    #[serde(default)]
     pub dialect: Option<String>,
     /// The evidence for that dialect.
     #[serde(default)]
@@ -84,7 +83,6 @@ pub struct Experiment {
     #[serde(default = "ten")]
     pub seeds: u32,
     /// The dialect of its scenarios, if not that of the document.
-    #[serde(default)]
     pub dialect: Option<String>,
     /// The runs; the first is the one that is meant unless another is named.
     #[serde(default, rename = "run")]
@@ -111,7 +109,6 @@ pub struct Experiment {
     #[serde(default)]
     pub computed: Vec<Computed>,
     /// The part that is run with real packets; `None`: there is none.
-    #[serde(default)]
     pub live: Option<LiveSide>,
 }
 
@@ -123,11 +120,9 @@ pub struct LiveSide {
     /// The file that records how the figures were made, by a path from the experiment's file.
     pub record: PathBuf,
     /// The run; `None`: the first.
-    #[serde(default)]
     pub run: Option<String>,
     /// The reading; `None`: the first. Real time is dear: it may be one of a shorter run, whose simulation the figures
     /// then stand beside.
-    #[serde(default)]
     pub reading: Option<String>,
     /// The number of seeds.
     #[serde(default = "one")]
@@ -146,15 +141,7 @@ fn as_described() -> Vec<Reading> {
     vec![Reading {
         name: "described".to_string(),
         says: "as the document describes it".to_string(),
-        basis: Basis::Document,
-        fitted_on: Vec::new(),
-        because: String::new(),
-        set: toml::Table::new(),
-        dialect: None,
-        runs: None,
-        algorithms: None,
-        seeds: None,
-        replace: BTreeMap::new(),
+        ..Reading::default()
     }]
 }
 
@@ -173,18 +160,15 @@ pub struct ScenarioRun {
     #[serde(default)]
     pub sweep: toml::Table,
     /// The labels of the algorithms that are run; `None`: all.
-    #[serde(default)]
     pub algorithms: Option<Vec<String>>,
     /// The number of seeds, if it is not the experiment's.
-    #[serde(default)]
     pub seeds: Option<u32>,
     /// The dialect, if not that of the experiment.
-    #[serde(default)]
     pub dialect: Option<String>,
 }
 
 /// A choice where the document leaves one.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
     /// Its name in this file.
@@ -203,16 +187,12 @@ pub struct Reading {
     #[serde(default)]
     pub set: toml::Table,
     /// The dialect, if not that of the run.
-    #[serde(default)]
     pub dialect: Option<String>,
     /// The runs that it applies to; `None`: all.
-    #[serde(default)]
     pub runs: Option<Vec<String>>,
     /// The labels of the algorithms that are run; `None`: those of the run.
-    #[serde(default)]
     pub algorithms: Option<Vec<String>>,
     /// The number of seeds, if it is not the run's.
-    #[serde(default)]
     pub seeds: Option<u32>,
     /// Other scenario files, by run.
     #[serde(default)]
@@ -220,10 +200,11 @@ pub struct Reading {
 }
 
 /// The basis of a reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The document says so.
+    #[default]
     Document,
     /// A default of the simulator of its year.
     Simulator,
@@ -252,7 +233,6 @@ pub struct CellsOf {
     /// Their ids begin with this; `*` stands for any part.
     pub of: String,
     /// The reading that is judged; `None`: the first.
-    #[serde(default)]
     pub reading: Option<String>,
     /// The kind of a printed number: how many runs it is from.
     pub printed: PrintedOf,
@@ -323,19 +303,15 @@ impl std::fmt::Display for PrintedOf {
 #[serde(deny_unknown_fields)]
 pub struct CellPlace {
     /// The run; `None`: the first.
-    #[serde(default)]
     pub run: Option<String>,
     /// The point: fields and their values.
     #[serde(default)]
     pub at: BTreeMap<String, toml::Value>,
     /// The segment, counted from 0; `None`: the whole window.
-    #[serde(default)]
     pub segment: Option<u32>,
     /// The traffic; `None`: all.
-    #[serde(default)]
     pub scope: Option<String>,
     /// The link; `None`: the first.
-    #[serde(default)]
     pub link: Option<String>,
 }
 
@@ -383,13 +359,10 @@ pub struct Claim {
     /// Its name in this file.
     pub name: String,
     /// The figure that shows it.
-    #[serde(default)]
     pub figure: Option<String>,
     /// The table that shows it.
-    #[serde(default)]
     pub table: Option<String>,
     /// The section that says it.
-    #[serde(default)]
     pub section: Option<String>,
     /// The claim.
     pub says: String,
@@ -399,13 +372,10 @@ pub struct Claim {
     #[serde(default)]
     pub ours: bool,
     /// The reading under which it is tested; `None`: the first.
-    #[serde(default)]
     pub reading: Option<String>,
     /// The reason for which it fails.
-    #[serde(default)]
     pub because: Option<String>,
     /// A reading under which it holds.
-    #[serde(default)]
     pub shown_by: Option<String>,
 }
 
@@ -420,19 +390,14 @@ pub struct Figure {
     /// The diagram, as `quell plot` names it.
     pub kind: String,
     /// The run; `None`: the first.
-    #[serde(default)]
     pub run: Option<String>,
     /// The reading; `None`: the first.
-    #[serde(default)]
     pub reading: Option<String>,
     /// The labels of the algorithms; `None`: all.
-    #[serde(default)]
     pub algorithms: Option<Vec<String>>,
     /// The traffic; `None`: all.
-    #[serde(default)]
     pub scope: Option<String>,
     /// The link; `None`: the first.
-    #[serde(default)]
     pub link: Option<String>,
     /// The point: fields and their values.
     #[serde(default)]
@@ -441,13 +406,10 @@ pub struct Figure {
     #[serde(default, deserialize_with = "quantity")]
     pub metric: Option<Quantity>,
     /// The field along the axis.
-    #[serde(default)]
     pub x: Option<String>,
     /// The field that distinguishes panels.
-    #[serde(default)]
     pub by: Option<String>,
     /// Makes equal steps of the axis equal ratios.
-    #[serde(default)]
     pub log_x: Option<bool>,
     /// Gives each algorithm a panel of its own.
     #[serde(default)]
@@ -460,7 +422,6 @@ pub struct Figure {
     pub printed: Vec<PrintedCurve>,
     /// The record of the same from the live side, to draw beside: numbers as `quell plot --csv` writes them, by a path
     /// from the experiment's file. The figure is then of the run and the reading of the live side.
-    #[serde(default)]
     pub live: Option<PathBuf>,
 }
 
@@ -471,7 +432,6 @@ pub struct PrintedCurve {
     /// The algorithm's label.
     pub label: String,
     /// The panel, by the value of the field that distinguishes panels; `None`: all.
-    #[serde(default)]
     pub panel: Option<String>,
     /// Points, as pairs of x and y in the units of the axes.
     pub points: Vec<[f64; 2]>,

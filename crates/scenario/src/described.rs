@@ -23,34 +23,22 @@ pub(crate) trait Described {
     const UNITS: &'static str;
 }
 
-impl Described for Count {
-    const NAME: &'static str = "Count";
-    const DESCRIPTION: &'static str = "A number, such as 10.";
-    const UNITS: &'static str = "";
+macro_rules! described {
+    ($($quantity:ident, $units:literal, $description:literal;)*) => {$(
+        impl Described for $quantity {
+            const NAME: &'static str = stringify!($quantity);
+            const DESCRIPTION: &'static str = $description;
+            const UNITS: &'static str = $units;
+        }
+    )*};
 }
 
-impl Described for Duration {
-    const NAME: &'static str = "Duration";
-    const DESCRIPTION: &'static str = "A time with its unit, such as \"100 ms\".";
-    const UNITS: &'static str = "ns|us|µs|ms|s|min|h";
-}
-
-impl Described for BitRate {
-    const NAME: &'static str = "BitRate";
-    const DESCRIPTION: &'static str = "A rate with its unit, such as \"10 Mbit/s\".";
-    const UNITS: &'static str = "[kMGT]?bit/s|[kMG]?bps|[kMG]?b/s";
-}
-
-impl Described for Bytes {
-    const NAME: &'static str = "Bytes";
-    const DESCRIPTION: &'static str = "A size with its unit, such as \"500 B\".";
-    const UNITS: &'static str = "B|bytes?|[kMG]B|[KM]iB";
-}
-
-impl Described for QueueSize {
-    const NAME: &'static str = "QueueSize";
-    const DESCRIPTION: &'static str = "A size in packets or bytes, such as \"50 packets\" or \"75 kB\".";
-    const UNITS: &'static str = "packets?|pkt|B|bytes?|[kMG]B|[KM]iB";
+described! {
+    Count, "", "A number, such as 10.";
+    Duration, "ns|us|µs|ms|s|min|h", "A time with its unit, such as \"100 ms\".";
+    BitRate, "[kMGT]?bit/s|[kMG]?bps|[kMG]?b/s", "A rate with its unit, such as \"10 Mbit/s\".";
+    Bytes, "B|bytes?|[kMG]B|[KM]iB", "A size with its unit, such as \"500 B\".";
+    QueueSize, "packets?|pkt|B|bytes?|[kMG]B|[KM]iB", "A size in packets or bytes, such as \"50 packets\" or \"75 kB\".";
 }
 
 impl JsonSchema for BackAqm {

@@ -363,7 +363,7 @@ fn from_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, (Option<
 }
 
 /// The reason why a tree is not what was to be read from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The path, innermost step first while it is being built.
     steps: Vec<Step>,
@@ -384,17 +384,7 @@ pub(crate) struct Fault {
 
 impl Fault {
     fn new(rule: impl Into<String>) -> Self {
-        Fault {
-            steps: Vec::new(),
-            value: None,
-            rule: rule.into(),
-            nearest: None,
-            known: None,
-            unknown_key: false,
-            missing: false,
-            mistyped: false,
-            list: false,
-        }
+        Fault { rule: rule.into(), ..Fault::default() }
     }
 
     pub fn path(&self) -> Path {

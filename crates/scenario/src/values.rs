@@ -230,40 +230,13 @@ struct Quoted(String);
 
 impl<'de> Deserialize<'de> for Quoted {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl Read {
-            fn refuse<T, E: de::Error>() -> Result<T, E> {
-                Err(E::custom("must be text in quotes"))
-            }
+        let other = |found| Err(de::Error::invalid_type(found, &"text in quotes"));
+        match toml::Value::deserialize(deserializer)? {
+            toml::Value::String(text) => Ok(Quoted(text)),
+            toml::Value::Array(_) => other(de::Unexpected::Seq),
+            toml::Value::Table(_) => other(de::Unexpected::Map),
+            _ => Err(de::Error::custom("must be text in quotes")),
         }
-        impl<'de> Visitor<'de> for Read {
-            type Value = Quoted;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes")
-            }
-
-            fn visit_str<E: de::Error>(self, s: &str) -> Result<Quoted, E> {
-                Ok(Quoted(s.to_string()))
-            }
-
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Quoted, E> {
-                Self::refuse()
-            }
-
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Quoted, E> {
-                Self::refuse()
-            }
-
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<Quoted, E> {
-                Self::refuse()
-            }
-
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Quoted, E> {
-                Self::refuse()
-            }
-        }
-        deserializer.deserialize_any(Read)
     }
 }
 

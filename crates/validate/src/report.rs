@@ -187,14 +187,6 @@ fn windows(out: &mut String, all: &[Windows]) {
 pub fn images(found: &[ChapterFindings]) -> Vec<(String, String)> {
     let image = |windows: &Windows| {
         let [linux, quell] = [&windows.linux, &windows.quell];
-        let x = linux.times();
-        let curve = |label: &str, style, x: &[f64], y: &[f64]| Curve {
-            label: label.to_string(),
-            style,
-            x: x.to_vec(),
-            y: y.to_vec(),
-            half_width: Vec::new(),
-        };
         let title = windows.setting.name();
         let chart = Chart {
             title: title.clone(),
@@ -206,8 +198,8 @@ pub fn images(found: &[ChapterFindings]) -> Vec<(String, String)> {
             panels: vec![Panel {
                 title: String::new(),
                 curves: vec![
-                    curve("Linux", 0, &x, &linux.cwnd),
-                    curve("Quell", 1, &quell.times(), &quell.cwnd),
+                    Curve::new("Linux", 0, linux.times(), linux.cwnd.clone()),
+                    Curve::new("Quell", 1, quell.times(), quell.cwnd.clone()),
                 ],
             }],
             form: Form::OverTime,

@@ -8,6 +8,7 @@ use quell_scenario::{Plugins, Setting, Study};
 use quell_units::text::{duration, seconds, three_digits};
 use quell_units::{Duration, Time};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs};
 use crate::assess::{self, Checked, NetworkArgs, PlantChoice, PointVerdicts};
@@ -60,20 +61,10 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// The JSON of `analyze`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    title: &'a str,
-    points: Vec<PointOutput<'a>>,
-    /// The agreement of verdicts and packets, by algorithm; null without --check.
-    agreement: Option<BTreeMap<String, Agreement>>,
-}
-
-/// One point of the study.
+/// One point of the study, for JSON.
 #[derive(Serialize)]
 struct PointOutput<'a> {
-    settings: Vec<json::PointSetting<'a>>,
+    settings: Vec<serde_json::Value>,
     link: &'a str,
     at_s: f64,
     flows: f64,
@@ -147,12 +138,14 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     match args.format.format {
-        Format::Json => json::print(&Output {
-            schema: json::SCHEMA,
-            title: study.title(),
-            points: study.points.iter().zip(&found).map(|(p, f)| point_output(&p.settings, f)).collect(),
-            agreement,
-        })?,
+        Format::Json => {
+            json::print(&json!({
+                "title": study.title(),
+                "points": study.points.iter().zip(&found).map(|(p, f)| point_output(&p.settings, f)).collect::<Vec<_>>(),
+                // The agreement of verdicts and packets, by algorithm; null without --check.
+                "agreement": agreement,
+            }))?;
+        }
         Format::Table => {
             let sweeps = study.points.len() > 1;
             let mut text = if sweeps { format!("{}\n\n", study.title()) } else { String::new() };
@@ -188,10 +181,10 @@ fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVe
                 None => Bottleneck::busy_time(point, link, seed)?,
                 Some(at) if at <= point.scenario.duration => Time::ZERO + at,
                 Some(at) => {
-                    return Err(Failure::BadInput(format!(
+                    return Err(bad_input!(
                         "--at = {at}: must not be after the end of the scenario ({})",
                         point.scenario.duration
-                    )));
+                    ));
                 }
             };
             let bottleneck = Bottleneck::of_point(point, link, Some(time), seed, &Plugins::new())?;

@@ -2,7 +2,7 @@
 
 use quell_aqm::catalog::{self, CATALOG, Entry, Label};
 use quell_aqm::params::ParamDoc;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
@@ -31,54 +31,15 @@ pub fn run(command: &Command) -> Result<(), Failure> {
 }
 
 /// An algorithm, for JSON.
-#[derive(Serialize)]
-struct Algorithm {
-    name: &'static str,
-    title: &'static str,
-    family: &'static str,
-    label: Label,
-    source: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<Vec<Parameter>>,
-}
-
-/// A parameter, for JSON.
-#[derive(Serialize)]
-struct Parameter {
-    name: &'static str,
-    unit: &'static str,
-    default: String,
-    description: &'static str,
-    source: &'static str,
-}
-
-#[derive(Serialize)]
-struct List {
-    schema: u32,
-    algorithms: Vec<Algorithm>,
-}
-
-#[derive(Serialize)]
-struct Description {
-    schema: u32,
-    #[serde(flatten)]
-    algorithm: Algorithm,
-}
-
-impl Algorithm {
-    fn of(entry: &Entry) -> Self {
-        let &Entry { name, title, family, source, label, .. } = entry;
-        Algorithm { name, title, family: family.name(), label, source, parameters: None }
-    }
+fn output(entry: &Entry) -> Value {
+    let &Entry { name, title, family, source, label, .. } = entry;
+    json!({ "name": name, "title": title, "family": family.name(), "label": label, "source": source })
 }
 
 /// Lists the catalog.
 fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
-        return json::print(&List {
-            schema: json::SCHEMA,
-            algorithms: CATALOG.iter().map(Algorithm::of).collect(),
-        });
+        return json::print(&json!({ "algorithms": CATALOG.iter().map(output).collect::<Vec<_>>() }));
     }
     let mut header = vec!["name", "algorithm", "family", "trust", "source"];
     let row =
@@ -103,18 +64,10 @@ fn describe(name: &str, format: Format) -> Result<(), Failure> {
         catalog::find(name).ok_or_else(|| unknown_name("algorithm", name, CATALOG.iter().map(|e| e.name)))?;
     let docs = (entry.params)();
     if format == Format::Json {
-        let parameters = docs
-            .into_iter()
-            .map(|d| Parameter {
-                name: d.name,
-                unit: d.unit,
-                default: d.default,
-                description: d.doc,
-                source: d.source,
-            })
-            .collect();
-        let algorithm = Algorithm { parameters: Some(parameters), ..Algorithm::of(entry) };
-        return json::print(&Description { schema: json::SCHEMA, algorithm });
+        let parameters: Vec<_> = docs.into_iter().map(|doc| json::Parameter::of(doc, None)).collect();
+        let mut output = output(entry);
+        output["parameters"] = json!(parameters);
+        return json::print(&output);
     }
     let mut text = format!("{} ({})\n", entry.title, entry.name);
     text.push_str(&format!("family  {}\n", entry.family.name()));

@@ -96,7 +96,6 @@ struct Held {
 /// The whole cache.
 #[derive(serde::Serialize)]
 struct Contents {
-    schema: u32,
     dir: String,
     replications: usize,
     bytes: u64,
@@ -121,7 +120,6 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
     }
     let outdated = all.iter().filter(|entry| !entry.current).count();
     let contents = Contents {
-        schema: json::SCHEMA,
         dir: cache.dir().display().to_string(),
         replications: all.len() - damaged - outdated,
         bytes: all.iter().map(|e| e.bytes).sum(),
@@ -170,8 +168,8 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
     let mut all = entries(cache)?;
     let abandoned = cache.abandoned().map_err(|e| Failure::Failed(e.to_string()))?;
     if unused.is_none() && to.is_none() && abandoned.is_empty() && all.iter().all(|entry| entry.current) {
-        return Err(Failure::BadInput(
-            "prune: say what to remove: --unused 30d, --to 5GB, or --to 0B for everything".into(),
+        return Err(bad_input!(
+            "prune: say what to remove: --unused 30d, --to 5GB, or --to 0B for everything"
         ));
     }
     // The most recently used ones first: they stay.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use quell_aqm::catalog::CATALOG;
 use quell_characterize::{
-    Candidate, Cell, DROP_TAIL, Ellipse, Facts, Findings, Heading, Plan, PointFound, Request, Section,
-    SectionFound, Tally, Verdict, Weight, Wish, html, markdown, select, tradeoff,
+    Candidate, Cell, DROP_TAIL, Facts, Findings, Heading, Plan, PointFound, Request, Section, SectionFound,
+    Tally, Verdict, Wish, html, markdown, select, tradeoff,
 };
 use quell_lab::{CHARACTERIZATION, Results, Series};
 use quell_scenario::ScenarioError;
 use quell_units::{BitRate, Duration};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, WatchArgs, whole};
 use crate::failure::Failure;
@@ -76,13 +76,12 @@ pub struct Args {
 
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
-    let sections = select(&args.only).map_err(|why| Failure::BadInput(format!("--only: {why}")))?;
+    let sections = select(&args.only).map_err(|why| bad_input!("--only: {why}"))?;
     if args.list {
         return list(&sections, args.format.format);
     }
     let candidates = candidates(&args.algorithms)?;
-    let baseline =
-        Candidate::parse(&args.baseline).map_err(|why| Failure::BadInput(format!("--baseline: {why}")))?;
+    let baseline = Candidate::parse(&args.baseline).map_err(|why| bad_input!("--baseline: {why}"))?;
     let request = Request {
         candidates,
         baseline: Some(baseline).filter(|b| b.label != DROP_TAIL),
@@ -143,11 +142,11 @@ fn blamed(request: &Request, error: &ScenarioError) -> Failure {
     let usual_rate = Request { rate: DEFAULT_RATE.parse().expect("a rate"), ..request.clone() };
     let options = [("--rtt", rtt.to_string(), usual_rtt), ("--rate", rate.to_string(), usual_rate)];
     match options.into_iter().find(|(_, _, usual)| Plan::of(usual.clone()).is_ok()) {
-        Some((option, value, _)) => Failure::BadInput(format!(
+        Some((option, value, _)) => bad_input!(
             "{option} {value}: does not suit {}: {}; give another, or choose sections with --only",
             error.file,
             error.reason()
-        )),
+        ),
         None => Failure::BadInput(error.to_string()),
     }
 }
@@ -177,7 +176,7 @@ fn candidates(names: &[String]) -> Result<Vec<Candidate>, Failure> {
         for text in these {
             let candidate = Candidate::parse(text).map_err(Failure::BadInput)?;
             if candidates.iter().any(|other| other.label == candidate.label) {
-                return Err(Failure::BadInput(format!("{} is named twice: name it once", candidate.label)));
+                return Err(bad_input!("{} is named twice: name it once", candidate.label));
             }
             candidates.push(candidate);
         }
@@ -185,35 +184,18 @@ fn candidates(names: &[String]) -> Result<Vec<Candidate>, Failure> {
     Ok(candidates)
 }
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    schema: u32,
-    scenarios: Vec<ListedSection<'a>>,
-}
-
-#[derive(Serialize)]
-struct ListedSection<'a> {
-    section: &'a str,
-    name: &'a str,
-    weight: Weight,
-    title: &'a str,
-    says: &'a str,
-}
-
 fn list(sections: &[&'static Section], format: Format) -> Result<(), Failure> {
-    let row = |s: &&'static Section| ListedSection {
-        section: &s.section,
-        name: s.name,
-        weight: s.weight,
-        title: &s.title,
-        says: &s.says,
-    };
-    let scenarios: Vec<_> = sections.iter().map(row).collect();
     if format == Format::Json {
-        return json::print(&Listed { schema: json::SCHEMA, scenarios });
+        let scenario = |s: &&'static Section| {
+            let Section { section, name, weight, title, says, .. } = s;
+            json!({ "section": section, "name": name, "weight": weight, "title": title, "says": says })
+        };
+        let scenarios: Vec<_> = sections.iter().map(scenario).collect();
+        return json::print(&json!({ "scenarios": scenarios }));
     }
-    let rows =
-        scenarios.iter().map(|s| [s.section, s.weight.word(), s.title, s.says].map(str::to_string).to_vec());
+    let rows = sections
+        .iter()
+        .map(|s| [s.section.as_str(), s.weight.word(), &s.title, &s.says].map(str::to_string).to_vec());
     let head = ["section", "", "scenario", "what is run"];
     terminal::print(&(table::text(&head, &rows.collect::<Vec<_>>()) + "\n"))
 }
@@ -292,74 +274,30 @@ fn point_table(results: &Results, section: &Section, point: &PointFound) -> Stri
     format!("{setting}{}\n", table::figures(&names, &columns))
 }
 
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    rate_bps: u64,
-    rtt_s: f64,
-    seeds: u32,
-    baseline: &'a str,
-    algorithms: &'a [String],
-    partial: bool,
-    digest: &'a str,
-    sections: Vec<SectionOutput<'a>>,
-    facts: &'a [Facts],
-}
-
-#[derive(Serialize)]
-struct SectionOutput<'a> {
-    section: &'a str,
-    name: &'a str,
-    title: &'a str,
-    weight: Weight,
-    figures: Vec<FigureOutput>,
-    points: &'a [PointFound],
-    ellipses: Vec<Ellipse>,
-}
-
-#[derive(Serialize)]
-struct FigureOutput {
-    of: String,
-    unit: String,
-    better: Wish,
-    link: Option<String>,
-}
-
-fn output<'a>(
-    plan: &'a Plan,
-    results: &'a Results,
-    findings: &'a Findings,
-    facts: &'a [Facts],
-) -> Output<'a> {
-    let section = |found: &'a SectionFound| SectionOutput {
-        section: &found.section.section,
-        name: found.section.name,
-        title: &found.section.title,
-        weight: found.section.weight,
-        figures: found
-            .section
-            .figures
-            .iter()
-            .map(|f| FigureOutput {
-                of: f.of.to_string(),
-                unit: results.unit(&f.of),
-                better: f.wish,
-                link: f.link.clone(),
-            })
-            .collect(),
-        points: &found.points,
-        ellipses: tradeoff(found, results, &plan.algorithms),
+/// The findings, for JSON.
+fn output(plan: &Plan, results: &Results, findings: &Findings, facts: &[Facts]) -> serde_json::Value {
+    let figure = |f: &quell_characterize::Figure| json!({ "of": f.of.to_string(), "unit": results.unit(&f.of), "better": f.wish, "link": f.link });
+    let section = |found: &SectionFound| {
+        let section = found.section;
+        json!({
+            "section": section.section,
+            "name": section.name,
+            "title": section.title,
+            "weight": section.weight,
+            "figures": section.figures.iter().map(figure).collect::<Vec<_>>(),
+            "points": found.points,
+            "ellipses": tradeoff(found, results, &plan.algorithms),
+        })
     };
-    Output {
-        schema: json::SCHEMA,
-        rate_bps: plan.request.rate.bps(),
-        rtt_s: plan.request.rtt.as_secs_f64(),
-        seeds: plan.request.seeds,
-        baseline: plan.baseline(),
-        algorithms: &plan.algorithms,
-        partial: results.run.partial,
-        digest: &results.run.digest,
-        sections: findings.sections.iter().map(section).collect(),
-        facts,
-    }
+    json!({
+        "rate_bps": plan.request.rate.bps(),
+        "rtt_s": plan.request.rtt.as_secs_f64(),
+        "seeds": plan.request.seeds,
+        "baseline": plan.baseline(),
+        "algorithms": plan.algorithms,
+        "partial": results.run.partial,
+        "digest": results.run.digest,
+        "sections": findings.sections.iter().map(section).collect::<Vec<_>>(),
+        "facts": facts,
+    })
 }

@@ -1,11 +1,13 @@
 //! `quell compare`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::{self, CATALOG};
 use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys, files_in};
 use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, Study};
+use serde_json::json;
 
 use crate::align::{align, round};
 use crate::args::{EngineChoice, Format, FormatArgs, SimulationArgs, ViewArgs};
@@ -79,7 +81,6 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     if source.is_dir() {
         refuse_changes(args)?;
         let results = folder::read(&source)?;
-        selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
         selection.check(&results)?;
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, |_| false)?;
@@ -115,15 +116,14 @@ fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) 
         [first, second] = [one, other].map(|p| p.display().to_string());
     }
     if first == second {
-        return Err(Failure::BadInput(format!("{first} is named twice: name two results folders")));
+        return Err(bad_input!("{first} is named twice: name two results folders"));
     }
     let results = Results::beside((&first, &a), (&second, &b))
-        .map_err(|why| Failure::BadInput(format!("{} and {} {why}", one.display(), other.display())))?;
+        .map_err(|why| bad_input!("{} and {} {why}", one.display(), other.display()))?;
     let keys = differing_keys(&a, &b);
     if !keys.is_empty() {
         terminal::note(&format!("{first} and {second} are of scenarios that differ: {}", keys.join(", ")));
     }
-    selection.check_link(results.run.points.iter().flat_map(|p| &p.links).map(String::as_str))?;
     selection.check(&results)?;
     let args = Args { baseline: second, ..args.clone() };
     print(&results, &args, selection, None)
@@ -144,10 +144,10 @@ fn refuse_changes(args: &Args) -> Result<(), Failure> {
         ("--out", args.out.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(Failure::BadInput(format!(
+        Some((option, _)) => Err(bad_input!(
             "{option} applies to scenarios; {} holds results, which are compared as they are",
             args.source.display()
-        ))),
+        )),
         None => Ok(()),
     }
 }
@@ -224,12 +224,10 @@ fn print(
     folder: Option<&Path>,
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
-        return json::print(&json::Comparison {
-            schema: json::SCHEMA,
-            run: selection::json_run(results, folder, None),
-            baseline: &args.baseline,
-            points: json_points(results, args, selection),
-        });
+        let mut output = selection::json_run(results, folder, None);
+        output["baseline"] = json!(args.baseline);
+        output["points"] = json_points(results, args, selection).into();
+        return json::print(&output);
     }
     selection::say_notes(results);
     let mut text = selection::heading(results);
@@ -321,44 +319,37 @@ fn caption(results: &Results, args: &Args, intervals: usize) -> String {
     text
 }
 
-fn json_points<'a>(
-    results: &'a Results,
-    args: &'a Args,
-    selection: &'a selection::Selection,
-) -> Vec<json::ComparedPoint<'a>> {
+fn json_points(results: &Results, args: &Args, selection: &selection::Selection) -> Vec<serde_json::Value> {
     let metrics = &selection.json_metrics();
     let difference = |figure: &Quantity, estimate: Estimate| json::Difference {
         value: json::Value::of(results.unit(figure), &estimate),
         excludes_zero: estimate.excludes_zero(),
         better: figure.better(),
     };
-    selection
-        .points(results)
-        .map(|(point, link)| {
-            let views = selection.views(results, point);
-            let compared = views.iter().flat_map(|view| {
-                let found = rows(results, args, view, metrics);
-                let row = |(algorithm, estimates): (String, Differences)| json::ComparedRow {
-                    algorithm,
-                    scope: view.scope.clone(),
-                    segment: view.segment,
-                    differences: metrics
-                        .iter()
-                        .zip(estimates)
-                        .map(|(m, e)| (m.to_string(), e.map(|e| difference(m, e))))
-                        .collect(),
-                };
-                found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()
-            });
-            let baseline = |view| selection::json_row(results, view, &args.baseline, metrics);
-            json::ComparedPoint {
-                point: json::Point {
-                    settings: json::settings(&results.run.points[point].settings),
-                    link,
-                    rows: compared.collect(),
-                },
-                baseline_rows: views.iter().map(baseline).collect(),
-            }
+    let of_view = |view: &View| {
+        let row = |(algorithm, estimates): (String, Differences)| {
+            let each = metrics.iter().zip(estimates);
+            let differences: BTreeMap<_, _> =
+                each.map(|(m, e)| (m.to_string(), e.map(|e| difference(m, e)))).collect();
+            json!({
+                "algorithm": algorithm,
+                "scope": view.scope,
+                "segment": view.segment,
+                "differences": differences,
+            })
+        };
+        let found = rows(results, args, view, metrics);
+        found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()
+    };
+    let of_point = |(point, link): (usize, &str)| {
+        let views = selection.views(results, point);
+        let baseline = |view| selection::json_row(results, view, &args.baseline, metrics);
+        json!({
+            "settings": json::settings(&results.run.points[point].settings),
+            "link": link,
+            "rows": views.iter().flat_map(of_view).collect::<Vec<_>>(),
+            "baseline_rows": views.iter().map(baseline).collect::<Vec<_>>(),
         })
-        .collect()
+    };
+    selection.points(results).map(of_point).collect()
 }

@@ -11,6 +11,7 @@ use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
 use quell_units::text::cut;
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
@@ -105,7 +106,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         Command::Run(args) => hold(args),
         Command::Museum(args) => museum(args),
         Command::Answer => answer(),
-        Command::Schema => json::print(&quell_conformance::vector::schema()),
+        Command::Schema => json::print_whole(&quell_conformance::vector::schema()),
     }
 }
 
@@ -136,14 +137,9 @@ impl ListedVector {
 
 /// Lists the vectors.
 fn list(format: Format) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct List {
-        schema: u32,
-        vectors: Vec<ListedVector>,
-    }
     let rows: Vec<ListedVector> = generate::all().map(|v| ListedVector::of(&v)).collect();
     if format == Format::Json {
-        return json::print(&List { schema: json::SCHEMA, vectors: rows });
+        return json::print(&json!({ "vectors": rows }));
     }
     let text: Vec<Vec<String>> = rows
         .iter()
@@ -201,15 +197,13 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
     let mut all = Vec::new();
     for file in files {
         let path = file.as_ref().display();
-        let bytes = std::fs::read(file).map_err(|e| Failure::BadInput(format!("cannot read {path}: {e}")))?;
+        let bytes = std::fs::read(file).map_err(|e| bad_input!("cannot read {path}: {e}"))?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-            Failure::BadInput(format!(
-                "{path}: line {line}: is not UTF-8, which JSON is (RFC 8259 section 8.1)"
-            ))
+            bad_input!("{path}: line {line}: is not UTF-8, which JSON is (RFC 8259 section 8.1)")
         })?;
-        all.extend(Vector::read_all(&text).map_err(|e| Failure::BadInput(format!("{path}: {e}")))?);
+        all.extend(Vector::read_all(&text).map_err(|e| bad_input!("{path}: {e}"))?);
     }
     Ok(all)
 }
@@ -268,16 +262,8 @@ fn failed(error: RunError) -> Failure {
 
 /// Runs an implementation.
 fn hold(args: &RunArgs) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Report<'a> {
-        schema: u32,
-        command: &'a [String],
-        vectors: &'a [Ran],
-    }
     if !args.files.is_empty() && !args.vectors.is_empty() {
-        return Err(Failure::BadInput(
-            "--file: give files, or names of vectors of the catalog (--vector)".into(),
-        ));
+        return Err(bad_input!("--file: give files, or names of vectors of the catalog (--vector)"));
     }
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();
@@ -300,7 +286,7 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     let count = |outcome: &str| all.iter().filter(|r| r.outcome == outcome).count();
     let (passed, skipped) = (count("passed"), count("skipped"));
     if args.format.format == Format::Json {
-        json::print(&Report { schema: json::SCHEMA, command: &args.command, vectors: &all })?;
+        json::print(&json!({ "command": args.command, "vectors": all }))?;
     } else {
         let rows: Vec<_> = all.iter().map(Ran::row).collect();
         let mut text = table::text(&["vector", "outcome", ""], &rows);
@@ -410,11 +396,6 @@ fn check_right(runner: &Runner, algorithm: &str, stop: &AtomicBool) -> Result<()
 
 /// Runs implementations that are wrong, and the right ones they are made from.
 fn museum(args: &MuseumArgs) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Museum<'a> {
-        schema: u32,
-        exhibits: &'a [Caught],
-    }
     let mut exhibits = Vec::new();
     for name in &args.exhibits {
         exhibits.push(
@@ -452,7 +433,7 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     drop(progress);
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
-        json::print(&Museum { schema: json::SCHEMA, exhibits: &all })?;
+        json::print(&json!({ "exhibits": all }))?;
     } else if let [one] = all.as_slice() {
         let how = one.text.as_deref().unwrap_or("no vector tells it from the reference");
         terminal::print(&format!("{}: {}\nseen: {}\n\n{how}\n", one.exhibit, one.bug, one.seen))?;

@@ -8,6 +8,7 @@ use quell_theory::rules::design::{DESIGNED, Design, Target, design as by_rule, w
 use quell_theory::{Congestion, Signal};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, whole};
 use crate::assess::{self, Checked, PointVerdicts, beside, congestion, packet};
@@ -79,13 +80,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// The JSON of `design`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    designs: Vec<DesignOutput<'a>>,
-}
-
+/// A design, for JSON.
 #[derive(Serialize)]
 struct DesignOutput<'a> {
     /// The parameters, as in a scenario.
@@ -109,11 +104,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     };
     assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--aqm {name}: {}; there are rules for {}",
             without_rule(name),
             DESIGNED.join(", ")
-        )));
+        ));
     }
     let mut designs = Vec::new();
     for name in &args.aqm {
@@ -125,11 +120,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     if designs.is_empty() {
-        return Err(Failure::BadInput("no rule suits this link; the notes explain why".into()));
+        return Err(bad_input!("no rule suits this link; the notes explain why"));
     }
     if let Some(file) = args.save.as_ref().filter(|file| file.is_file() && !args.overwrite) {
         let help = "exists; --overwrite replaces it, --save names another";
-        return Err(Failure::BadInput(format!("{}: {help}", file.display())));
+        return Err(bad_input!("{}: {help}", file.display()));
     }
     for file in args.save.iter().chain(&args.svg) {
         folder::check_writable(file)?;
@@ -176,7 +171,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 warnings: &d.warnings,
                 assessment,
             });
-            json::print(&Output { schema: json::SCHEMA, designs: designs.collect() })?;
+            json::print(&json!({ "designs": designs.collect::<Vec<_>>() }))?;
         }
         Format::Table => {
             let mut text = String::new();

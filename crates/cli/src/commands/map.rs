@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quell_analysis::{Bottleneck, Swing, Variation};
 use quell_aqm::catalog::AqmConfig;
@@ -17,6 +17,7 @@ use quell_units::BitRate;
 use quell_units::text::three_digits;
 use quell_view::picture::{self, Sheet, Spot};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, whole};
 use crate::assess::{self, NetworkArgs, PlantChoice};
@@ -87,20 +88,6 @@ enum Shown {
     Swing,
 }
 
-/// The JSON of `map`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    algorithm: &'a str,
-    show: &'static str,
-    x: AxisOutput<'a>,
-    y: AxisOutput<'a>,
-    /// Row by row from the first `y`; null where there is no value.
-    values: Vec<Vec<Option<f64>>>,
-    /// The reasons for missing values.
-    missing: Vec<Missing>,
-}
-
 /// A reason for which points have no value.
 #[derive(Debug, Serialize)]
 struct Missing {
@@ -108,13 +95,6 @@ struct Missing {
     points: usize,
     /// The reason at one of them, in full.
     example: String,
-}
-
-#[derive(Serialize)]
-struct AxisOutput<'a> {
-    name: &'a str,
-    unit: &'a str,
-    values: Vec<f64>,
 }
 
 /// The quantity that varies along an axis.
@@ -141,8 +121,6 @@ struct Setting {
     vary: Variation,
 }
 
-/// The time after which progress is shown.
-const SOON: Duration = Duration::from_secs(2);
 /// Reasons for blanks that are told.
 const MOST_REASONS: usize = 5;
 /// Points between two looks at the clock's face.
@@ -171,27 +149,26 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let grid = setting.grid(args, &axes.0, &axes.1)?;
     let missing = setting.missing(args, &grid);
     if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(Failure::BadInput(format!("no point of the map has a value; {}", first.example)));
+        return Err(bad_input!("no point of the map has a value; {}", first.example));
     }
     if let Some(file) = &args.svg {
         folder::write_whole(&setting.picture(args, &grid, &missing), file)?;
     }
     match args.format.format {
         Format::Json => {
-            let row = |j: usize| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect();
-            let output = |axis: &Axis, values: &[f64]| -> (String, String, Vec<f64>) {
-                (axis.name.clone(), axis.unit.clone(), values.to_vec())
-            };
-            let (x, y) = (output(&args.x, &grid.x), output(&args.y, &grid.y));
-            json::print(&Output {
-                schema: json::SCHEMA,
-                algorithm: &setting.label,
-                show: name(args.show),
-                x: AxisOutput { name: &x.0, unit: &x.1, values: x.2 },
-                y: AxisOutput { name: &y.0, unit: &y.1, values: y.2 },
-                values: (0..grid.y.len()).map(row).collect(),
-                missing,
-            })
+            let rows: Vec<Vec<Option<f64>>> = (0..grid.y.len())
+                .map(|j| (0..grid.x.len()).map(|i| grid.at(i, j).as_ref().ok().copied()).collect())
+                .collect();
+            json::print(&json!({
+                "algorithm": setting.label,
+                "show": args.show.name(),
+                "x": { "name": args.x.name, "unit": args.x.unit, "values": grid.x },
+                "y": { "name": args.y.name, "unit": args.y.unit, "values": grid.y },
+                // Row by row from the first `y`; null where there is no value.
+                "values": rows,
+                // The reasons for missing values.
+                "missing": missing,
+            }))
         }
         Format::Table => match &args.svg {
             None => terminal::print(&setting.text(args, &grid, &missing)),
@@ -199,7 +176,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             Some(file) => terminal::print(&format!(
                 "{}{}\npicture  {}\n",
                 setting.title(args),
-                remarks(&grid, &missing, border(args.show)),
+                remarks(&grid, &missing, args.show.border()),
                 file.display()
             )),
         },
@@ -218,19 +195,18 @@ impl Setting {
     fn of(args: &Args) -> Result<Self, Failure> {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
-            return Err(Failure::BadInput(
+            return Err(bad_input!(
                 "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
-                    .into(),
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
         let bottleneck = Bottleneck::of_point(point, args.link.as_deref(), None, seed, &Plugins::new())?;
         let [(label, config)] = &bottleneck.algorithms[..] else {
             let labels: Vec<&str> = bottleneck.algorithms.iter().map(|(l, _)| l.as_str()).collect();
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "a map shows one algorithm; choose one with --aqm: {}",
                 labels.join(", ")
-            )));
+            ));
         };
         let written = toml::Table::try_from(config).map_err(|e| Failure::cannot("read the parameters", e))?;
         // What is a name or a table has no values between two others.
@@ -251,10 +227,10 @@ impl Setting {
         let mut parameters = written;
         parameters.remove("algorithm");
         if args.x.name == args.y.name {
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "--x and --y both vary {}: choose another quantity for one of them",
                 args.x.name
-            )));
+            ));
         }
         let varies = [varies(&args.x)?, varies(&args.y)?];
         let axes = [&args.x, &args.y].map(|axis| (axis.name.as_str(), axis.unit.as_str()));
@@ -282,7 +258,7 @@ impl Setting {
     fn check(&self, i: usize, axis: &Axis) -> Result<(), Failure> {
         let refuse = |rule: String| {
             let end = |x: f64| format!("{x} {}", axis.unit).trim().to_string();
-            Err(Failure::BadInput(format!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to))))
+            Err(bad_input!("{} = {}..{}: {rule}", axis.name, end(axis.from), end(axis.to)))
         };
         match &self.varies[i] {
             Varies::Flows | Varies::Rate | Varies::Rtt if axis.from <= 0.0 => {
@@ -348,7 +324,7 @@ impl Setting {
         match self.found(args, x, y) {
             Ok(Some(value)) => Ok(value),
             Ok(None) if args.show == Shown::GainMargin => Err("no gain makes it marginally stable".into()),
-            Ok(None) => Err(format!("unstable, or without a limit: no {}", name(args.show))),
+            Ok(None) => Err(format!("unstable, or without a limit: no {}", args.show.name())),
             Err(TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. }) => {
                 Err("no equilibrium".into())
             }
@@ -365,11 +341,8 @@ impl Setting {
         let grid = map::map(x, y, |x, y| {
             let value = self.value(args, x, y);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            let elapsed = begun.elapsed();
-            if done.is_multiple_of(SHOWN_EVERY) && elapsed >= SOON {
-                let share = done as f64 / total as f64;
-                let left = elapsed.mul_f64((1.0 - share) / share);
-                meter.advance(share, elapsed, &format!("{} left", terminal::span(left)));
+            if done.is_multiple_of(SHOWN_EVERY) {
+                meter.advance_since(begun, done as f64 / total as f64);
             }
             value
         });
@@ -410,7 +383,7 @@ impl Setting {
     }
 
     fn title(&self, args: &Args) -> String {
-        format!("{}: {} over {} and {}", self.label, name(args.show), args.x.name, args.y.name)
+        format!("{}: {} over {} and {}", self.label, args.show.name(), args.x.name, args.y.name)
     }
 
     /// The map in characters: the lowest `y` below.
@@ -418,23 +391,11 @@ impl Setting {
         let values: Vec<f64> = grid.values.iter().filter_map(|v| v.as_ref().ok().copied()).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-        let border = border(args.show);
+        let border = args.show.border();
         let sign = |v: &Result<f64, String>| match (v, border) {
             (Err(_), _) => ' ',
-            (Ok(v), Some(Border::Below(b))) => {
-                if *v < b {
-                    '#'
-                } else {
-                    '.'
-                }
-            }
-            (Ok(v), Some(Border::Above(b))) => {
-                if *v > b {
-                    '#'
-                } else {
-                    '.'
-                }
-            }
+            (Ok(v), Some(border)) if border.is_stable(*v) => '#',
+            (Ok(_), Some(_)) => '.',
             (Ok(v), None) => {
                 let share = if high > low { (v - low) / (high - low) } else { 0.0 };
                 b"0123456789"[((share * 10.0) as usize).min(9)] as char
@@ -470,7 +431,7 @@ impl Setting {
             None if values.is_empty() => {}
             None => {
                 let ends = (three_digits(low), three_digits(high));
-                text.push_str(format!("0 is {}, 9 is {} {}", ends.0, ends.1, unit_of(args.show)).trim_end());
+                text.push_str(format!("0 is {}, 9 is {} {}", ends.0, ends.1, args.show.unit()).trim_end());
             }
         }
         text.push_str(&remarks(grid, missing, border));
@@ -486,13 +447,13 @@ impl Setting {
         let kind = |arg: &Axis, label| {
             if arg.logarithmic { picture::Axis::log(label) } else { picture::Axis::linear(label) }
         };
-        let shown = match unit_of(args.show) {
-            "" => name(args.show).to_string(),
-            unit => format!("{} ({unit})", name(args.show)),
+        let shown = match args.show.unit() {
+            "" => args.show.name().to_string(),
+            unit => format!("{} ({unit})", args.show.name()),
         };
         let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().copied().unwrap_or(f64::NAN)).collect();
         let why = missing.first().map_or("no value", |m| m.reason.as_str());
-        let contour = border(args.show).map(|border| {
+        let contour = args.show.border().map(|border| {
             let (Border::Below(b) | Border::Above(b)) = border;
             (b, "border of stability")
         });
@@ -578,35 +539,40 @@ enum Border {
     Above(f64),
 }
 
-fn border(show: Shown) -> Option<Border> {
-    match show {
-        Shown::Growth => Some(Border::Below(0.0)),
-        Shown::GainMargin => Some(Border::Above(1.0)),
-        Shown::Swing => Some(Border::Below(Swing::SETTLED)),
-        Shown::PhaseMargin | Shown::DelayMargin | Shown::Settling | Shown::Queue | Shown::Probability => None,
+impl Border {
+    fn is_stable(self, value: f64) -> bool {
+        match self {
+            Border::Below(border) => value < border,
+            Border::Above(border) => value > border,
+        }
     }
 }
 
-fn name(show: Shown) -> &'static str {
-    match show {
-        Shown::Growth => "growth rate",
-        Shown::GainMargin => "gain margin",
-        Shown::PhaseMargin => "phase margin",
-        Shown::DelayMargin => "delay margin",
-        Shown::Settling => "settling time",
-        Shown::Queue => "queue at equilibrium",
-        Shown::Probability => "signal probability",
-        Shown::Swing => "swing of the fluid",
+impl Shown {
+    /// Its name, its unit, and the border between its stable and its unstable values.
+    fn about(self) -> (&'static str, &'static str, Option<Border>) {
+        match self {
+            Shown::Growth => ("growth rate", "1/s", Some(Border::Below(0.0))),
+            Shown::GainMargin => ("gain margin", "", Some(Border::Above(1.0))),
+            Shown::PhaseMargin => ("phase margin", "degrees", None),
+            Shown::DelayMargin => ("delay margin", "s", None),
+            Shown::Settling => ("settling time", "s", None),
+            Shown::Queue => ("queue at equilibrium", "packets", None),
+            Shown::Probability => ("signal probability", "", None),
+            Shown::Swing => ("swing of the fluid", "", Some(Border::Below(Swing::SETTLED))),
+        }
     }
-}
 
-fn unit_of(show: Shown) -> &'static str {
-    match show {
-        Shown::Growth => "1/s",
-        Shown::PhaseMargin => "degrees",
-        Shown::DelayMargin | Shown::Settling => "s",
-        Shown::Queue => "packets",
-        Shown::GainMargin | Shown::Probability | Shown::Swing => "",
+    fn name(self) -> &'static str {
+        self.about().0
+    }
+
+    fn unit(self) -> &'static str {
+        self.about().1
+    }
+
+    fn border(self) -> Option<Border> {
+        self.about().2
     }
 }
 
@@ -614,11 +580,7 @@ fn unit_of(show: Shown) -> &'static str {
 fn remarks(grid: &Grid<Result<f64, String>>, missing: &[Missing], border: Option<Border>) -> String {
     let mut text = String::new();
     if let Some(border) = border {
-        let stable = |v: &f64| match border {
-            Border::Below(b) => *v < b,
-            Border::Above(b) => *v > b,
-        };
-        let n = grid.values.iter().filter(|v| v.as_ref().is_ok_and(stable)).count();
+        let n = grid.values.iter().filter(|v| v.as_ref().is_ok_and(|v| border.is_stable(*v))).count();
         text.push_str(&format!(
             "\n{:.1} % of the points are stable",
             100.0 * n as f64 / grid.values.len() as f64

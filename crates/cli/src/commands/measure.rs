@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use quell_capture::{
     self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Subnet,
@@ -62,7 +62,6 @@ pub struct Args {
 /// The JSON of `measure`.
 #[derive(Serialize)]
 struct Output<'a> {
-    schema: u32,
     trace: String,
     interval_s: f64,
     window_s: f64,
@@ -95,12 +94,11 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     }
     let report = report.map_err(|e| match e {
         CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
-        CaptureError::Option(e) => Failure::BadInput(format!("--{e}")),
-        e => Failure::BadInput(format!("{name}: {e}")),
+        CaptureError::Option(e) => bad_input!("--{e}"),
+        e => bad_input!("{name}: {e}"),
     })?;
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
-            schema: crate::json::SCHEMA,
             trace: name,
             interval_s: options.interval.as_secs_f64(),
             window_s: options.window.as_secs_f64(),
@@ -119,7 +117,7 @@ fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if path == Path::new("-") {
         return Ok((Box::new(io::stdin().lock()), None));
     }
-    let cannot = |e: io::Error| Failure::BadInput(format!("{}: cannot read: {e}", path.display()));
+    let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", path.display());
     let file = File::open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
     if about.is_dir() {
@@ -129,7 +127,7 @@ fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     Ok((Box::new(file), about.is_file().then_some(about.len())))
 }
 
-/// Shows how far the reading is, once it takes longer than [`SOON`], and ends it when asked to.
+/// Shows how far the reading is, once it takes long, and ends it when asked to.
 struct Watched<'a, R> {
     input: R,
     read: u64,
@@ -139,8 +137,6 @@ struct Watched<'a, R> {
     stop: &'a AtomicBool,
 }
 
-const SOON: Duration = Duration::from_secs(2);
-
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.load(Ordering::Relaxed) {
@@ -148,11 +144,8 @@ impl<R: Read> Read for Watched<'_, R> {
         }
         let n = self.input.read(buffer)?;
         self.read += n as u64;
-        let elapsed = self.begun.elapsed();
-        if let Some(size) = self.size.filter(|&size| size > 0 && elapsed >= SOON) {
-            let done = (self.read as f64 / size as f64).min(1.0);
-            let left = elapsed.mul_f64((1.0 - done) / done.max(1e-9));
-            self.meter.advance(done, elapsed, &format!("{} left", terminal::span(left)));
+        if let Some(size) = self.size.filter(|&size| size > 0) {
+            self.meter.advance_since(self.begun, (self.read as f64 / size as f64).min(1.0));
         }
         Ok(n)
     }

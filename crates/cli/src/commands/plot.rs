@@ -145,19 +145,18 @@ fn wanted(args: &Args) -> Result<Option<Diagram>, Failure> {
         [("--metric", args.metric.is_some()), ("--over", args.over.is_some()), ("--by", args.by.is_some())];
     match (args.diagram, of_metric.iter().find(|(_, given)| *given)) {
         (None, Some(_)) => Ok(Some(Diagram::Metric)),
-        (Some(other), Some((option, _))) if other != Diagram::Metric => Err(Failure::BadInput(format!(
+        (Some(other), Some((option, _))) if other != Diagram::Metric => Err(bad_input!(
             "{option}: belongs to --diagram metric, not to --diagram {}; leave one of them out",
             other.name()
-        ))),
+        )),
         (diagram, _) => Ok(diagram),
     }
 }
 
 /// Refuses what a diagram would not heed.
 fn check_fits(args: &Args, diagram: Diagram) -> Result<(), Failure> {
-    let refuse = |option: &str, what: &str| {
-        Err(Failure::BadInput(format!("{option}: {} is of {what}; leave it out", diagram.name())))
-    };
+    let refuse =
+        |option: &str, what: &str| Err(bad_input!("{option}: {} is of {what}; leave it out", diagram.name()));
     match diagram {
         Diagram::Metric | Diagram::Throughput | Diagram::DelayCdf => {}
         _ if args.class.is_some() => return refuse("--class", "all traffic"),
@@ -178,7 +177,7 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
     let at = args.point.map_or(0, |n| n as usize - 1);
     let Some(point) = results.run.points.get(at) else {
         let points = results.run.points.len();
-        return Err(Failure::BadInput(format!("--point {}: the results have {points}", at + 1)));
+        return Err(bad_input!("--point {}: the results have {points}", at + 1));
     };
     let known = |what, wanted: &String, names: &[String]| match names.contains(wanted) {
         true => Ok(()),
@@ -200,7 +199,7 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
     match args.seed {
         Some(seed) if !seeds.any(|s| s == seed) => {
             let all: Vec<String> = point.seeds.iter().map(u64::to_string).collect();
-            Err(Failure::BadInput(format!("--seed {seed}: was not run; seeds are {}", all.join(", "))))
+            Err(bad_input!("--seed {seed}: was not run; seeds are {}", all.join(", ")))
         }
         _ => Ok(at),
     }

@@ -12,6 +12,7 @@ use quell_papers::{
     Record, Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Format, FormatArgs, WatchArgs, whole};
 use crate::failure::Failure;
@@ -177,21 +178,21 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
         let all = papers.experiments().filter(|e| papers.document_of(e).key == document.key).count();
         let some = chosen.iter().filter(|e| papers.document_of(e).key == document.key).count();
         if some > 0 && some < all {
-            return Err(Failure::BadInput(format!(
+            return Err(bad_input!(
                 "--docs {}: would leave {} of {all} experiments out of {key}.md; ask for all of \"{key}\", or for a page \
                  elsewhere with --out",
                 docs.display(),
                 all - some,
                 key = document.key
-            )));
+            ));
         }
     }
     let index = docs.join("README.md");
     match std::fs::read_to_string(&index) {
-        Ok(text) if !text.contains(WRITTEN) => Err(Failure::BadInput(format!(
+        Ok(text) if !text.contains(WRITTEN) => Err(bad_input!(
             "--docs {}: README.md there was not written by quell reproduce; choose another folder",
             docs.display()
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -260,10 +261,10 @@ fn usable(args: &Args) -> Result<Papers, Failure> {
 fn unread(folder: &Path, error: &quell_papers::PaperError) -> Failure {
     match folder.is_dir() {
         true => bad(error),
-        false => Failure::BadInput(format!(
+        false => bad_input!(
             "{}: there is no such folder; run it in Quell's source tree, or name the folder of documents with --papers",
             folder.display()
-        )),
+        ),
     }
 }
 
@@ -280,7 +281,6 @@ fn chosen<'a>(papers: &'a Papers, what: &[String]) -> Result<Vec<&'a Experiment>
 /// The list of experiments, for JSON.
 #[derive(Serialize)]
 struct Listed<'a> {
-    schema: u32,
     documents: Vec<Titled<'a>>,
     experiments: Vec<ListedExperiment<'a>>,
 }
@@ -325,7 +325,6 @@ fn listed<'a>(papers: &'a Papers, chosen: &[&'a Experiment]) -> Listed<'a> {
     let titled =
         |d: &'a Document| Titled { document: &d.key, title: &d.about.title, reference: &d.about.reference };
     Listed {
-        schema: json::SCHEMA,
         documents: papers.documents.iter().filter(has_some).map(titled).collect(),
         experiments: chosen.iter().map(row).collect(),
     }
@@ -425,75 +424,43 @@ fn outside(judged: &[JudgedExperiment<'_>]) -> String {
     said
 }
 
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    cells: Vec<CellOutput<'a>>,
-    claims: Vec<ClaimOutput<'a>>,
-}
-
-#[derive(Serialize)]
-struct CellOutput<'a> {
-    id: &'a str,
-    experiment: &'a str,
-    reading: &'a str,
-    algorithm: &'a str,
-    unit: &'a str,
-    low: f64,
-    high: f64,
-    mean: Option<f64>,
-    half_width: Option<f64>,
-    seeds: usize,
-    prediction: Option<(f64, f64)>,
-    ns2: Option<f64>,
-    verdict: &'static str,
-    why: &'a str,
-}
-
-#[derive(Serialize)]
-struct ClaimOutput<'a> {
-    experiment: &'a str,
-    name: &'a str,
-    says: &'a str,
-    test: &'a str,
-    found: &'a str,
-    verdict: &'static str,
-    because: Option<&'a str>,
-    /// Not the document's, and outside of the score.
-    ours: bool,
-}
-
-fn output<'a>(judged: &'a [JudgedExperiment<'a>]) -> Output<'a> {
+/// The verdicts, for JSON.
+fn output(judged: &[JudgedExperiment<'_>]) -> serde_json::Value {
     let (mut cells, mut claims) = (Vec::new(), Vec::new());
     for j in judged {
         for table in &j.tables {
-            cells.extend(table.cells.iter().map(|c| CellOutput {
-                id: &c.cell.id,
-                experiment: &j.experiment.id,
-                reading: table.reading,
-                algorithm: c.label,
-                unit: &c.cell.unit,
-                low: c.cell.low.value,
-                high: c.cell.high.value,
-                mean: c.found.map(|e| e.mean),
-                half_width: c.found.and_then(|e| e.half_width),
-                seeds: c.found.map_or(0, |e| e.n),
-                prediction: c.prediction,
-                ns2: c.ns2.map(|n| n.mean),
-                verdict: c.verdict.name(),
-                why: &c.why,
+            cells.extend(table.cells.iter().map(|c| {
+                json!({
+                    "id": c.cell.id,
+                    "experiment": j.experiment.id,
+                    "reading": table.reading,
+                    "algorithm": c.label,
+                    "unit": c.cell.unit,
+                    "low": c.cell.low.value,
+                    "high": c.cell.high.value,
+                    "mean": c.found.map(|e| e.mean),
+                    "half_width": c.found.and_then(|e| e.half_width),
+                    "seeds": c.found.map_or(0, |e| e.n),
+                    "prediction": c.prediction,
+                    "ns2": c.ns2.map(|n| n.mean),
+                    "verdict": c.verdict.name(),
+                    "why": c.why,
+                })
             }));
         }
-        claims.extend(j.claims.iter().map(|c| ClaimOutput {
-            experiment: &j.experiment.id,
-            name: &c.claim.name,
-            says: &c.claim.says,
-            test: &c.claim.test.text,
-            found: &c.found,
-            verdict: c.holds.name(),
-            because: c.claim.because.as_deref(),
-            ours: c.claim.ours,
+        claims.extend(j.claims.iter().map(|c| {
+            json!({
+                "experiment": j.experiment.id,
+                "name": c.claim.name,
+                "says": c.claim.says,
+                "test": c.claim.test.text,
+                "found": c.found,
+                "verdict": c.holds.name(),
+                "because": c.claim.because,
+                // Not the document's, and outside of the score.
+                "ours": c.claim.ours,
+            })
         }));
     }
-    Output { schema: json::SCHEMA, cells, claims }
+    json!({ "cells": cells, "claims": claims })
 }

@@ -7,6 +7,7 @@ use quell_scenario::dialect::{self, Dialect, KeyDefaults};
 use quell_scenario::format::{Kind, Scenario};
 use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::{Changes, Format, FormatArgs, whole};
 use crate::failure::{Failure, unknown_name};
@@ -55,7 +56,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Command::Check { files, format } => check(files, format.format),
         Command::Show { file, point, changes } => show(file, changes, *point),
         Command::Dialects { names, format } => dialects(names, format.format),
-        Command::Schema => json::print(&Scenario::json_schema()),
+        Command::Schema => json::print_whole(&Scenario::json_schema()),
     }
 }
 
@@ -83,12 +84,6 @@ struct Group {
     kind: Kind,
     /// The number of flows; null if they arrive as they come.
     flows: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct Checked {
-    schema: u32,
-    files: Vec<File>,
 }
 
 #[derive(Serialize)]
@@ -126,16 +121,7 @@ fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
     } else {
         return Ok(());
     };
-    let file = file.display().to_string();
-    Err(ScenarioError {
-        file,
-        line: None,
-        field: String::new(),
-        value: None,
-        rule,
-        nearest: None,
-        known: None,
-    })
+    Err(ScenarioError::of_file(file.display().to_string(), rule))
 }
 
 /// Checks files; all are examined, even if the first one is invalid.
@@ -158,7 +144,7 @@ fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
     let errors: Vec<String> =
         files.iter().filter_map(|f| f.error.as_ref()).map(ToString::to_string).collect();
     if format == Format::Json {
-        json::print(&Checked { schema: json::SCHEMA, files })?;
+        json::print(&json!({ "files": files }))?;
     }
     match errors.split_last() {
         None => Ok(()),
@@ -177,9 +163,7 @@ fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failu
     let shown = number.unwrap_or(1) as usize;
     let Some(point) = study.points.get(shown - 1) else {
         let points = plural(total, "point");
-        return Err(Failure::BadInput(format!(
-            "--point {shown}: the scenario has {points}: must be at most {total}"
-        )));
+        return Err(bad_input!("--point {shown}: the scenario has {points}: must be at most {total}"));
     };
     let mut text = String::new();
     if total > 1 {
@@ -206,30 +190,6 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The dialects, for JSON.
-#[derive(Serialize)]
-struct Dialects {
-    schema: u32,
-    dialects: Vec<Release>,
-    keys: Vec<Key>,
-}
-
-#[derive(Serialize)]
-struct Release {
-    name: &'static str,
-    release: &'static str,
-}
-
-/// A key that dialects give values to.
-#[derive(Serialize)]
-struct Key {
-    table: &'static str,
-    key: &'static str,
-    /// The defaults by the name of the dialect.
-    defaults: BTreeMap<&'static str, String>,
-    source: &'static str,
-}
-
 /// Lists the dialects that are named, or all.
 fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     let every = || [Dialect::Quell].into_iter().chain(Dialect::ALL);
@@ -242,14 +202,15 @@ fn dialects(names: &[String], format: Format) -> Result<(), Failure> {
     let kept = || dialect::TABLE.iter().filter(|row| all().any(|dialect| row.departs(dialect)));
     if format == Format::Json {
         let key = |row: &KeyDefaults| {
-            let defaults = all().map(|d| (d.name(), value(row, d))).collect();
-            Key { table: row.table(), key: row.key, defaults, source: row.source }
+            // By the name of the dialect.
+            let defaults: BTreeMap<_, _> = all().map(|d| (d.name(), value(row, d))).collect();
+            json!({ "table": row.table(), "key": row.key, "defaults": defaults, "source": row.source })
         };
-        return json::print(&Dialects {
-            schema: json::SCHEMA,
-            dialects: all().map(|d| Release { name: d.name(), release: d.release() }).collect(),
-            keys: kept().map(key).collect(),
-        });
+        let release = |d: Dialect| json!({ "name": d.name(), "release": d.release() });
+        return json::print(&json!({
+            "dialects": all().map(release).collect::<Vec<_>>(),
+            "keys": kept().map(key).collect::<Vec<_>>(),
+        }));
     }
     let header: Vec<&str> = ["table", "key"].into_iter().chain(all().map(Dialect::name)).collect();
     let row = |row: &KeyDefaults| {

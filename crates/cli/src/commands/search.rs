@@ -7,6 +7,7 @@ use quell_lab::{
 };
 use quell_view::figures;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::align::scale_of;
 use crate::args::{Changes, Format, FormatArgs, WatchArgs, metric, whole};
@@ -64,30 +65,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// The JSON of `search`.
-#[derive(Serialize)]
-struct Output<'a> {
-    schema: u32,
-    title: &'a str,
-    scenario: &'a str,
-    over: &'a str,
-    /// The unit of the axis; empty for pure numbers.
-    over_unit: &'a str,
-    metric: String,
-    crosses: f64,
-    unit: &'a str,
-    algorithm: &'a str,
-    link: &'a str,
-    scope: &'a str,
-    ending: Ending,
-    /// True if the metric rises along the axis.
-    rises: Option<bool>,
-    /// The interval for the crossing.
-    low: Option<f64>,
-    high: Option<f64>,
-    probes: Vec<ProbeOutput>,
-}
-
+/// A probe, for JSON.
 #[derive(Serialize)]
 struct ProbeOutput {
     at: f64,
@@ -99,7 +77,7 @@ struct ProbeOutput {
 /// Searches for the point of an axis at which a metric crosses a value.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let (study, document) = simulate::changed(&args.scenario, &args.changes, None)?;
-    let bad = |option: &str, why: String| Failure::BadInput(format!("{option}: {why}"));
+    let bad = |option: &str, why: String| bad_input!("{option}: {why}");
     let question = Search {
         over: args.over.clone(),
         metric: args.metric.clone(),
@@ -137,31 +115,34 @@ fn tolerance(text: &str, unit: &str) -> Result<Width, String> {
     })
 }
 
-fn output<'a>(question: &'a Search, found: &'a Searched, title: &'a str, scenario: &'a str) -> Output<'a> {
+/// The findings, for JSON.
+fn output(question: &Search, found: &Searched, title: &str, scenario: &str) -> serde_json::Value {
     let probe = |p: &Probe| ProbeOutput {
         at: p.at,
         side: p.side,
         value: json::Value::of(found.unit.clone(), &p.estimate),
     };
-    let interval = found.crossing.interval;
-    Output {
-        schema: json::SCHEMA,
-        title,
-        scenario,
-        over: &question.over.name,
-        over_unit: &question.over.unit,
-        metric: question.metric.to_string(),
-        crosses: question.crosses,
-        unit: &found.unit,
-        algorithm: &found.algorithm,
-        link: &found.link,
-        scope: &question.scope,
-        ending: found.crossing.ending,
-        rises: found.crossing.rises,
-        low: interval.map(|i| i.0),
-        high: interval.map(|i| i.1),
-        probes: found.crossing.probes.iter().map(probe).collect(),
-    }
+    let crossing = &found.crossing;
+    json!({
+        "title": title,
+        "scenario": scenario,
+        "over": question.over.name,
+        // Empty for pure numbers.
+        "over_unit": question.over.unit,
+        "metric": question.metric.to_string(),
+        "crosses": question.crosses,
+        "unit": found.unit,
+        "algorithm": found.algorithm,
+        "link": found.link,
+        "scope": question.scope,
+        "ending": crossing.ending,
+        // True if the metric rises along the axis.
+        "rises": crossing.rises,
+        // The interval for the crossing.
+        "low": crossing.interval.map(|i| i.0),
+        "high": crossing.interval.map(|i| i.1),
+        "probes": crossing.probes.iter().map(probe).collect::<Vec<_>>(),
+    })
 }
 
 /// The probes as a table, in the order of the axis.

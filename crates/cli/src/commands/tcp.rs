@@ -1,7 +1,7 @@
 //! `quell tcp`: the parts of senders.
 
 use quell_tcp::catalog::{self, COMMON, Entry, Parameter, SENDERS};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{Format, FormatArgs};
 use crate::failure::{Failure, unknown_name};
@@ -31,78 +31,14 @@ pub fn run(command: &Command) -> Result<(), Failure> {
 }
 
 /// A value of a key, for JSON.
-#[derive(Serialize)]
-struct Sender {
-    key: &'static str,
-    name: &'static str,
-    title: &'static str,
-    summary: &'static str,
-    source: &'static str,
-    #[serde(flatten)]
-    details: Option<Details>,
+fn output(entry: &Entry) -> Value {
+    let &Entry { key, name, title, summary, source, .. } = entry;
+    json!({ "key": key, "name": name, "title": title, "summary": summary, "source": source })
 }
 
-/// The part of a description that the list lacks, for JSON.
-#[derive(Serialize)]
-struct Details {
-    needs: Vec<String>,
-    refuses: Vec<String>,
-    parameters: Vec<Key>,
-    choices: &'static [&'static str],
-}
-
-/// A key that it reads, for JSON.
-#[derive(Serialize)]
-struct Key {
-    name: &'static str,
-    unit: &'static str,
-    default: String,
-    range: String,
-    description: &'static str,
-    source: &'static str,
-}
-
-#[derive(Serialize)]
-struct List {
-    schema: u32,
-    senders: Vec<Sender>,
-    /// The keys that every sender reads.
-    common: Vec<Key>,
-}
-
-/// A key, for JSON.
-#[derive(Serialize)]
-struct KeyDescription {
-    schema: u32,
-    #[serde(flatten)]
-    key: Key,
-}
-
-#[derive(Serialize)]
-struct Description {
-    schema: u32,
-    #[serde(flatten)]
-    sender: Sender,
-}
-
-impl Sender {
-    fn of(entry: &Entry) -> Self {
-        let &Entry { key, name, title, summary, source, .. } = entry;
-        Sender { key, name, title, summary, source, details: None }
-    }
-}
-
-impl Key {
-    fn of(Parameter { doc, range }: Parameter) -> Self {
-        Key {
-            name: doc.name,
-            unit: doc.unit,
-            default: doc.default,
-            range,
-            description: doc.doc,
-            source: doc.source,
-        }
-    }
+/// A key that senders read, for JSON.
+fn key(Parameter { doc, range }: Parameter) -> json::Parameter {
+    json::Parameter::of(doc, Some(range))
 }
 
 fn common() -> impl Iterator<Item = Parameter> {
@@ -112,11 +48,11 @@ fn common() -> impl Iterator<Item = Parameter> {
 /// Lists the catalog.
 fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
-        return json::print(&List {
-            schema: json::SCHEMA,
-            senders: SENDERS.iter().map(|e| Sender::of(e)).collect(),
-            common: common().map(Key::of).collect(),
-        });
+        return json::print(&json!({
+            "senders": SENDERS.iter().map(|e| output(e)).collect::<Vec<_>>(),
+            // The keys that every sender reads.
+            "common": common().map(key).collect::<Vec<_>>(),
+        }));
     }
     let row = |e: &&Entry| [e.key, e.name, e.summary, e.source].map(str::to_string).to_vec();
     let rows: Vec<_> = SENDERS.iter().map(row).collect();
@@ -129,12 +65,11 @@ fn list(format: Format) -> Result<(), Failure> {
 }
 
 /// Says of a key of the `tcp` table what it is, what it may be and which values of others read it.
-fn describe_key(key: &Parameter, format: Format) -> Result<(), Failure> {
+fn describe_key(parameter: &Parameter, format: Format) -> Result<(), Failure> {
     if format == Format::Json {
-        let key = Key::of(key.clone());
-        return json::print(&KeyDescription { schema: json::SCHEMA, key });
+        return json::print(&key(parameter.clone()));
     }
-    let Parameter { doc, range } = key;
+    let Parameter { doc, range } = parameter;
     let values: Vec<String> = catalog::of_key(doc.name).map(Entry::id).collect();
     let mut text = format!(
         "{}, a key of a group's tcp table\n{}\ndefault  {} ({})\nrange    {range}\nunit     {}\n",
@@ -165,14 +100,12 @@ fn describe(name: &str, format: Format) -> Result<(), Failure> {
         unknown_name("part of a sender", name, names)
     })?;
     if format == Format::Json {
-        let details = Details {
-            needs: entry.demands(),
-            refuses: entry.refusals(),
-            parameters: entry.parameters().into_iter().map(Key::of).collect(),
-            choices: entry.choices,
-        };
-        let sender = Sender { details: Some(details), ..Sender::of(entry) };
-        return json::print(&Description { schema: json::SCHEMA, sender });
+        let mut output = output(entry);
+        output["needs"] = json!(entry.demands());
+        output["refuses"] = json!(entry.refusals());
+        output["parameters"] = json!(entry.parameters().into_iter().map(key).collect::<Vec<_>>());
+        output["choices"] = json!(entry.choices);
+        return json::print(&output);
     }
     let mut text = format!("{} ({} = \"{}\")\n{}\n", entry.title, entry.key, entry.name, entry.summary);
     text.push_str(&format!("source   {}\n", entry.source));

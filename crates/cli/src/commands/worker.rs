@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quell_lab::{Cache, Key, Made, Options, Task};
 use quell_units::text::cut;
+use serde_json::json;
 
 use crate::args::{EngineChoice, Format, FormatArgs, Seeds, SimulationArgs};
 use crate::failure::Failure;
@@ -91,35 +92,22 @@ pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
         all.retain(|task| !task.is_in(&cache));
     }
     if args.format.format == Format::Json {
-        let tasks = all.iter().map(|task| Listed {
-            key: task.key.to_string(),
-            cost_packets: task.cost,
-            seed: task.seed,
-            algorithm: &task.algorithm,
-            settings: json::settings(&task.settings),
-        });
-        return json::print(&List { schema: json::SCHEMA, tasks: tasks.collect() });
+        let listed = |task: &Task| {
+            json!({
+                "key": task.key.to_string(),
+                "cost_packets": task.cost,
+                "seed": task.seed,
+                "algorithm": task.algorithm,
+                "settings": json::settings(&task.settings),
+            })
+        };
+        return json::print(&json!({ "tasks": all.iter().map(listed).collect::<Vec<_>>() }));
     }
     let line = |t: &Task| {
         let settings = t.settings.iter().map(|s| format!("\t{} = {}", s.field, s.value)).collect::<String>();
         format!("{}\t{:.0}\t{}\t{}{settings}\n", t.key, t.cost, t.seed, t.algorithm)
     };
     terminal::print(&all.iter().map(line).collect::<String>())
-}
-
-#[derive(serde::Serialize)]
-struct List<'a> {
-    schema: u32,
-    tasks: Vec<Listed<'a>>,
-}
-
-#[derive(serde::Serialize)]
-struct Listed<'a> {
-    key: String,
-    cost_packets: f64,
-    seed: u64,
-    algorithm: &'a str,
-    settings: Vec<json::PointSetting<'a>>,
 }
 
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
@@ -137,10 +125,10 @@ pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
         (None, None) => of_study.clone(),
     };
     if let Some(key) = keys.iter().find(|key| !of_study.contains(key)) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "key {key} is not of this study: give the options that `quell tasks` had; another version of Quell \
              may have other keys"
-        )));
+        ));
     }
     let watch = Watch::new(args.simulation.quiet);
     let cache = cache(&args.simulation)?;
@@ -186,10 +174,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>, Failure> {
     if args.seeds == Some(Seeds::Auto) || !args.precision.is_empty() || args.max_seeds.is_some() {
-        return Err(Failure::BadInput(
+        return Err(bad_input!(
             "--seeds auto, --precision and --max-seeds: which seeds are needed is known only as results come; name \
              them, such as --seeds 50, and let `quell run --seeds auto` find them in the cache"
-                .into(),
         ));
     }
     let options = Options { series: simulate::series(args.series), ..Options::default() };
@@ -198,16 +185,14 @@ fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>
 
 fn cache(args: &SimulationArgs) -> Result<Cache, Failure> {
     if args.cache.no_cache || args.engine != EngineChoice::Fast {
-        return Err(Failure::BadInput(
-            "workers fill a cache: --no-cache and --engine reference have none".into(),
-        ));
+        return Err(bad_input!("workers fill a cache: --no-cache and --engine reference have none"));
     }
     simulate::cache(&args.cache.dir).ok_or_else(simulate::no_cache)
 }
 
 /// Keys, one a line, whatever follows them there; `-` is standard input.
 fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
-    let cannot = |e: std::io::Error| Failure::BadInput(format!("{}: {e}", path.display()));
+    let cannot = |e: std::io::Error| bad_input!("{}: {e}", path.display());
     let reader: Box<dyn std::io::BufRead> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin().lock()),
         false => Box::new(BufReader::new(std::fs::File::open(path).map_err(cannot)?)),
@@ -219,7 +204,7 @@ fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
         let key = Key::parse(word).ok_or_else(|| {
             let word = cut(word);
             let rule = "must begin with a key of 64 hexadecimal digits, as `quell tasks` prints them";
-            Failure::BadInput(format!("{}:{number}: \"{word}\": {rule}", path.display()))
+            bad_input!("{}:{number}: \"{word}\": {rule}", path.display())
         })?;
         keys.insert(key);
     }

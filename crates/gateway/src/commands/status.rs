@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration as Wait, SystemTime, UNIX_EPOCH};
+use std::time::Duration as Wait;
 
 use super::failure::Failure;
 use super::run_dir::RUN_DIR;
@@ -13,6 +13,7 @@ use super::text::{
     wrap,
 };
 use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
+use crate::unix_s;
 
 /// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.
 #[derive(Clone, Debug, clap::Args)]
@@ -85,18 +86,17 @@ impl Source {
     }
 
     fn ask(&self) -> Result<String, Failure> {
-        let (place, answer) = match &self.address {
-            Some(address) => (address.to_string(), tcp(address)),
-            None => match &self.socket {
-                Some(path) => (path.display().to_string(), unix(path)),
-                None => {
-                    let (addresses, killed) = super::router::answering();
-                    match only(Path::new(RUN_DIR), &addresses, &killed)? {
-                        Place::Socket(path) => (path.display().to_string(), unix(&path)),
-                        Place::Address(address) => (address.to_string(), tcp(&address)),
-                    }
-                }
-            },
+        let place = match (&self.address, &self.socket) {
+            (Some(address), _) => Place::Address(*address),
+            (None, Some(path)) => Place::Socket(path.clone()),
+            (None, None) => {
+                let (addresses, killed) = super::router::answering();
+                only(Path::new(RUN_DIR), &addresses, &killed)?
+            }
+        };
+        let (place, answer) = match place {
+            Place::Socket(path) => (path.display().to_string(), unix(&path)),
+            Place::Address(address) => (address.to_string(), tcp(&address)),
         };
         let answer = answer.map_err(|e| {
             let helps = match e.kind() {
@@ -182,11 +182,6 @@ fn only(dir: &Path, addresses: &[SocketAddr], killed: &[String]) -> Result<Place
     }
 }
 
-/// The time now in seconds since 1970.
-pub(super) fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
 /// The figures of a line, each with its name.
 fn figures(line: &LineStatus) -> [(&'static str, String); 9] {
     let queue = line.queue.as_ref();
@@ -196,7 +191,7 @@ fn figures(line: &LineStatus) -> [(&'static str, String); 9] {
         ("rate", bit_rate(queue.map(|q| q.rate_bps as f64))),
         ("in", bit_rate(recent.in_bps)),
         ("out", bit_rate(Some(recent.out_bps))),
-        ("queue", queue.map_or_else(|| NO_FIGURE.into(), |q| bytes(q.now.bytes))),
+        ("queue", queue.map_or_else(|| NO_FIGURE.into(), |q| bytes(q.counts.now.bytes))),
         ("delay", delay(|q| q.p50)),
         ("P99", delay(|q| q.p99)),
         ("dropped", percent(recent.dropped)),
@@ -270,13 +265,13 @@ fn inside(line: &LineStatus) -> Vec<String> {
     }
     for shadow in &line.shadows {
         let queue = &shadow.queue;
-        let share = |n: u64| (queue.arrived.packets > 0).then(|| n as f64 / queue.arrived.packets as f64);
+        let share = |n: u64| percent(queue.counts.share(n));
         let mean = (shadow.delay.count > 0).then(|| shadow.delay.sum_s / shadow.delay.count as f64);
         text.push(format!(
             "  {name}, {} in its place: would have dropped {}, marked {}, delayed {} since the start",
             plain(&queue.algorithm),
-            percent(share(queue.lost().packets)),
-            percent(share(queue.marked.packets)),
+            share(queue.counts.lost()),
+            share(queue.counts.marked.packets),
             seconds(mean)
         ));
     }
@@ -285,16 +280,15 @@ fn inside(line: &LineStatus) -> Vec<String> {
 
 /// One of its queues, since the line's configuration.
 fn lane(line: &str, lane: &LaneStatus) -> String {
-    let lost = lane.refused.total().packets + lane.dropped.total().packets;
-    let share = |n: u64| (lane.arrived.packets > 0).then(|| n as f64 / lane.arrived.packets as f64);
+    let counts = &lane.counts;
     format!(
         "  {line} queue {}: {} waits, delay {}, P99 {}; since it is configured so, {} dropped, {} marked",
         plain(&lane.name),
-        bytes(lane.now.bytes),
+        bytes(counts.now.bytes),
         seconds(lane.recent.as_ref().map(|q| q.p50)),
         seconds(lane.recent.as_ref().map(|q| q.p99)),
-        percent(share(lost)),
-        percent(share(lane.marked.packets)),
+        percent(counts.share(counts.lost())),
+        percent(counts.share(counts.marked.packets)),
     )
 }
 

@@ -11,9 +11,10 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::failure::Failure;
-use super::status::{Source, show, unix_s};
+use super::status::{Source, show};
 use super::text::{bit_rate, bytes, long, percent, plain, print_on, seconds, wrap};
 use crate::metrics::Status;
+use crate::unix_s;
 
 /// Shows a running gateway once a second; q or Ctrl-C ends it. In a pipe, each second is a line of text for each line
 /// of the gateway.
@@ -144,7 +145,7 @@ pub fn lines(status: &Status) -> String {
     let up = long(status.up_s);
     for line in &status.lines {
         let recent = &line.recent;
-        let queue = line.queue.as_ref().map_or(0, |q| q.now.bytes);
+        let queue = line.queue.as_ref().map_or(0, |q| q.counts.now.bytes);
         text.push_str(&format!(
             "{up}  {} {}: in {}, out {}, queue {}, delay {}, P99 {}, dropped {}, marked {}\n",
             plain(&line.direction),

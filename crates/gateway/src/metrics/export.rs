@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::anomaly::Kind;
-use super::status::{Causes, Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Spread, Status};
+use super::status::{Causes, Count, Counts, LineStatus, LogState, Quantiles, ShadowStatus, Spread, Status};
 
 /// The name of this format in HTTP.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -272,111 +272,103 @@ fn anomalies(text: &mut Text, status: &Status) {
 /// A line and its labels.
 type Labeled<'a> = (&'a LineStatus, Vec<(&'a str, &'a str)>);
 
-/// A metric and where a queue has it.
-type Figure = (&'static str, fn(&Queue) -> u64);
+/// The counts of a queue, and its labels.
+type Counted<'a> = (&'a Counts, Vec<(&'a str, &'a str)>);
+
+/// A metric and what it counts.
+type Figure = (&'static str, fn(&Counts) -> u64);
 
 fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
-    let queues = || lines.iter().filter_map(|(line, base)| Some((line.queue.as_ref()?, base)));
-    for (queue, base) in queues() {
+    let queues: Vec<_> = lines.iter().filter_map(|(line, base)| Some((line.queue.as_ref()?, base))).collect();
+    for (queue, base) in &queues {
         let ecn = if queue.ecn { "true" } else { "false" };
         let more = [("digest", queue.digest.as_str()), ("buffer", queue.buffer.as_str()), ("ecn", ecn)];
         text.one("quell_config_info", &and(base, &more), 1.0);
     }
-    let figures: [Figure; 7] = [
-        ("quell_rate_bps", |q| q.rate_bps),
-        ("quell_queue_packets", |q| q.now.packets),
-        ("quell_queue_bytes", |q| q.now.bytes),
-        ("quell_arrived_packets_total", |q| q.arrived.packets),
-        ("quell_arrived_bytes_total", |q| q.arrived.bytes),
-        ("quell_ce_arrived_total", |q| q.arrived_ce.packets),
-        ("quell_enqueued_packets_total", |q| q.enqueued.packets),
-    ];
-    for (family, figure) in figures {
-        queues().for_each(|(queue, base)| text.one(family, base, figure(queue) as f64));
+    for (queue, base) in &queues {
+        text.one("quell_rate_bps", base, queue.rate_bps as f64);
     }
-    queues().for_each(|(queue, base)| {
-        text.one("quell_enqueued_bytes_total", base, queue.enqueued.bytes as f64);
-    });
+    let counted: Vec<Counted<'_>> = queues.iter().map(|(q, base)| (&q.counts, base.to_vec())).collect();
+    let before: [Figure; 7] = [
+        ("quell_queue_packets", |c| c.now.packets),
+        ("quell_queue_bytes", |c| c.now.bytes),
+        ("quell_arrived_packets_total", |c| c.arrived.packets),
+        ("quell_arrived_bytes_total", |c| c.arrived.bytes),
+        ("quell_ce_arrived_total", |c| c.arrived_ce.packets),
+        ("quell_enqueued_packets_total", |c| c.enqueued.packets),
+        ("quell_enqueued_bytes_total", |c| c.enqueued.bytes),
+    ];
+    figures(text, &counted, &before);
     for (line, base) in lines {
         text.one("quell_forwarded_packets_total", base, line.sent.packets as f64);
     }
     for (line, base) in lines {
         text.one("quell_forwarded_bytes_total", base, line.sent.bytes as f64);
     }
-    queues().for_each(|(q, base)| text.one("quell_marked_packets_total", base, q.marked.packets as f64));
-    queues().for_each(|(q, base)| text.one("quell_marked_bytes_total", base, q.marked.bytes as f64));
-    let of = |of_packets: bool| move |c: Count| if of_packets { c.packets as f64 } else { c.bytes as f64 };
-    for (family, packets) in [("quell_dropped_packets_total", true), ("quell_dropped_bytes_total", false)] {
-        queues().for_each(|(queue, base)| {
-            drops(text, family, base, places(&queue.refused, &queue.dropped), of(packets))
-        });
+    let marks: [Figure; 2] = [
+        ("quell_marked_packets_total", |c| c.marked.packets),
+        ("quell_marked_bytes_total", |c| c.marked.bytes),
+    ];
+    figures(text, &counted, &marks);
+    drops(text, "quell_dropped_packets_total", &counted, |c| c.packets);
+    drops(text, "quell_dropped_bytes_total", &counted, |c| c.bytes);
+    capable_drops(text, "quell_dropped_ecn_capable_packets_total", &counted, |c| c.packets);
+    capable_drops(text, "quell_dropped_ecn_capable_bytes_total", &counted, |c| c.bytes);
+}
+
+fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
+    let mut lanes = Vec::new();
+    for (line, base) in lines {
+        lanes.extend(line.lanes.iter().map(|lane| (lane, and(base, &[("lane", lane.name.as_str())]))));
     }
-    for (family, packets) in
-        [("quell_dropped_ecn_capable_packets_total", true), ("quell_dropped_ecn_capable_bytes_total", false)]
-    {
-        for (queue, base) in queues() {
-            for (place, causes) in places(&queue.refused, &queue.dropped) {
-                text.one(family, &and(base, &[("place", place)]), of(packets)(causes.ecn_capable));
+    let counted: Vec<Counted<'_>> = lanes.iter().map(|(lane, base)| (&lane.counts, base.clone())).collect();
+    let all: [Figure; 8] = [
+        ("quell_lane_queue_packets", |c| c.now.packets),
+        ("quell_lane_queue_bytes", |c| c.now.bytes),
+        ("quell_lane_arrived_packets_total", |c| c.arrived.packets),
+        ("quell_lane_ce_arrived_total", |c| c.arrived_ce.packets),
+        ("quell_lane_enqueued_packets_total", |c| c.enqueued.packets),
+        ("quell_lane_forwarded_packets_total", |c| c.departed.packets),
+        ("quell_lane_forwarded_bytes_total", |c| c.departed.bytes),
+        ("quell_lane_marked_packets_total", |c| c.marked.packets),
+    ];
+    figures(text, &counted, &all);
+    drops(text, "quell_lane_dropped_packets_total", &counted, |c| c.packets);
+    capable_drops(text, "quell_lane_dropped_ecn_capable_packets_total", &counted, |c| c.packets);
+    for (lane, base) in &lanes {
+        text.histogram("quell_lane_sojourn_seconds", base, &lane.delay);
+    }
+    for (lane, base) in &lanes {
+        quantiles(text, "quell_lane_sojourn_recent_seconds", base, lane.recent.as_ref());
+    }
+}
+
+fn figures(text: &mut Text, queues: &[Counted<'_>], figures: &[Figure]) {
+    for &(family, figure) in figures {
+        queues.iter().for_each(|(counts, base)| text.one(family, base, figure(counts) as f64));
+    }
+}
+
+fn places(counts: &Counts) -> [(&'static str, &Causes); 2] {
+    [("arrival", &counts.refused), ("stored", &counts.dropped)]
+}
+
+/// Writes where packets were dropped, and for what.
+fn drops(text: &mut Text, family: &'static str, queues: &[Counted<'_>], of: fn(Count) -> u64) {
+    for (counts, base) in queues {
+        for (place, causes) in places(counts) {
+            for (cause, count) in causes.each() {
+                text.one(family, &and(base, &[("place", place), ("cause", cause)]), of(count) as f64);
             }
         }
     }
 }
 
-fn places<'a>(refused: &'a Causes, dropped: &'a Causes) -> Places<'a> {
-    [("arrival", refused), ("stored", dropped)]
-}
-
-/// A metric and where a lane has it.
-type LaneFigure = (&'static str, fn(&LaneStatus) -> u64);
-
-fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
-    let lanes = || {
-        lines.iter().flat_map(|(line, base)| {
-            line.lanes.iter().map(move |lane| (lane, and(base, &[("lane", lane.name.as_str())])))
-        })
-    };
-    let figures: [LaneFigure; 8] = [
-        ("quell_lane_queue_packets", |lane| lane.now.packets),
-        ("quell_lane_queue_bytes", |lane| lane.now.bytes),
-        ("quell_lane_arrived_packets_total", |lane| lane.arrived.packets),
-        ("quell_lane_ce_arrived_total", |lane| lane.arrived_ce.packets),
-        ("quell_lane_enqueued_packets_total", |lane| lane.enqueued.packets),
-        ("quell_lane_forwarded_packets_total", |lane| lane.departed.packets),
-        ("quell_lane_forwarded_bytes_total", |lane| lane.departed.bytes),
-        ("quell_lane_marked_packets_total", |lane| lane.marked.packets),
-    ];
-    for (family, figure) in figures {
-        lanes().for_each(|(lane, base)| text.one(family, &base, figure(lane) as f64));
-    }
-    for (lane, base) in lanes() {
-        let family = "quell_lane_dropped_packets_total";
-        drops(text, family, &base, places(&lane.refused, &lane.dropped), |c| c.packets as f64);
-    }
-    for (lane, base) in lanes() {
-        for (place, causes) in places(&lane.refused, &lane.dropped) {
-            let family = "quell_lane_dropped_ecn_capable_packets_total";
-            text.one(family, &and(&base, &[("place", place)]), causes.ecn_capable.packets as f64);
-        }
-    }
-    lanes().for_each(|(lane, base)| text.histogram("quell_lane_sojourn_seconds", &base, &lane.delay));
-    lanes().for_each(|(lane, base)| {
-        quantiles(text, "quell_lane_sojourn_recent_seconds", &base, lane.recent.as_ref());
-    });
-}
-
-/// Writes where packets were dropped, and for what.
-type Places<'a> = [(&'static str, &'a Causes); 2];
-
-fn drops(
-    text: &mut Text,
-    family: &'static str,
-    base: &[(&str, &str)],
-    places: Places<'_>,
-    of: impl Fn(Count) -> f64,
-) {
-    for (place, causes) in places {
-        for (cause, count) in causes.each() {
-            text.one(family, &and(base, &[("place", place), ("cause", cause)]), of(count));
+/// Writes where ECN-capable packets were dropped.
+fn capable_drops(text: &mut Text, family: &'static str, queues: &[Counted<'_>], of: fn(Count) -> u64) {
+    for (counts, base) in queues {
+        for (place, causes) in places(counts) {
+            text.one(family, &and(base, &[("place", place)]), of(causes.ecn_capable) as f64);
         }
     }
 }
@@ -389,35 +381,28 @@ fn quantiles(text: &mut Text, family: &'static str, base: &[(&str, &str)], of: O
 }
 
 fn shadows(text: &mut Text, status: &Status) {
-    let each = || {
-        status.lines.iter().flat_map(|line| {
-            line.shadows.iter().enumerate().map(move |(i, shadow)| {
-                let labels = [
-                    ("direction", line.direction.clone()),
-                    ("line", line.line.to_string()),
-                    ("shadow", i.to_string()),
-                    ("algorithm", shadow.queue.algorithm.clone()),
-                ];
-                (shadow, labels)
-            })
-        })
+    let labels = |line: &LineStatus, i: usize, shadow: &ShadowStatus| {
+        [
+            ("direction", line.direction.clone()),
+            ("line", line.line.to_string()),
+            ("shadow", i.to_string()),
+            ("algorithm", shadow.queue.algorithm.clone()),
+        ]
     };
-    let figures: [Figure; 4] = [
-        ("quell_shadow_queue_packets", |q| q.now.packets),
-        ("quell_shadow_forwarded_packets_total", |q| q.departed.packets),
-        ("quell_shadow_forwarded_bytes_total", |q| q.departed.bytes),
-        ("quell_shadow_marked_packets_total", |q| q.marked.packets),
+    let mut shadows = Vec::new();
+    for line in &status.lines {
+        shadows.extend(line.shadows.iter().enumerate().map(|(i, s)| (s, labels(line, i, s))));
+    }
+    let counted: Vec<Counted<'_>> = shadows.iter().map(|(s, all)| (&s.queue.counts, borrow(all))).collect();
+    let all: [Figure; 4] = [
+        ("quell_shadow_queue_packets", |c| c.now.packets),
+        ("quell_shadow_forwarded_packets_total", |c| c.departed.packets),
+        ("quell_shadow_forwarded_bytes_total", |c| c.departed.bytes),
+        ("quell_shadow_marked_packets_total", |c| c.marked.packets),
     ];
-    for (family, figure) in figures {
-        each().for_each(|(shadow, labels)| text.one(family, &borrow(&labels), figure(&shadow.queue) as f64));
-    }
-    for (shadow, labels) in each() {
-        let family = "quell_shadow_dropped_packets_total";
-        drops(text, family, &borrow(&labels), places(&shadow.queue.refused, &shadow.queue.dropped), |c| {
-            c.packets as f64
-        });
-    }
-    for (shadow, labels) in each() {
-        text.histogram("quell_shadow_sojourn_seconds", &borrow(&labels), &shadow.delay);
+    figures(text, &counted, &all);
+    drops(text, "quell_shadow_dropped_packets_total", &counted, |c| c.packets);
+    for ((shadow, _), (_, base)) in shadows.iter().zip(&counted) {
+        text.histogram("quell_shadow_sojourn_seconds", base, &shadow.delay);
     }
 }

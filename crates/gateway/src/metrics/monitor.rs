@@ -7,8 +7,8 @@ use quell_units::{Duration, Time};
 
 use super::anomaly::{Anomaly, Kind, Latch, Level, Notice, Raised, Thresholds};
 use super::status::{
-    Count, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal, Spread,
-    Status,
+    Count, Counts, LaneStatus, LineStatus, LogState, Quantiles, Queue, Recent, SCHEMA, ShadowStatus, Signal,
+    Spread, Status,
 };
 use super::{KernelDrops, LaneSnapshot, PathSnapshot, Reader, Snapshot, copy};
 use crate::meter::Meter;
@@ -16,9 +16,7 @@ use crate::meter::Meter;
 /// The interval at which rates and anomalies are looked at.
 pub const STEP: Duration = Duration::from_secs(1);
 
-/// The window of recent quantiles.
-pub const WINDOW: Duration = Duration::from_secs(10);
-
+/// The steps over which recent quantiles are.
 const STEPS: usize = 10;
 
 /// The bounds of the exported histograms, in microseconds.
@@ -311,18 +309,10 @@ fn line(index: usize, path: &PathSnapshot, watch: &Watch) -> LineStatus {
 }
 
 fn lane(of: &LaneSnapshot, watch: &Watch) -> LaneStatus {
-    let c = &of.counters;
     let window = watch.lanes.iter().find(|(name, _)| *name == of.name);
     LaneStatus {
         name: of.name.to_string(),
-        now: Count { packets: of.packets, bytes: of.bytes },
-        arrived: c.arrived.into(),
-        arrived_ce: c.arrived_ce.into(),
-        enqueued: c.enqueued.into(),
-        marked: c.marked.into(),
-        departed: c.departed.into(),
-        refused: c.refused.into(),
-        dropped: c.dropped.into(),
+        counts: Counts::of(&of.counters, of.packets, of.bytes),
         delay: spread(&of.meter.delay, Some(of.meter.delay_sum_ns as f64 / 1e9)),
         recent: window.and_then(|(_, window)| window.quantiles()),
     }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quell_units::{Duration, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -23,6 +22,7 @@ use rustix::thread::CapabilitySet;
 use super::{EVERY, Monitor, Notice, STEP, export};
 use crate::confine::confine;
 use crate::port::{MonotonicClock, timespec};
+use crate::unix_s;
 
 /// The most clients at a time.
 const CLIENTS: usize = 8;
@@ -339,10 +339,6 @@ impl Serve {
         self.pages[which] = Some((now, page.clone()));
         page
     }
-}
-
-fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl Answer {

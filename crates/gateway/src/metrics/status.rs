@@ -96,57 +96,28 @@ pub struct Queue {
     pub buffer: String,
     /// It marks.
     pub ecn: bool,
-    /// Packets and bytes that wait.
-    pub now: Count,
-    /// Packets that came.
-    pub arrived: Count,
-    /// Those among them that came marked.
-    pub arrived_ce: Count,
-    /// Packets that were stored.
-    pub enqueued: Count,
-    /// Packets that were marked here.
-    pub marked: Count,
-    /// Packets that left for the link.
-    pub departed: Count,
-    /// Dropped on arrival.
-    pub refused: Causes,
-    /// Dropped after they were stored.
-    pub dropped: Causes,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
 }
 
 impl Queue {
     pub(super) fn of(line: &super::LineSnapshot) -> Self {
-        let (config, c): (_, &Counters) = (&line.is.config, &line.counters);
+        let config = &line.is.config;
         Queue {
             algorithm: config.aqm.name().to_string(),
             digest: line.is.digest.clone(),
             rate_bps: config.rate.bps(),
             buffer: config.buffer.to_string(),
             ecn: config.ecn,
-            now: Count { packets: line.packets, bytes: line.bytes },
-            arrived: c.arrived.into(),
-            arrived_ce: c.arrived_ce.into(),
-            enqueued: c.enqueued.into(),
-            marked: c.marked.into(),
-            departed: c.departed.into(),
-            refused: c.refused.into(),
-            dropped: c.dropped.into(),
+            counts: Counts::of(&line.counters, line.packets, line.bytes),
         }
-    }
-
-    /// Everything that was dropped.
-    pub fn lost(&self) -> Count {
-        let each = [&self.refused, &self.dropped].map(Causes::total);
-        Count { packets: each[0].packets + each[1].packets, bytes: each[0].bytes + each[1].bytes }
     }
 }
 
-/// One of the queues of a discipline, such as the L queue of DualPI2, since the line's last configuration: what
-/// RFC 9332 section 2.5.2.2 asks for, of each queue.
+/// The counts of a queue, or of one of the queues of a discipline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LaneStatus {
-    /// Its name: "c", "l".
-    pub name: String,
+pub struct Counts {
     /// Packets and bytes that wait.
     pub now: Count,
     /// Packets that came, and were presented to the algorithm.
@@ -163,6 +134,42 @@ pub struct LaneStatus {
     pub refused: Causes,
     /// Dropped after they were stored.
     pub dropped: Causes,
+}
+
+impl Counts {
+    pub(super) fn of(c: &Counters, packets: u64, bytes: u64) -> Self {
+        Counts {
+            now: Count { packets, bytes },
+            arrived: c.arrived.into(),
+            arrived_ce: c.arrived_ce.into(),
+            enqueued: c.enqueued.into(),
+            marked: c.marked.into(),
+            departed: c.departed.into(),
+            refused: c.refused.into(),
+            dropped: c.dropped.into(),
+        }
+    }
+
+    /// The number of packets that were dropped.
+    pub fn lost(&self) -> u64 {
+        self.refused.total() + self.dropped.total()
+    }
+
+    /// A number of packets as a share of those that came.
+    pub fn share(&self, n: u64) -> Option<f64> {
+        (self.arrived.packets > 0).then(|| n as f64 / self.arrived.packets as f64)
+    }
+}
+
+/// One of the queues of a discipline, such as the L queue of DualPI2, since the line's last configuration: what
+/// RFC 9332 section 2.5.2.2 asks for, of each queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneStatus {
+    /// Its name: "c", "l".
+    pub name: String,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Delays from arrival to the start of transmission.
     pub delay: Spread,
     /// The same of the last ten seconds; none if nothing was sent.
@@ -214,12 +221,9 @@ impl Causes {
         [("early", self.early), ("forced", self.forced), ("overflow", self.overflow)]
     }
 
-    /// All of them.
-    pub fn total(&self) -> Count {
-        self.each().iter().fold(Count::default(), |sum, (_, c)| Count {
-            packets: sum.packets + c.packets,
-            bytes: sum.bytes + c.bytes,
-        })
+    /// The number of packets of all of them.
+    pub fn total(&self) -> u64 {
+        self.each().iter().map(|(_, count)| count.packets).sum()
     }
 }
 

@@ -3,7 +3,12 @@
 pub mod nfqueue;
 pub mod pair;
 
+use std::io;
+use std::os::fd::BorrowedFd;
+
 use quell_units::Duration;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec};
 
 /// A length of time as the kernel has it.
@@ -11,6 +16,15 @@ pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: (duration.nanos() / 1_000_000_000) as i64,
         tv_nsec: (duration.nanos() % 1_000_000_000) as _,
+    }
+}
+
+/// Waits until one of some descriptors can be read or the time is over.
+fn wait<const N: usize>(fds: [BorrowedFd<'_>; N], timeout: Duration) -> io::Result<()> {
+    let mut fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    match poll(&mut fds, Some(&timespec(timeout))) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
     }
 }
 

@@ -8,7 +8,6 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use quell_units::Duration;
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::header::{FlowKey, Header};
@@ -259,11 +258,7 @@ impl NfQueue {
     /// # Errors
     /// If the socket is gone.
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let mut fds = [PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN)];
-        match poll(&mut fds, Some(&super::timespec(timeout))) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(e) => Err(e.into()),
-        }
+        super::wait([self.fd.as_fd()], timeout)
     }
 
     fn send(&mut self) {

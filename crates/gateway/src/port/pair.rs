@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::header::{FlowKey, Header, ip_offset, set_ce};
@@ -89,13 +88,7 @@ impl Pair {
     /// # Errors
     /// If the devices are gone.
     pub fn wait(&self, timeout: quell_units::Duration) -> io::Result<()> {
-        let [a, b] = self.devices();
-        let mut fds =
-            [PollFd::from_borrowed_fd(a, PollFlags::IN), PollFd::from_borrowed_fd(b, PollFlags::IN)];
-        match poll(&mut fds, Some(&super::timespec(timeout))) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(e) => Err(e.into()),
-        }
+        super::wait(self.devices(), timeout)
     }
 
     #[inline]

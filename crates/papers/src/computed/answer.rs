@@ -46,7 +46,7 @@ pub(super) fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: 
 /// A line of a chart.
 pub(super) fn line(label: String, style: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
     let (x, y) = points.into_iter().unzip();
-    Curve { label, style, x, y, half_width: Vec::new() }
+    Curve::new(label, style, x, y)
 }
 
 /// An error of the theory, as a sentence.

@@ -21,10 +21,8 @@ use crate::value::Value;
 #[serde(deny_unknown_fields)]
 pub struct Computed {
     /// The id of the printed number, if it is one.
-    #[serde(default)]
     pub cell: Option<String>,
     /// The number of the figure, if it is one.
-    #[serde(default)]
     pub figure: Option<String>,
     /// Its title.
     #[serde(default)]
@@ -43,10 +41,8 @@ pub struct Border {
     /// The label of the curve.
     pub label: String,
     /// The title of its panel; `None`: all panels.
-    #[serde(default)]
     pub panel: Option<String>,
     /// The run; `None`: the first.
-    #[serde(default)]
     pub run: Option<String>,
     /// The label of the algorithm.
     pub algorithm: String,

@@ -71,6 +71,13 @@ pub struct Curve {
     pub half_width: Vec<f64>,
 }
 
+impl Curve {
+    /// A curve without intervals.
+    pub fn new(label: impl Into<String>, style: usize, x: Vec<f64>, y: Vec<f64>) -> Curve {
+        Curve { label: label.into(), style, x, y, half_width: Vec::new() }
+    }
+}
+
 /// The form in which curves are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

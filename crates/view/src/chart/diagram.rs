@@ -179,7 +179,7 @@ impl<'a> ChartSource<'a> {
             let run = runs.iter().find(|r| Some(r.seed) == seed)?;
             let series = run.series.iter().find(|s| s.link == self.link())?;
             let (x, y) = (series.time_s.clone(), of(series)?);
-            Some(Curve { label: label.to_string(), style, x, y, half_width: Vec::new() })
+            Some(Curve::new(label, style, x, y))
         };
         (seed, self.algorithms(self.choice.point).filter_map(curve).collect())
     }
@@ -224,13 +224,7 @@ impl<'a> ChartSource<'a> {
         };
         let (names, shares): (Vec<_>, Vec<_>) = self.algorithms(self.choice.point).filter_map(shares).unzip();
         let (x, ys) = of(&shares);
-        let curve = |((style, label), y): ((usize, String), Vec<f64>)| Curve {
-            label,
-            style,
-            x: x.clone(),
-            y,
-            half_width: Vec::new(),
-        };
+        let curve = |((style, label), y): ((usize, String), _)| Curve::new(label, style, x.clone(), y);
         let curves = names.into_iter().zip(ys).map(curve).collect();
         self.chart("queue", "queue (packets)", y, Form::Line, curves)
     }
@@ -248,13 +242,8 @@ impl<'a> ChartSource<'a> {
             // All have the same shares; the mean delay at each.
             let x =
                 |i: usize| each.iter().filter_map(|e| e.get(i)).map(|p| p.0).sum::<f64>() / each.len() as f64;
-            Some(Curve {
-                label: label.to_string(),
-                style,
-                x: (0..first.len()).map(x).collect(),
-                y: first.iter().map(|p| p.1).collect(),
-                half_width: Vec::new(),
-            })
+            let y = first.iter().map(|p| p.1).collect();
+            Some(Curve::new(label, style, (0..first.len()).map(x).collect(), y))
         };
         let curves = self.algorithms(self.choice.point).filter_map(curve).collect();
         let what =

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use quell_metrics::{PointInfo, distinct};
 use quell_units::{BitRate, Duration, QueueSize};
+use serde::Serialize;
 
 /// A field that the points set.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Parameter<'a> {
     pub field: &'a str,
     /// The unit of the numbers; empty for pure ones.
@@ -16,6 +17,7 @@ pub(crate) struct Parameter<'a> {
     /// The same as numbers, not a number where a point does not set it; `None` if they are not all of one kind.
     pub numbers: Option<Vec<f64>>,
     /// True if the numbers follow each other in equal ratios rather than in equal steps.
+    #[serde(rename = "log")]
     pub geometric: bool,
     /// The parameters, by number, that advance with this one: each of its values has one of theirs.
     pub linked: Vec<usize>,

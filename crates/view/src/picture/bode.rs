@@ -23,16 +23,16 @@ pub struct Crossing {
 }
 
 /// The frequency response of an open loop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Response<'a> {
     /// Its name, that of an algorithm.
     pub label: &'a str,
     /// The frequencies in rad/s, rising.
-    pub frequency: &'a [f64],
+    pub frequency: Vec<f64>,
     /// The gain in decibels, at each frequency.
-    pub gain: &'a [f64],
+    pub gain: Vec<f64>,
     /// The phase in degrees, unwrapped, at each frequency.
-    pub phase: &'a [f64],
+    pub phase: Vec<f64>,
     /// The crossings of the gain of one, with the phase margin in degrees.
     pub crossover: Option<Crossing>,
     /// The crossings of the phase of -180 degrees, with the gain margin in decibels.
@@ -68,18 +68,18 @@ pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
     let (left, right) = (LEFT, sheet.width - RIGHT);
     let top = figures(&mut svg, responses, (left, right), top) + 4.0;
 
-    let frequencies = responses.iter().flat_map(|r| r.frequency).copied();
+    let frequencies = responses.iter().flat_map(|r| &r.frequency).copied();
     let x = Scale::of(&Axis::log(""), frequencies, (left, right));
-    let gains = responses.iter().flat_map(|r| r.gain).map(|g| g.clamp(-MOST_GAIN, MOST_GAIN));
+    let gains = responses.iter().flat_map(|r| &r.gain).map(|g| g.clamp(-MOST_GAIN, MOST_GAIN));
     let gain = Scale::of(&Axis::linear(""), gains.chain([0.0]), (top + HEIGHT, top));
     let (gain, gain_ticks) = stepped(gain, &[0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0]);
     let gain = Panel { x, y: gain };
     let top = top + HEIGHT + GAP;
     let marked = responses.iter().flat_map(|r| {
         let crossings = [r.crossover, r.phase_crossover];
-        crossings.into_iter().flatten().filter_map(|c| r.at(r.phase, c.frequency))
+        crossings.into_iter().flatten().filter_map(|c| r.at(&r.phase, c.frequency))
     });
-    let phases = responses.iter().flat_map(|r| r.phase).map(|p| p.max(LEAST_PHASE));
+    let phases = responses.iter().flat_map(|r| &r.phase).map(|p| p.max(LEAST_PHASE));
     let phase = Scale::of(&Axis::linear(""), phases.chain(marked).chain([-180.0]), (top + HEIGHT, top));
     let (phase, phase_ticks) = stepped(phase, &[1.0, 5.0, 15.0, 30.0, 45.0, 90.0, 180.0]);
     // A loop with an integrator begins at a tick: not on the frame.
@@ -102,8 +102,8 @@ pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
     phase.name_x(&mut svg, "frequency (rad/s)");
     for (i, r) in responses.iter().enumerate() {
         let points = |values| r.frequency.iter().copied().zip::<&[f64]>(values).map(|(f, v)| (f, *v));
-        svg.strokes(&gain.curve(points(r.gain)), style(i));
-        svg.strokes(&phase.curve(points(r.phase)), style(i));
+        svg.strokes(&gain.curve(points(&r.gain)), style(i));
+        svg.strokes(&phase.curve(points(&r.phase)), style(i));
     }
     // Above all curves.
     for (i, r) in responses.iter().enumerate() {
@@ -146,7 +146,7 @@ fn margins(svg: &mut Svg, r: &Response<'_>, gain: Panel, phase: Panel, color: &s
         if let Some(place) = gain.inside(c.frequency, 0.0) {
             mark(svg, place, Form::Circle, 4.5, color);
         }
-        if let Some(at) = r.at(r.phase, c.frequency) {
+        if let Some(at) = r.at(&r.phase, c.frequency) {
             svg.strokes(&phase.curve([(c.frequency, at - c.margin), (c.frequency, at)].into_iter()), line);
             if let Some(place) = phase.inside(c.frequency, at) {
                 mark(svg, place, Form::Circle, 4.5, color);
@@ -154,10 +154,10 @@ fn margins(svg: &mut Svg, r: &Response<'_>, gain: Panel, phase: Panel, color: &s
         }
     }
     if let Some(c) = r.phase_crossover {
-        if let Some(place) = r.at(r.phase, c.frequency).and_then(|at| phase.inside(c.frequency, at)) {
+        if let Some(place) = r.at(&r.phase, c.frequency).and_then(|at| phase.inside(c.frequency, at)) {
             mark(svg, place, Form::Square, 4.5, color);
         }
-        if let Some(at) = r.at(r.gain, c.frequency) {
+        if let Some(at) = r.at(&r.gain, c.frequency) {
             svg.strokes(&gain.curve([(c.frequency, 0.0), (c.frequency, at)].into_iter()), line);
             if let Some(place) = gain.inside(c.frequency, at) {
                 mark(svg, place, Form::Square, 4.5, color);
@@ -198,14 +198,14 @@ mod tests {
     fn a_response_between_its_points() {
         let r = Response {
             label: "",
-            frequency: &[1.0, 100.0],
-            gain: &[20.0, -20.0],
-            phase: &[0.0, f64::NAN],
+            frequency: vec![1.0, 100.0],
+            gain: vec![20.0, -20.0],
+            phase: vec![0.0, f64::NAN],
             crossover: None,
             phase_crossover: None,
         };
-        assert_eq!(r.at(r.gain, 10.0), Some(0.0));
-        assert_eq!(r.at(r.gain, 0.5), None);
-        assert_eq!(r.at(r.phase, 10.0), None);
+        assert_eq!(r.at(&r.gain, 10.0), Some(0.0));
+        assert_eq!(r.at(&r.gain, 0.5), None);
+        assert_eq!(r.at(&r.phase, 10.0), None);
     }
 }

@@ -14,23 +14,17 @@ const LEFT_SHARE: f64 = 0.62;
 const ASPECT: f64 = 0.75;
 
 /// The open loop at positive frequencies, as a curve in the complex plane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Locus<'a> {
     /// Its name in the legend.
     pub label: &'a str,
-    /// Real parts, in the order of rising frequency.
-    pub real: &'a [f64],
-    /// Imaginary parts, as many.
-    pub imaginary: &'a [f64],
+    /// Its real and imaginary parts, in the order of rising frequency.
+    pub points: Vec<(f64, f64)>,
 }
 
 impl Locus<'_> {
-    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.real.iter().copied().zip(self.imaginary.iter().copied())
-    }
-
     fn stretches(&self) -> impl Iterator<Item = ((f64, f64), (f64, f64))> {
-        self.points().zip(self.points().skip(1))
+        self.points.windows(2).map(|p| (p[0], p[1]))
     }
 
     /// The leftmost place where the curve crosses the real axis, as far as that is shown.
@@ -57,14 +51,7 @@ impl Locus<'_> {
 /// Draws the Nyquist curves around -1, with both axes to one scale. What is far from there is cut off,
 /// because integrators come from infinity. Arrows point to higher frequencies; a dot is where the gain is
 /// one.
-///
-/// # Panics
-///
-/// If a curve does not have as many imaginary parts as real ones.
 pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
-    for l in loci {
-        assert_eq!(l.real.len(), l.imaginary.len(), "real and imaginary parts of {:?}", l.label);
-    }
     let (sheet, mut svg) = (sheet.sized(), Svg::default());
     let top = head(&mut svg, &sheet);
     let (left, right) = (LEFT, sheet.width - RIGHT);
@@ -90,7 +77,7 @@ pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
     let around = (0..=180).map(|i| (f64::from(2 * i)).to_radians().sin_cos());
     svg.strokes(&panel.curve(around), circle);
     for (i, locus) in loci.iter().enumerate() {
-        let strokes = panel.curve(locus.points());
+        let strokes = panel.curve(locus.points.iter().copied());
         svg.strokes(&strokes, style(i));
         if let Some(corners) = arrow(&strokes) {
             svg.polygon(&corners, style(i).color);
@@ -141,12 +128,12 @@ mod tests {
 
     #[test]
     fn crossings_are_found_between_points() {
-        let l = Locus { label: "", real: &[-4.0, -2.0, 0.0], imaginary: &[-1.0, 1.0, 0.0] };
+        let l = Locus { label: "", points: vec![(-4.0, -1.0), (-2.0, 1.0), (0.0, 0.0)] };
         assert_eq!(l.leftmost(), Some(-3.0));
         let on: Vec<_> = l.on_circle().collect();
         assert_eq!(on.len(), 1);
         assert!((on[0].0.hypot(on[0].1) - 1.0).abs() < 1e-12);
-        let far = Locus { label: "", real: &[-400.0, -200.0], imaginary: &[-1.0, 1.0] };
+        let far = Locus { label: "", points: vec![(-400.0, -1.0), (-200.0, 1.0)] };
         assert_eq!(far.leftmost(), None);
     }
 

@@ -87,13 +87,13 @@ fn a_bode_diagram_names_its_margins() {
     let phase: Vec<f64> = w.iter().map(|w| -90.0 - 2.0 * w.atan().to_degrees()).collect();
     let response = Response {
         label: "third order",
-        frequency: &w,
-        gain: &gain,
-        phase: &phase,
+        frequency: w,
+        gain,
+        phase,
         crossover: Some(Crossing { frequency: 0.6823, margin: 21.39 }),
         phase_crossover: Some(Crossing { frequency: 1.0, margin: 6.0206 }),
     };
-    let none = Response { label: "none", crossover: None, phase_crossover: None, ..response };
+    let none = Response { label: "none", crossover: None, phase_crossover: None, ..response.clone() };
     let svg = bode(&sheet(), &[response, none]);
     let document = checked(&svg);
     let texts = texts(&document);
@@ -116,8 +116,7 @@ fn a_nyquist_diagram_is_cut_off_around_minus_one() {
         let scale = 3.0 / (w * (1.0 + w * w).powi(2));
         (scale * -2.0 * w, scale * (w * w - 1.0))
     };
-    let (real, imaginary): (Vec<f64>, Vec<f64>) = w.iter().map(|w| of(*w)).unzip();
-    let svg = nyquist(&sheet(), &[Locus { label: "loop", real: &real, imaginary: &imaginary }]);
+    let svg = nyquist(&sheet(), &[Locus { label: "loop", points: w.into_iter().map(of).collect() }]);
     let document = checked(&svg);
     // The loop, both axes and the unit circle; its arrow; where it crosses the circle.
     assert_eq!(
@@ -237,10 +236,10 @@ proptest! {
         let c: Vec<f64> = values.iter().map(|v| v.2).collect();
         let sheet = Sheet { title: &text, description: &text, width: 500.0 + width };
         checked(&series(&sheet, x, y, &[SeriesLine { label: &text, x: &a, y: &b }]));
-        checked(&nyquist(&sheet, &[Locus { label: &text, real: &a, imaginary: &b }]));
+        checked(&nyquist(&sheet, &[Locus { label: &text, points: a.iter().copied().zip(b.iter().copied()).collect() }]));
         let crossing = Some(Crossing { frequency: border, margin: width });
         checked(&bode(&sheet, &[Response {
-            label: &text, frequency: &a, gain: &b, phase: &c, crossover: crossing, phase_crossover: crossing,
+            label: &text, frequency: a.clone(), gain: b, phase: c, crossover: crossing, phase_crossover: crossing,
         }]));
         let cases: Vec<Case> = values.iter()
             .map(|v| Case { measure: v.0, swing: v.1, stable: v.2 > 0.0, settled: v.1 < 0.1 })

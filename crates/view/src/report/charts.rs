@@ -187,23 +187,8 @@ struct FlowCurve {
 /// Figures over the parameters that a study varies.
 #[derive(Serialize)]
 struct Sweep<'a> {
-    axes: Vec<Axis<'a>>,
+    axes: Vec<Parameter<'a>>,
     metrics: Vec<SweptMetric>,
-}
-
-/// A field that the points set.
-#[derive(Serialize)]
-struct Axis<'a> {
-    field: &'a str,
-    unit: &'static str,
-    /// Its value at each point as written; empty where a point does not set it.
-    labels: Vec<&'a str>,
-    /// The same as numbers, null where a point does not set it; `None` if they are not all of one kind.
-    numbers: Option<Vec<f64>>,
-    /// True if its axis is logarithmic.
-    log: bool,
-    /// The axes, by number, that advance with it.
-    linked: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -504,16 +489,8 @@ fn jain_of_class(runs: &[&Replication], class: &str) -> Vec<f64> {
 }
 
 fn sweep<'a>(results: &'a Results, algorithms: &[&str]) -> Sweep<'a> {
-    let axis = |p: Parameter<'a>| Axis {
-        field: p.field,
-        unit: p.unit,
-        labels: p.labels,
-        numbers: p.numbers,
-        log: p.geometric,
-        linked: p.linked,
-    };
     Sweep {
-        axes: parameters(&results.run.points).into_iter().map(axis).collect(),
+        axes: parameters(&results.run.points),
         metrics: Metric::ALL.iter().filter_map(|m| swept(results, algorithms, *m)).collect(),
     }
 }

@@ -35,10 +35,10 @@ pub fn run(
             papers.experiments().filter(|e| e.live.is_some()).map(|e| e.id.as_str()).collect();
         let have =
             if have.is_empty() { "nothing here has".into() } else { format!("{} has", have.join(", ")) };
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--live: {} has no live side, which a table [live] in an experiment's file declares; {have}",
             if what.is_empty() { "all of it".into() } else { what.join(", ") }
-        )));
+        ));
     }
     for (e, ..) in &sides {
         let record = e.live.iter().map(|live| &live.record);

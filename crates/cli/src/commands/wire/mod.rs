@@ -67,10 +67,9 @@ fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
 /// The wire that the options describe.
 fn config(args: &Args) -> Result<WireConfig, Failure> {
     let Some(rate) = args.rate else {
-        return Err(Failure::BadInput(
+        return Err(bad_input!(
             "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, or quell wire \
              SCENARIO"
-                .into(),
         ));
     };
     // clap does not ask for a scenario beside these: it conflicts with --rate.
@@ -83,17 +82,17 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
         ("--segments", args.view.segments),
     ];
     if let Some((option, _)) = of_scenarios.iter().find(|(_, given)| *given) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "{option}: is about the results of a scenario, and a command has none; quell wire SCENARIO {option}, \
              or --log FILE to keep what happens to a command's packets"
-        )));
+        ));
     }
     let rtt = args.rtt.unwrap_or(Duration::ZERO);
     if rtt > Duration::from_secs(10) {
-        return Err(Failure::BadInput(format!("--rtt: {rtt} must be at most 10 s")));
+        return Err(bad_input!("--rtt: {rtt} must be at most 10 s"));
     }
     if !(576..=9000).contains(&args.mtu) {
-        return Err(Failure::BadInput(format!("--mtu: {} must be 576 (RFC 791) to 9000 bytes", args.mtu)));
+        return Err(bad_input!("--mtu: {} must be 576 (RFC 791) to 9000 bytes", args.mtu));
     }
     let mean_packet = Bytes::new(u64::from(args.mtu));
     let buffer = args.buffer.unwrap_or_else(|| {
@@ -140,17 +139,17 @@ fn may_be_default(name: &str) -> Result<(), Failure> {
     let (known, allowed) = (traffic::congestion_controls(), traffic::allowed_congestion_controls());
     let shown = cut(name);
     if !known.iter().any(|known| known == name) {
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--congestion: \"{shown}\" is not one of this kernel's ({}); modprobe tcp_{shown} may add it",
             known.join(", "),
-        )));
+        ));
     }
     if !allowed.iter().any(|allowed| allowed == name) {
         let all = allowed.join(" ");
-        return Err(Failure::BadInput(format!(
+        return Err(bad_input!(
             "--congestion: \"{shown}\" is the administrator's alone; sysctl -w \
              net.ipv4.tcp_allowed_congestion_control=\"{all} {shown}\" allows it to all",
-        )));
+        ));
     }
     Ok(())
 }

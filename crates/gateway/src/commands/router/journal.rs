@@ -63,7 +63,6 @@ pub(super) struct Journal {
     pub rules: Rules,
     pub answer: Option<Answer>,
     /// The address where it answers, unless it is at its socket.
-    #[serde(default)]
     pub metrics: Option<std::net::SocketAddr>,
 }
 
