@@ -379,14 +379,12 @@ impl Receiver {
     fn sack_blocks(&self, room: usize) -> SackBlocks {
         let mut out = SackBlocks::default();
         for block in self.recent {
-            if block.1 > self.next && out.len() < room {
-                out.push_once(block);
-            }
+            out.push_once(block, block.1 > self.next, room);
         }
         let mut at = self.blocks.len();
         while out.len() < room && at > 0 {
             at -= 1;
-            out.push_once(self.blocks[at]);
+            out.push_once(self.blocks[at], true, room);
         }
         out
     }
