@@ -24,22 +24,9 @@ impl SackBlocks {
         }
     }
 
-    /// Adds a block that is `valid` and that it has not, if it has fewer than `room`. Which of these it is, is as good
-    /// as drawn where packets are lost: nothing jumps.
-    #[inline(always)]
-    pub(crate) fn push_once(&mut self, block: Block, valid: bool, room: usize) {
-        // As one number, which is one comparison.
-        let key = |(from, to): Block| u64::from(to) << 32 | u64::from(from);
-        let ([a, b, _], at) = (self.blocks.map(key), usize::from(self.len));
-        let new = valid & (a != key(block)) & (b != key(block)) & (at < room);
-        let place = &mut self.blocks[at.min(2)];
-        *place = if new { block } else { *place };
-        self.len += u8::from(new);
-    }
-
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
+    /// The first `len` of these.
+    pub(crate) fn of(blocks: [Block; 3], len: u8) -> Self {
+        SackBlocks { blocks, len }
     }
 
     /// The blocks.

@@ -367,7 +367,16 @@ impl Bbr1 {
         self.full_pipe.bandwidth = 0.0;
     }
 
+    #[inline(always)]
     fn police(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
+        // Where nothing is lost, nothing begins.
+        if losses || self.policer.samples || self.policer.believed {
+            self.police_sample(now, losses, app_limited, totals);
+        }
+    }
+
+    #[inline(never)]
+    fn police_sample(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
         let probes_bandwidth = self.state == State::ProbeBw;
         let saw = Saw { losses, round: self.round.starts, app_limited, probes_bandwidth };
         if self.policer.on_sample(now, saw, totals, self.packet) {
@@ -561,6 +570,7 @@ impl Bbr1 {
     }
 
     /// Section 4.2.3: what an acknowledgment that delivers something makes of the window.
+    #[inline(always)]
     fn follow(&mut self, window: &mut Window, s: &Sample<'_>) {
         let repairing = s.ack.repairing;
         let before = core::mem::replace(&mut self.prior.repairing, repairing);

@@ -121,7 +121,13 @@ impl Sender {
         if let Some(by_time) = self.repair.by_time() {
             by_time.repaired = repairs;
         }
-        self.schedule_probe(now, advanced);
+        if repairs && let Some(by_time) = self.repair.by_time() {
+            // Nothing probes a repair.
+            by_time.rack.tlp.due = Time::MAX;
+            self.look_ahead();
+        } else {
+            self.schedule_probe(now, advanced);
+        }
         began
     }
 
