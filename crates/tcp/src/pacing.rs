@@ -187,9 +187,27 @@ impl Pacer {
             self.wake = Time::MAX;
             return true;
         }
-        let due = Time::ZERO + (self.next - Time::ZERO - self.credit);
+        let due = self.next_due();
         self.wake = if due <= now { Time::MAX } else { due };
         due <= now
+    }
+
+    /// The time at which the next packet may leave.
+    #[inline(always)]
+    fn next_due(&self) -> Time {
+        Time::ZERO + (self.next - Time::ZERO - self.credit)
+    }
+
+    /// Returns whether the next packet waits for its time, where each has one: `wake` says when. If not, nothing
+    /// changes, and [`Pacer::releases`] knows.
+    #[inline(always)]
+    pub fn keeps_back(&mut self, now: Time) -> bool {
+        let due = self.next_due();
+        let kept = self.together.is_none() && due > now;
+        if kept {
+            self.wake = due;
+        }
+        kept
     }
 
     /// Lets at most so many packets leave, and as many as may; returns how many.

@@ -420,6 +420,12 @@ impl Config {
         self.pacing || self.send_quantum.is_some()
     }
 
+    /// Returns whether a sender has timers beside that of retransmissions.
+    #[inline]
+    pub(crate) fn has_timers(&self) -> bool {
+        self.recovery == Recovery::Rack || self.paces()
+    }
+
     /// Returns whether a mark reduces the window in proportion to what arrives.
     #[inline]
     pub(crate) fn gradual(&self) -> bool {

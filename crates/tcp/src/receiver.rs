@@ -369,26 +369,37 @@ impl Receiver {
     pub fn report(&mut self, cfg: &Config) -> Report {
         let duplicate = self.duplicate.take();
         // It takes the room of a block (RFC 2883 section 4).
-        let room = 3 - duplicate.is_some() as usize;
+        let room = 3 - u8::from(duplicate.is_some());
         let blocks = if cfg.recovery.is_selective() { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
         Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
     }
 
     /// Blocks for so much room: those that hold the latest packets, then the highest others (RFC 2018 section 4).
-    fn sack_blocks(&self, room: usize) -> SackBlocks {
-        let mut out = SackBlocks::default();
-        for block in self.recent {
-            if block.1 > self.next && out.len() < room {
-                out.push_once(block);
-            }
+    fn sack_blocks(&self, room: u8) -> SackBlocks {
+        // As numbers, none of which is zero. Which of them are the same is as good as drawn where packets are lost:
+        // nothing jumps before the loop.
+        let key = |(from, to): Block| u64::from(to) << 32 | u64::from(from);
+        let [mut a, mut b, mut c] = self.recent.map(|block| if block.1 > self.next { key(block) } else { 0 });
+        b = if b == a { 0 } else { b };
+        c = if (c == a) | (c == b) { 0 } else { c };
+        for _ in 0..2 {
+            (a, b, c) = if a == 0 { (b, c, 0) } else { (a, b, c) };
         }
+        (b, c) = if b == 0 { (c, 0) } else { (b, c) };
+        c = if room < 3 { 0 } else { c };
+        let mut len = u8::from(a != 0) + u8::from(b != 0) + u8::from(c != 0);
         let mut at = self.blocks.len();
-        while out.len() < room && at > 0 {
+        while len < room && at > 0 {
             at -= 1;
-            out.push_once(self.blocks[at]);
+            let block = key(self.blocks[at]);
+            let new = (block != a) & (block != b);
+            a = if new & (len == 0) { block } else { a };
+            c = if new & (len == 2) { block } else { c };
+            b = if new & (len == 1) { block } else { b };
+            len += u8::from(new);
         }
-        out
+        SackBlocks::of([a, b, c].map(|block| (block as u32, (block >> 32) as u32)), len)
     }
 }
 

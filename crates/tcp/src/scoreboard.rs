@@ -24,18 +24,9 @@ impl SackBlocks {
         }
     }
 
-    /// Adds a block that it has not.
-    #[inline(always)]
-    pub(crate) fn push_once(&mut self, block: Block) {
-        let [a, b, _] = self.blocks;
-        if !((self.len > 0) & (a == block) | (self.len > 1) & (b == block)) {
-            self.push(block);
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
+    /// The first `len` of these.
+    pub(crate) fn of(blocks: [Block; 3], len: u8) -> Self {
+        SackBlocks { blocks, len }
     }
 
     /// The blocks.
@@ -46,7 +37,7 @@ impl SackBlocks {
 
 /// The news of an acknowledgment's blocks, beside those of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+enum News {
     Nothing,
     /// This packet.
     One(u32),
@@ -83,12 +74,6 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Returns whether no packet above the cumulative acknowledgment is known to have arrived.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// The number of packets above the cumulative acknowledgment that are known to have arrived.
     pub fn count(&self) -> u32 {
         self.count
@@ -109,7 +94,7 @@ impl Scoreboard {
     /// The news of the blocks of an acknowledgment of `una`. Most often one of them has grown
     /// by a packet, or none has.
     #[inline]
-    pub fn look(&self, una: u32, blocks: &[Block]) -> News {
+    fn look(&self, una: u32, blocks: &[Block]) -> News {
         let key = |(from, to): Block| u64::from(from) << 32 | u64::from(to);
         let [a, b, c] = self.seen.map(key);
         let seen = |k| (k == a) | (k == b) | (k == c);
@@ -135,9 +120,9 @@ impl Scoreboard {
         news
     }
 
-    /// Update(): takes the blocks of an acknowledgment of `una` in, of which [`Scoreboard::look`] says `news`. True if
-    /// any reported news.
-    pub fn update(&mut self, una: u32, blocks: &[Block], news: News, dup_threshold: u32) -> bool {
+    /// Update(): takes the blocks of an acknowledgment of `una` in. True if any reported news.
+    pub fn update(&mut self, una: u32, blocks: &[Block], dup_threshold: u32) -> bool {
+        let news = self.look(una, blocks);
         self.acknowledge(una);
         let (before, mut above) = (self.count, 0);
         match news {
@@ -167,33 +152,6 @@ impl Scoreboard {
         }
         self.move_lost(above, dup_threshold);
         self.count > before
-    }
-
-    /// Calls `each` for every packet from `una` on that `blocks` report and that was not known to have arrived,
-    /// in rising order: what [`Scoreboard::update`] will add.
-    pub fn news(&self, una: u32, blocks: &[Block], mut each: impl FnMut(u32)) {
-        let mut sorted = [(0, 0); 3];
-        for (to, block) in sorted.iter_mut().zip(blocks) {
-            *to = *block;
-        }
-        sorted.sort_unstable();
-        for (from, to) in sorted {
-            if from == to || self.seen.contains(&(from, to)) {
-                continue;
-            }
-            let seen = self.seen.iter().find(|s| s.0 < to && from < s.1);
-            let &(seen_from, seen_to) = seen.unwrap_or(&(to, to));
-            for (from, to) in [(from, to.min(seen_from)), (from.max(seen_to), to)] {
-                let mut seq = from.max(una);
-                while seq < to {
-                    seq = self.sacked.next_absent(seq);
-                    if seq < to {
-                        each(seq);
-                    }
-                    seq += 1;
-                }
-            }
-        }
     }
 
     /// Forgets what lies below the cumulative acknowledgment, which is known otherwise.
@@ -304,8 +262,7 @@ mod tests {
     fn board(blocks: &[Block]) -> Scoreboard {
         let mut s = Scoreboard::default();
         for b in blocks {
-            let news = s.look(1, &[*b]);
-            s.update(1, &[*b], news, 3);
+            s.update(1, &[*b], 3);
         }
         s
     }
@@ -387,10 +344,9 @@ mod tests {
                 for (l, b) in last.iter_mut().zip(&blocks) {
                     *l = *b;
                 }
-                let news = s.look(una, &blocks);
-                prop_assert_eq!(s.update(una, &blocks, news, 3), twin.update(una, &blocks));
+                prop_assert_eq!(s.update(una, &blocks, 3), twin.update(una, &blocks));
                 let max = twin.sacked.last().map_or(una, |&s| s + 1) + 5;
-                prop_assert_eq!(s.is_empty(), twin.sacked.is_empty());
+                prop_assert_eq!(s.count() as usize, twin.sacked.len());
                 prop_assert_eq!(s.pipe(max, 3), twin.pipe(max));
                 prop_assert_eq!(s.is_lost(una), twin.is_lost(una));
                 for lost_only in [true, false] {
@@ -408,7 +364,7 @@ mod tests {
                 }
                 if act == 3 && advance == 3 {
                     s.clear();
-                    s.update(una, &[], News::Nothing, 3);
+                    s.update(una, &[], 3);
                     (twin.sacked, twin.high_rxt, last) = (BTreeSet::new(), 0, [(0, 0); 3]);
                 }
             }

@@ -22,7 +22,7 @@ use crate::params::{Config, Reports};
 use crate::recovery::prr::{Progress, Prr};
 use crate::recovery::repair::{Proportional, Repair};
 use crate::rtt::{RoundTrips, RttEstimator, SendTimes};
-use crate::scoreboard::{Block, News};
+use crate::scoreboard::Block;
 use crate::slow_start::Search;
 
 mod by_time;
@@ -303,7 +303,13 @@ impl Sender {
     /// Takes in an acknowledgment of all packets below `ack`.
     #[inline(always)]
     pub fn on_ack(&mut self, cfg: &Config, now: Time, ack: u32, ece: bool, blocks: &[Block]) -> Reaction {
-        if self.only_window() && ack > self.una && !ece && blocks.is_empty() && self.repair.sacked() == 0 {
+        if self.modern.is_none()
+            && self.only_window(cfg)
+            && ack > self.una
+            && !ece
+            && blocks.is_empty()
+            && self.repair.sacked() == 0
+        {
             self.on_new_ack(cfg, now, ack, ack - self.una, false);
             return Reaction::default();
         }
@@ -358,10 +364,9 @@ impl Sender {
         }
         let rack = cfg.recovery == Recovery::Rack;
         let (una, sacked) = (self.una, self.repair.sacked());
-        let news = self.repair.board().map_or(News::Nothing, |b| b.look(from, blocks));
-        let flight = if rack { self.deliver(cfg, now, from, blocks, news) } else { 0 };
+        let flight = if rack { self.deliver(cfg, now, from, blocks) } else { 0 };
         let board = self.repair.board_mut();
-        let sack_news = board.is_some_and(|b| b.update(from, blocks, news, cfg.dup_threshold));
+        let sack_news = board.is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
         let delivered = (from - una + self.repair.sacked()).saturating_sub(sacked);
         let mut congested = ece && cfg.announces();
@@ -387,22 +392,22 @@ impl Sender {
             let plain = ack == una && blocks.is_empty() && twice.is_none();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, ack > una, plain, twice);
         }
-        let falls = cfg.gradual() && self.repair.falls();
-        let recovers =
-            self.phase == Phase::Recovery && cfg.recovery.is_proportional() && !cfg.congestion.is_model();
-        if falls || recovers {
-            // A recovery that begins while a mark reduces the window goes on with that reduction.
-            let begins = (did.fast_retransmit && !falls).then(|| self.max - una - sacked);
-            self.reduce_in_proportion(cfg, from - una, delivered, sack_news, begins);
-        }
-        if falls
-            && recovers
-            && let Some(fall) = self.repair.fall_mut()
-        {
-            fall.falling = false;
-        }
         if cfg.congestion.is_model() {
             self.feed_model(now, flight);
+        } else {
+            let falls = cfg.gradual() && self.repair.falls();
+            let recovers = self.phase == Phase::Recovery && cfg.recovery.is_proportional();
+            if falls || recovers {
+                // A recovery that begins while a mark reduces the window goes on with that reduction.
+                let begins = (did.fast_retransmit && !falls).then(|| self.max - una - sacked);
+                self.reduce_in_proportion(cfg, from - una, delivered, sack_news, begins);
+            }
+            if falls
+                && recovers
+                && let Some(fall) = self.repair.fall_mut()
+            {
+                fall.falling = false;
+            }
         }
         self.set_pace();
         did
@@ -443,9 +448,9 @@ impl Sender {
     ) {
         let (pipe, mut lost) = match &self.repair {
             Repair::Rack(by_time) => (by_time.rack.flying(), by_time.lost > 0),
-            Repair::Prr(fall) => {
-                let pipe = fall.board.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32;
-                (pipe, fall.board.found_lost())
+            Repair::Prr(by_sack) => {
+                let pipe = by_sack.0.pipe(self.max, cfg.dup_threshold) - self.retransmit as u32;
+                (pipe, by_sack.0.found_lost())
             }
             _ => return,
         };
@@ -827,9 +832,12 @@ impl Sender {
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
+    #[inline]
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.only_window() {
+        if self.only_window(cfg) {
             self.poll_below(cfg, now, self.end_of_window(cfg))
+        } else if cfg.recovery == Recovery::Rack && self.phase != Phase::Handshake {
+            self.poll_rack(cfg, now)
         } else {
             self.poll_special(cfg, now)
         }
@@ -837,8 +845,8 @@ impl Sender {
 
     /// Returns whether the window alone decides what is sent, until the next acknowledgment or timeout.
     #[inline]
-    pub fn only_window(&self) -> bool {
-        self.phase == Phase::Open && !self.retransmit && self.modern.is_none()
+    pub fn only_window(&self, cfg: &Config) -> bool {
+        self.phase == Phase::Open && !self.retransmit && (self.modern.is_none() || !cfg.has_timers())
     }
 
     /// Up to (and not with) which packet the window allows to send, if only it decides.
@@ -868,11 +876,6 @@ impl Sender {
     fn poll_special(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         if self.phase == Phase::Handshake {
             return self.poll_syn(now);
-        }
-        if cfg.recovery == Recovery::Rack {
-            let packet = self.poll_rack(cfg, now);
-            self.in_order = packet.is_none() && self.is_in_order();
-            return packet;
         }
         if self.retransmit {
             self.retransmit = false;
@@ -935,6 +938,12 @@ impl Sender {
 
     #[inline]
     fn send(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
+        self.leaves(cfg, now, seq)
+    }
+
+    /// A packet leaves, by any way of repair.
+    #[inline(always)]
+    fn leaves(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
         let retransmission = seq < self.max;
         if !retransmission {
             self.max = seq + 1;
@@ -943,7 +952,10 @@ impl Sender {
             }
         }
         if let Some(Modern { gauges, release, .. }) = self.modern.as_deref_mut() {
-            gauges.usage.sent(self.una, self.max, self.window.cwnd);
+            if !cfg.congestion.is_model() {
+                // A model does not ask.
+                gauges.usage.sent(self.una, self.max, self.window.cwnd);
+            }
             if let Some(sent) = &mut gauges.rtts.sent {
                 sent.sent(seq, now);
             }
@@ -961,9 +973,6 @@ impl Sender {
         }
         if self.deadline == Time::MAX {
             self.arm(now);
-        }
-        if cfg.recovery == Recovery::Rack {
-            self.note_rack_sent(cfg, now, seq, retransmission);
         }
         Outgoing::Data { seq, retransmission, cwr }
     }

@@ -447,7 +447,7 @@ impl TcpFlow {
 
     /// Sends all that may be sent now.
     pub fn pump(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        if !self.sender.only_window() {
+        if !self.sender.only_window(&cfg.tcp) {
             return self.pump_special(cfg, now, host);
         }
         let end = self.sender.end_of_window(&cfg.tcp);

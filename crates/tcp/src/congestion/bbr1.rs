@@ -8,7 +8,7 @@ use quell_units::{Duration, Time};
 
 use super::contract::{AckFacts, Acked, Cause, Congestion, InOrder, Repairing, Window};
 use super::model::{
-    Aggregate, Bounds, Foreseen, Hold, MIN_WINDOW, Pace, PriorWindow, Round, Samples, product,
+    Aggregate, Bounds, Foreseen, Hold, MIN_WINDOW, Pace, PriorWindow, Round, Samples, model_events, product,
 };
 use crate::entry::Entry;
 use crate::float::{ceil, floor, larger, lesser};
@@ -367,7 +367,16 @@ impl Bbr1 {
         self.full_pipe.bandwidth = 0.0;
     }
 
+    #[inline(always)]
     fn police(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
+        // Where nothing is lost, nothing begins.
+        if losses || self.policer.samples || self.policer.believed {
+            self.police_sample(now, losses, app_limited, totals);
+        }
+    }
+
+    #[inline(never)]
+    fn police_sample(&mut self, now: Time, losses: bool, app_limited: bool, totals: (u64, u64)) {
         let probes_bandwidth = self.state == State::ProbeBw;
         let saw = Saw { losses, round: self.round.starts, app_limited, probes_bandwidth };
         if self.policer.on_sample(now, saw, totals, self.packet) {
@@ -561,6 +570,7 @@ impl Bbr1 {
     }
 
     /// Section 4.2.3: what an acknowledgment that delivers something makes of the window.
+    #[inline(always)]
     fn follow(&mut self, window: &mut Window, s: &Sample<'_>) {
         let repairing = s.ack.repairing;
         let before = core::mem::replace(&mut self.prior.repairing, repairing);
@@ -588,8 +598,7 @@ impl Bbr1 {
 }
 
 impl Congestion for Bbr1 {
-    /// The model sets the window.
-    fn grow(&mut self, _: &mut Window, _: &Acked<'_>) {}
+    model_events!();
 
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         match cause {
@@ -618,15 +627,6 @@ impl Congestion for Bbr1 {
         self.samples.rate.sent(seq, now, flight);
     }
 
-    fn on_nothing_to_send(&mut self, flight: u32) {
-        self.samples.rate.limit(flight);
-    }
-
-    #[inline(always)]
-    fn on_delivered(&mut self, now: Time, seq: u32) {
-        self.samples.rate.deliver(seq, now);
-    }
-
     #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, ack: &AckFacts<'_>) {
         let sample = self.samples.take(ack, self.min_rtt, self.state == State::ProbeRtt);
@@ -640,33 +640,9 @@ impl Congestion for Bbr1 {
         self.settle();
     }
 
-    #[inline(always)]
-    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
-        let Some(seen) = self.samples.foresee(ack) else { return false };
-        let usual = self.goes_on(window, ack, &seen);
-        if usual {
-            self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
-        }
-        usual
-    }
-
-    #[inline(always)]
-    fn has_room(&self) -> bool {
-        self.samples.rate.has_room()
-    }
-
-    #[inline(always)]
-    fn on_next_sent(&mut self, now: Time, flight: u32) {
-        self.samples.rate.sent_next(now, flight);
-    }
-
     fn on_lost(&mut self, _: &Window, _: Time, _: u32) {
         self.samples.rate.lose();
         self.samples.unsettle();
-    }
-
-    fn on_timeout_again(&mut self, window: &Window) {
-        self.on_timeout(window);
     }
 
     fn after_timeout(&mut self, now: Time, flight: u32) -> Option<f64> {
@@ -681,12 +657,6 @@ impl Congestion for Bbr1 {
         self.samples.rate.forget_lost();
     }
 
-    fn on_idle(&mut self, _: &mut Window, _: f64) {}
-
-    fn on_duplicate(&mut self) {
-        self.samples.rate.delivered += 1;
-    }
-
     /// Section 4.2.3.4.
     fn on_spurious(&mut self, window: &mut Window, _: &Window) {
         self.samples.unsettle();
@@ -694,11 +664,6 @@ impl Congestion for Bbr1 {
         self.conserves = false;
         (self.full_pipe.bandwidth, self.full_pipe.plateau) = (0.0, 0);
         self.policer = Policer::default();
-    }
-
-    #[inline(always)]
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pace.rate)
     }
 }
 

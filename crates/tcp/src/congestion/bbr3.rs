@@ -5,7 +5,9 @@
 use quell_units::{Duration, Time};
 
 use super::contract::{AckFacts, Acked, Cause, Congestion, InOrder, Repairing, Window};
-use super::model::{Bounds, Foreseen, Hold, MIN_WINDOW, Pace, PriorWindow, Round, Samples, product};
+use super::model::{
+    Bounds, Foreseen, Hold, MIN_WINDOW, Pace, PriorWindow, Round, Samples, model_events, product,
+};
 use crate::entry::Entry;
 use crate::float::{count, larger, lesser};
 use crate::params::Config;
@@ -438,8 +440,7 @@ impl Bbr3 {
 }
 
 impl Congestion for Bbr3 {
-    /// The model sets the window.
-    fn grow(&mut self, _: &mut Window, _: &Acked<'_>) {}
+    model_events!();
 
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         if cause == Cause::Timeout {
@@ -469,15 +470,6 @@ impl Congestion for Bbr3 {
         self.samples.rate.sent(seq, now, flight);
     }
 
-    fn on_nothing_to_send(&mut self, flight: u32) {
-        self.samples.rate.limit(flight);
-    }
-
-    #[inline(always)]
-    fn on_delivered(&mut self, now: Time, seq: u32) {
-        self.samples.rate.deliver(seq, now);
-    }
-
     #[inline(always)]
     fn on_ack(&mut self, window: &mut Window, ack: &AckFacts<'_>) {
         let sample = self.samples.take(ack, self.rtt.min, self.state == State::ProbeRtt);
@@ -491,26 +483,6 @@ impl Congestion for Bbr3 {
         self.settle(window);
     }
 
-    #[inline(always)]
-    fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
-        let Some(seen) = self.samples.foresee(ack) else { return false };
-        let usual = self.goes_on(window, ack, &seen);
-        if usual {
-            self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
-        }
-        usual
-    }
-
-    #[inline(always)]
-    fn has_room(&self) -> bool {
-        self.samples.rate.has_room()
-    }
-
-    #[inline(always)]
-    fn on_next_sent(&mut self, now: Time, flight: u32) {
-        self.samples.rate.sent_next(now, flight);
-    }
-
     fn on_lost(&mut self, window: &Window, now: Time, seq: u32) {
         self.samples.rate.lose();
         self.samples.unsettle();
@@ -518,19 +490,9 @@ impl Congestion for Bbr3 {
         self.handle_lost(window, now, self.samples.rate.snapshot(seq));
     }
 
-    fn on_timeout_again(&mut self, window: &Window) {
-        self.on_timeout(window);
-    }
-
     fn after_timeout(&mut self, _: Time, flight: u32) -> Option<f64> {
         self.samples.unsettle();
         Some(f64::from(flight) + 1.0)
-    }
-
-    fn on_idle(&mut self, _: &mut Window, _: f64) {}
-
-    fn on_duplicate(&mut self) {
-        self.samples.rate.delivered += 1;
     }
 
     /// HandleSpuriousLossDetection().
@@ -554,10 +516,5 @@ impl Congestion for Bbr3 {
             _ => {}
         }
         self.undo.state = None;
-    }
-
-    #[inline(always)]
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pace.rate)
     }
 }

@@ -270,6 +270,59 @@ impl Window {
     }
 }
 
+/// The events of which all models make the same.
+macro_rules! model_events {
+    () => {
+        /// The model sets the window.
+        fn grow(&mut self, _: &mut Window, _: &Acked<'_>) {}
+
+        fn on_nothing_to_send(&mut self, flight: u32) {
+            self.samples.rate.limit(flight);
+        }
+
+        #[inline(always)]
+        fn on_delivered(&mut self, now: Time, seq: u32) {
+            self.samples.rate.deliver(seq, now);
+        }
+
+        #[inline(always)]
+        fn on_usual_ack(&mut self, window: &mut Window, ack: &InOrder<'_>) -> bool {
+            let Some(seen) = self.samples.foresee(ack) else { return false };
+            let usual = self.goes_on(window, ack, &seen);
+            if usual {
+                self.samples.rate.pass(ack.newly, ack.ack, ack.now, ack.sent);
+            }
+            usual
+        }
+
+        #[inline(always)]
+        fn has_room(&self) -> bool {
+            self.samples.rate.has_room()
+        }
+
+        #[inline(always)]
+        fn on_next_sent(&mut self, now: Time, flight: u32) {
+            self.samples.rate.sent_next(now, flight);
+        }
+
+        fn on_timeout_again(&mut self, window: &Window) {
+            self.on_timeout(window);
+        }
+
+        fn on_idle(&mut self, _: &mut Window, _: f64) {}
+
+        fn on_duplicate(&mut self) {
+            self.samples.rate.delivered += 1;
+        }
+
+        #[inline(always)]
+        fn pacing_rate(&self) -> Option<f64> {
+            Some(self.pace.rate)
+        }
+    };
+}
+pub(super) use model_events;
+
 /// BBR.MinPipeCwnd.
 pub(super) const MIN_WINDOW: f64 = 4.0;
 

@@ -1,5 +1,6 @@
 //! The congestion window.
 
+use crate::float::lesser;
 use crate::params::Config;
 
 /// The congestion window and the threshold of slow start, in packets.
@@ -15,6 +16,12 @@ impl Window {
     pub fn packets(&self, cfg: &Config) -> u32 {
         let window = if self.cwnd < cfg.max_window { self.cwnd } else { cfg.max_window };
         window as u32
+    }
+
+    /// The part of it that is left while so many packets are in flight.
+    #[inline(always)]
+    pub fn room(&self, cfg: &Config, flying: u32) -> f64 {
+        lesser(self.cwnd, cfg.max_window) - f64::from(flying)
     }
 
     /// Hands a copy to what few acknowledgments do: the others keep the window in registers.

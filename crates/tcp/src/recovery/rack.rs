@@ -11,6 +11,7 @@ use quell_units::{Duration, Time};
 
 use crate::entry::Entry;
 use crate::ring::Ring;
+use crate::scoreboard::Block;
 
 /// The entry in the catalog.
 pub(crate) const ENTRY: Entry = Entry {
@@ -56,7 +57,9 @@ struct Packet {
     /// The time at which it was sent last.
     sent: Time,
     /// Those that were sent before and after it, of the flying ones. Before the first of them is any, and after the
-    /// last the next number, which is most often the next to be sent.
+    /// last the next number, which is most often the next to be sent. Of a run of packets beyond the cumulative
+    /// acknowledgment that have been delivered, the last one has the first one as `before`, and the first one has the
+    /// one behind the last as `after`.
     before: u32,
     after: u32,
     state: State,
@@ -102,6 +105,8 @@ pub(crate) struct Rack {
     /// The last flying one that was sent before `latest`.
     mark: u32,
     flying: u32,
+    /// The number of those beyond the cumulative acknowledgment that have been delivered.
+    sacked: u32,
     /// The number of those that were lost, sent again or not, and have not been delivered.
     unrepaired: u32,
     /// Lost packets that are to be sent again, and some that are not any more.
@@ -199,6 +204,7 @@ impl Rack {
             tail: NONE,
             mark: NONE,
             flying: 0,
+            sacked: 0,
             unrepaired: 0,
             lost: BinaryHeap::new(),
             latest: (Time::ZERO, 0),
@@ -251,6 +257,12 @@ impl Rack {
         self.flying
     }
 
+    /// The number of packets beyond the cumulative acknowledgment that are known to have arrived.
+    #[inline(always)]
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
     /// The flying packet that was sent before this one, if there is one.
     fn before(&self, seq: u32) -> u32 {
         if seq == self.head { NONE } else { self.packets[seq].before }
@@ -262,7 +274,12 @@ impl Rack {
     }
 
     fn unlink(&mut self, seq: u32) {
-        let (before, after) = (self.before(seq), self.after(seq));
+        self.unlink_from(seq, self.before(seq), self.after(seq));
+    }
+
+    /// Those before and after a flying packet fly behind each other.
+    #[inline(always)]
+    fn unlink_from(&mut self, seq: u32, before: u32, after: u32) {
         match before {
             NONE => self.head = after,
             _ => self.packet(before).after = if after == NONE { before + 1 } else { after },
@@ -325,7 +342,8 @@ impl Rack {
         if seq < self.packets.end() && !self.packets.is_empty() {
             self.sent_again(seq, now);
         } else {
-            self.sent_new(seq, seq + 1, now);
+            self.packets.push(seq, Packet::new(seq, seq, self.tail, now));
+            self.link(seq, seq + 1);
         }
     }
 
@@ -379,17 +397,91 @@ impl Rack {
         self.flying += 1;
     }
 
+    /// All packets below `una` are acknowledged, and those of the `blocks` selectively. Calls `each` for those that
+    /// were not before, in rising order. What was delivered before is passed by run and not by packet.
+    #[inline(always)]
+    pub fn acknowledge(
+        &mut self,
+        una: u32,
+        blocks: &[Block],
+        now: Time,
+        mut each: impl FnMut(u32, Delivery),
+    ) {
+        let mut seq = self.packets.first();
+        while seq < una {
+            if let Some(delivery) = self.deliver(seq, now) {
+                each(seq, delivery);
+                seq += 1;
+            } else {
+                let end = self.packets[seq].after.min(una);
+                self.sacked -= end - seq;
+                seq = end;
+            }
+        }
+        self.packets.forget_below(una);
+        // Most often one of the blocks has grown by a packet, and the others are known.
+        let (mut news, mut n) = ([(0, 0); 3], 0);
+        for &(from, to) in blocks.iter().take(3) {
+            let from = from.max(una);
+            let known = from >= to || {
+                let Packet { state, after, .. } = self.packets[from];
+                state == State::Delivered && after >= to
+            };
+            if !known {
+                news[n] = (from, to);
+                n += 1;
+            }
+        }
+        if n > 1 {
+            news[..n].sort_unstable();
+        }
+        for &(mut seq, to) in &news[..n] {
+            while seq < to {
+                if let Some(delivery) = self.deliver(seq, now) {
+                    self.join(seq);
+                    each(seq, delivery);
+                    seq += 1;
+                } else {
+                    seq = self.packets[seq].after;
+                }
+            }
+        }
+    }
+
+    /// A packet beyond the cumulative acknowledgment has been delivered: it joins the runs on either side.
+    #[inline(always)]
+    fn join(&mut self, seq: u32) {
+        let (mut first, mut end) = (seq, seq + 1);
+        if seq > self.packets.first() && self.packets[seq - 1].state == State::Delivered {
+            first = self.packets[seq - 1].before;
+        }
+        if end < self.packets.end() && self.packets[end].state == State::Delivered {
+            end = self.packets[end].after;
+        }
+        self.sacked += 1;
+        if end - first > 1 {
+            self.packets[first].after = end;
+            self.packets[end - 1].before = first;
+        }
+    }
+
     /// A packet is acknowledged, cumulatively or selectively (section 6.2 steps 1 to 3); `None` if it was before.
     /// Those of one acknowledgment come in rising order.
-    pub fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
-        let Packet { sent, state, again, lost, .. } = *self.packet(seq);
-        match state {
-            State::Delivered => return None,
-            State::Flying => self.unlink(seq),
-            State::Lost => {}
+    #[inline(always)]
+    fn deliver(&mut self, seq: u32, now: Time) -> Option<Delivery> {
+        let (head, tail) = (self.head, self.tail);
+        let packet = self.packet(seq);
+        let Packet { sent, before, after, state, again, lost } = *packet;
+        if state == State::Delivered {
+            return None;
+        }
+        // A run of its own.
+        (packet.before, packet.after, packet.state) = (seq, seq + 1, State::Delivered);
+        if state == State::Flying {
+            let before = if seq == head { NONE } else { before };
+            self.unlink_from(seq, before, if seq == tail { NONE } else { after });
         }
         self.unrepaired -= u32::from(lost);
-        self.packet(seq).state = State::Delivered;
         let rtt = now - sent;
         if !again {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -405,11 +497,6 @@ impl Rack {
             self.rtt = rtt;
         }
         Some(Delivery { rtt, again })
-    }
-
-    /// All packets below `una` are acknowledged.
-    pub fn forget_below(&mut self, una: u32) {
-        self.packets.forget_below(una);
     }
 
     /// An acknowledgment of all below `una` says that a packet came twice, while those below `next` had been sent:
@@ -450,7 +537,8 @@ impl Rack {
 
     /// RACK_detect_loss_and_arm_timer() (section 6.2 step 5). Calls `each` for each lost packet and returns
     /// how many there are.
-    pub fn detect(&mut self, now: Time, mut each: impl FnMut(u32)) -> u32 {
+    #[inline(always)]
+    pub fn detect(&mut self, now: Time, each: impl FnMut(u32)) -> u32 {
         loop {
             let next = if self.mark == NONE { self.head } else { self.after(self.mark) };
             if next == NONE || (self.packet(next).sent, next) >= self.latest {
@@ -458,6 +546,17 @@ impl Rack {
             }
             self.mark = next;
         }
+        if self.mark == NONE {
+            // Most often nothing flies that was sent earlier.
+            self.due = Time::MAX;
+            return 0;
+        }
+        self.judge(now, each)
+    }
+
+    /// Those up to the mark are lost if they are overdue.
+    #[inline(never)]
+    fn judge(&mut self, now: Time, mut each: impl FnMut(u32)) -> u32 {
         let limit = self.rtt + self.window;
         let mut found = 0;
         while self.mark != NONE && self.packet(self.head).sent + limit <= now {
@@ -619,15 +718,13 @@ mod tests {
     #[test]
     fn a_timeout_loses_the_first_packet_and_those_that_are_overdue() {
         let mut r = flight(10);
-        r.deliver(1, ms(101));
-        r.forget_below(2);
+        r.acknowledge(2, &[], ms(101), |_, _| ());
         r.set_window(false, None);
         let mut out = Vec::new();
         r.on_timeout(2, ms(131), |seq| out.push(seq));
         assert_eq!(out, [2, 3, 4, 5, 6]);
         let mut r = flight(10);
-        r.deliver(1, ms(101));
-        r.forget_below(2);
+        r.acknowledge(2, &[], ms(101), |_, _| ());
         out.clear();
         r.on_timeout(2, ms(101), |seq| out.push(seq));
         assert_eq!(out, [2]);
@@ -697,14 +794,15 @@ mod tests {
                     }
                     2 | 3 if max > r.packets.first() => {
                         let first = r.packets.first();
-                        r.deliver(first + which % (max - first), now);
+                        let seq = first + which % (max - first);
+                        r.acknowledge(first, &[(seq, (seq + which % 5 + 1).min(max))], now, |_, _| ());
                     }
                     4 => {
                         let mut una = r.packets.first();
                         while una < max && r.packet(una).state == State::Delivered {
                             una += 1;
                         }
-                        r.forget_below(una);
+                        r.acknowledge(una, &[], now, |seq, _| panic!("{seq} has been delivered"));
                     }
                     _ => {}
                 }
@@ -718,6 +816,8 @@ mod tests {
                 prop_assert_eq!(got, want);
                 let flying = all(&r).filter(|(p, _)| p.state == State::Flying).count();
                 prop_assert_eq!(r.flying() as usize, flying);
+                let sacked = all(&r).filter(|(p, _)| p.state == State::Delivered).count();
+                prop_assert_eq!(r.sacked() as usize, sacked);
                 let last = all(&r)
                     .filter(|(p, seq)| p.state == State::Flying && (p.sent, *seq) < r.latest)
                     .map(|(p, _)| p.sent + r.rtt + r.window).max();

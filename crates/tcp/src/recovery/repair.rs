@@ -18,7 +18,7 @@ pub(crate) enum Repair {
     /// Losses are found by selective acknowledgments (RFC 6675).
     Sack(Box<Scoreboard>),
     /// The same, and the window falls in proportion to what arrives (RFC 9937).
-    Prr(Box<Proportional>),
+    Prr(Box<(Scoreboard, Proportional)>),
     /// Losses are found by time (RFC 8985), and the window falls so.
     Rack(Box<ByTime>),
 }
@@ -26,7 +26,6 @@ pub(crate) enum Repair {
 /// A window that falls in proportion to what arrives.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proportional {
-    pub board: Scoreboard,
     pub prr: Prr,
     /// It falls over a round trip because of a mark, until an acknowledgment beyond [`Sender`](crate::Sender)'s
     /// `recover`.
@@ -64,7 +63,7 @@ impl Repair {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => Repair::Duplicates,
             Recovery::Sack => Repair::Sack(Box::default()),
             Recovery::Prr => Repair::Prr(Box::default()),
-            Recovery::Rack => Repair::Rack(Box::new(ByTime::new(Rack::new(), Scoreboard::default()))),
+            Recovery::Rack => Repair::Rack(Box::new(ByTime::new(Rack::new()))),
         }
     }
 
@@ -74,53 +73,52 @@ impl Repair {
         match &mut kept {
             Repair::Duplicates => {}
             Repair::Sack(board) => board.clear(),
-            Repair::Prr(fall) => {
-                fall.board.clear();
-                let board = core::mem::take(&mut fall.board);
-                **fall = Proportional { board, ..Proportional::default() };
+            Repair::Prr(by_sack) => {
+                let (board, fall) = &mut **by_sack;
+                board.clear();
+                *fall = Proportional::default();
             }
             Repair::Rack(by_time) => {
                 by_time.rack.clear();
-                by_time.fall.board.clear();
-                let rack = core::mem::replace(&mut by_time.rack, Rack::new());
-                **by_time = ByTime::new(rack, core::mem::take(&mut by_time.fall.board));
+                **by_time = ByTime::new(core::mem::replace(&mut by_time.rack, Rack::new()));
             }
         }
         kept
     }
 
-    /// The scoreboard of packets beyond the cumulative acknowledgment.
+    /// The scoreboard of packets beyond the cumulative acknowledgment, unless they are found by time.
     #[inline(always)]
     pub fn board(&self) -> Option<&Scoreboard> {
         match self {
-            Repair::Duplicates => None,
+            Repair::Duplicates | Repair::Rack(_) => None,
             Repair::Sack(board) => Some(board),
-            Repair::Prr(fall) => Some(&fall.board),
-            Repair::Rack(by_time) => Some(&by_time.fall.board),
+            Repair::Prr(by_sack) => Some(&by_sack.0),
         }
     }
 
     #[inline(always)]
     pub fn board_mut(&mut self) -> Option<&mut Scoreboard> {
         match self {
-            Repair::Duplicates => None,
+            Repair::Duplicates | Repair::Rack(_) => None,
             Repair::Sack(board) => Some(board),
-            Repair::Prr(fall) => Some(&mut fall.board),
-            Repair::Rack(by_time) => Some(&mut by_time.fall.board),
+            Repair::Prr(by_sack) => Some(&mut by_sack.0),
         }
     }
 
     /// The number of packets beyond the cumulative acknowledgment that are known to have arrived.
     #[inline(always)]
     pub fn sacked(&self) -> u32 {
-        self.board().map_or(0, Scoreboard::count)
+        match self {
+            Repair::Rack(by_time) => by_time.rack.sacked(),
+            _ => self.board().map_or(0, Scoreboard::count),
+        }
     }
 
     #[inline(always)]
     pub fn fall(&self) -> Option<&Proportional> {
         match self {
             Repair::Duplicates | Repair::Sack(_) => None,
-            Repair::Prr(fall) => Some(fall),
+            Repair::Prr(by_sack) => Some(&by_sack.1),
             Repair::Rack(by_time) => Some(&by_time.fall),
         }
     }
@@ -129,7 +127,7 @@ impl Repair {
     pub fn fall_mut(&mut self) -> Option<&mut Proportional> {
         match self {
             Repair::Duplicates | Repair::Sack(_) => None,
-            Repair::Prr(fall) => Some(fall),
+            Repair::Prr(by_sack) => Some(&mut by_sack.1),
             Repair::Rack(by_time) => Some(&mut by_time.fall),
         }
     }
@@ -169,7 +167,7 @@ impl Repair {
             Repair::Rack(by_time) => !by_time.repaired && by_time.rack.is_in_order(),
             _ => true,
         };
-        rack && !self.falls() && self.board().is_none_or(Scoreboard::is_empty)
+        rack && !self.falls() && self.sacked() == 0
     }
 
     /// The round-trip time is this after acknowledgments that only [`Rack::deliver_first`] has seen.
@@ -181,8 +179,7 @@ impl Repair {
 }
 
 impl ByTime {
-    fn new(rack: Rack, board: Scoreboard) -> Self {
-        let fall = Proportional { board, ..Proportional::default() };
-        ByTime { fall, rack, undo: None, lost: 0, repaired: false }
+    fn new(rack: Rack) -> Self {
+        ByTime { fall: Proportional::default(), rack, undo: None, lost: 0, repaired: false }
     }
 }

@@ -4,37 +4,29 @@ use quell_units::Time;
 
 use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::contract::Cause;
-use crate::float::lesser;
 use crate::params::Config;
 use crate::recovery::prr::Prr;
 use crate::recovery::repair::{ByTime, Repair, Undo};
-use crate::scoreboard::{Block, News};
+use crate::scoreboard::Block;
 
 impl Sender {
-    /// Takes in what an acknowledgment says to have arrived: all below `ack`, and the `news` of its blocks. Returns
-    /// how many packets were in flight before.
-    pub(super) fn deliver(&mut self, cfg: &Config, now: Time, ack: u32, blocks: &[Block], news: News) -> u32 {
+    /// Takes in what an acknowledgment says to have arrived: all below `ack`, and its blocks. Returns how many packets
+    /// were in flight before.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, cfg: &Config, now: Time, ack: u32, blocks: &[Block]) -> u32 {
         let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
-        let Some(ByTime { rack, fall, .. }) = self.repair.by_time() else { return 0 };
+        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return 0 };
         let (flight, model) = (rack.flying(), cfg.congestion.is_model());
         let (mut measured, mut first) = (None, None);
-        let mut arrived = |seq| {
-            let Some(d) = rack.deliver(seq, now) else { return };
-            if !d.again {
-                measured = Some(d.rtt);
+        rack.acknowledge(ack, blocks, now, |seq, delivery| {
+            if !delivery.again {
+                measured = Some(delivery.rtt);
                 first = first.or(measured);
             }
             if model {
                 control.on_delivered(now, seq);
             }
-        };
-        (self.una..ack).for_each(&mut arrived);
-        match news {
-            News::Nothing => {}
-            News::One(seq) => arrived(seq),
-            News::Several => fall.board.news(ack, blocks, arrived),
-        }
-        rack.forget_below(ack);
+        });
         rack.tlp.measured |= measured.is_some();
         if let (Some(pacer), Some(rtt)) = (release.pacer_mut(), first) {
             pacer.acknowledged(rtt);
@@ -100,6 +92,7 @@ impl Sender {
     /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
     /// acknowledged nothing that was outstanding; `twice` is a packet that it says to have come twice. True if a
     /// recovery begins.
+    #[inline(always)]
     pub(super) fn after_rack_ack(
         &mut self,
         cfg: &Config,
@@ -111,7 +104,7 @@ impl Sender {
     ) -> bool {
         let repairs = self.repairs();
         let Some(ByTime { rack, repaired, .. }) = self.repair.by_time() else { return false };
-        let probe_repaired = rack.tlp.on_ack(ack, plain, twice);
+        let probe_repaired = rack.tlp.sent.is_some() && rack.tlp.on_ack(ack, plain, twice);
         if *repaired && !repairs && twice.is_none() {
             rack.on_recovered();
         }
@@ -128,7 +121,13 @@ impl Sender {
         if let Some(by_time) = self.repair.by_time() {
             by_time.repaired = repairs;
         }
-        self.schedule_probe(now, advanced);
+        if repairs && let Some(by_time) = self.repair.by_time() {
+            // Nothing probes a repair.
+            by_time.rack.tlp.due = Time::MAX;
+            self.look_ahead();
+        } else {
+            self.schedule_probe(now, advanced);
+        }
         began
     }
 
@@ -148,6 +147,7 @@ impl Sender {
     }
 
     /// Looks for lost packets; true if a recovery begins.
+    #[inline(always)]
     fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
         let certain = self.repairs() || self.repair.sacked() >= cfg.dup_threshold;
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else {
@@ -215,8 +215,41 @@ impl Sender {
         self.look_ahead();
     }
 
-    /// The next packet to send: a probe, what is lost, or new data.
+    /// The next packet to send: a probe, what is lost, or new data. Most often pacing keeps back whatever is next, which
+    /// is asked for before it is known what that is.
+    #[inline(never)]
     pub(super) fn poll_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        self.in_order = false;
+        if let (Some(modern), Repair::Rack(by_time)) = (self.modern.as_deref_mut(), &self.repair)
+            && !by_time.rack.tlp.pending
+            && !self.retransmit
+            && self.max < self.limit
+            && f64::from(self.max - self.una) < cfg.max_window
+        {
+            let closed = self.window.room(cfg, by_time.rack.flying()) < 1.0;
+            modern.gauges.limited |= closed;
+            let kept = !closed && modern.release.pacer_mut().is_some_and(|pacer| pacer.keeps_back(now));
+            if kept {
+                self.sooner = self.repair.due().min(modern.release.due());
+            }
+            if closed || kept {
+                self.in_order = self.is_in_order();
+                return None;
+            }
+        }
+        self.poll_released(cfg, now)
+    }
+
+    /// [`Sender::poll_rack`] at length.
+    #[inline(never)]
+    pub(super) fn poll_released(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        let packet = self.next_of_rack(cfg, now);
+        self.in_order = packet.is_none() && self.is_in_order();
+        packet
+    }
+
+    #[inline(always)]
+    fn next_of_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
         let rack = &mut self.repair.by_time()?.rack;
         if core::mem::take(&mut rack.tlp.pending) && self.una < self.max {
             return Some(self.send_probe(cfg, now));
@@ -226,14 +259,14 @@ impl Sender {
         let flying = rack.flying();
         let seq = match rack.next_lost() {
             Some(seq) => seq,
-            None if self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window => self.max,
+            None if self.max < self.limit && f64::from(self.max - self.una) < cfg.max_window => self.max,
             None => {
                 self.note_nothing_to_send(flying);
                 return None;
             }
         };
         if !forced {
-            let room = lesser(self.window.cwnd, cfg.max_window) - f64::from(flying);
+            let room = self.window.room(cfg, flying);
             if room < 1.0 {
                 if let Some(modern) = &mut self.modern {
                     modern.gauges.limited = true;
@@ -248,7 +281,7 @@ impl Sender {
             }
         }
         self.next = self.next.max(seq + 1);
-        Some(self.send(cfg, now, seq))
+        Some(self.send_by_time(cfg, now, seq))
     }
 
     /// There is nothing to send.
@@ -265,7 +298,7 @@ impl Sender {
         let new = self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window;
         let seq = if new { self.max } else { self.max - 1 };
         self.next = seq + 1;
-        let out = self.send(cfg, now, seq);
+        let out = self.send_by_time(cfg, now, seq);
         if let Some(ByTime { rack, .. }) = self.repair.by_time() {
             rack.tlp.sent = Some((self.max, !new));
             rack.tlp.measured = false;
@@ -277,7 +310,16 @@ impl Sender {
     }
 
     /// A packet goes.
-    pub(super) fn note_rack_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
+    #[inline(never)]
+    fn send_by_time(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
+        let retransmission = seq < self.max;
+        let out = self.leaves(cfg, now, seq);
+        self.note_sent(cfg, now, seq, retransmission);
+        out
+    }
+
+    #[inline(always)]
+    fn note_sent(&mut self, cfg: &Config, now: Time, seq: u32, retransmission: bool) {
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
         let ByTime { rack, undo, .. } = &mut **by_time;
         if cfg.congestion.is_model() {
@@ -285,8 +327,9 @@ impl Sender {
         }
         rack.sent(seq, now);
         if !retransmission {
-            // Further packets at one time change nothing, once they are more than one.
-            if rack.tlp.decided != now || self.max - self.una <= 2 {
+            // Further packets at one time change nothing, once they are more than one; and nothing probes a repair.
+            let stopped = self.phase == Phase::Recovery && rack.tlp.due == Time::MAX;
+            if !stopped && (rack.tlp.decided != now || self.max - self.una <= 2) {
                 self.schedule_probe(now, true);
             }
         } else {

@@ -8,7 +8,7 @@ use core::ops::Range;
 use proptest::prelude::*;
 use quell_units::{Duration, Time};
 
-use super::{Modern, Outgoing, Sender};
+use super::{Modern, Outgoing, Phase, Sender};
 use crate::choices::{Feedback, SlowStart};
 use crate::feedback::Report;
 use crate::params::Config;
@@ -58,8 +58,12 @@ impl Ends {
         self.events.insert((at, self.count), event);
     }
 
+    /// What may be sent now. The second twin asks what is next before it asks whether that may leave.
     fn drain(&mut self, now: Time, which: usize) -> Vec<Outgoing> {
-        core::iter::from_fn(|| self.senders[which].poll(&self.cfg, now)).collect()
+        let (cfg, sender) = (&self.cfg, &mut self.senders[which]);
+        let at_length = which == 1 && cfg.recovery == Recovery::Rack && sender.phase != Phase::Handshake;
+        let mut poll = || if at_length { sender.poll_released(cfg, now) } else { sender.poll(cfg, now) };
+        core::iter::from_fn(&mut poll).collect()
     }
 
     /// Sends what may be sent now, `first` of it by the first twin already.
