@@ -85,34 +85,5 @@ pub enum Departures {
 
 #[cfg(feature = "catalog")]
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
-    fn on_start(&mut self, now: Time) {
-        (**self).on_start(now)
-    }
-    fn on_inherit(&mut self, pkt: &PacketMeta) {
-        (**self).on_inherit(pkt)
-    }
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        (**self).on_enqueue(cx, pkt)
-    }
-    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        (**self).on_dequeue(cx, pkt)
-    }
-    fn departures(&self) -> Departures {
-        (**self).departures()
-    }
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        (**self).on_overflow(cx, pkt)
-    }
-    fn on_idle(&mut self, since: Time) {
-        (**self).on_idle(since)
-    }
-    fn next_update(&self) -> Option<Time> {
-        (**self).next_update()
-    }
-    fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        (**self).on_update(cx)
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        (**self).observe(out)
-    }
+    forward_aqm!(boxed);
 }

@@ -159,52 +159,5 @@ pub struct Lanes<'a> {
 
 #[cfg(feature = "catalog")]
 impl<D: Discipline + ?Sized> Discipline for Box<D> {
-    fn draw(&mut self, rng: &mut Rng) {
-        (**self).draw(rng)
-    }
-    fn on_start(&mut self, now: Time) {
-        (**self).on_start(now)
-    }
-    fn lanes(&self) -> usize {
-        (**self).lanes()
-    }
-    fn lane_names(&self) -> &'static [&'static str] {
-        (**self).lane_names()
-    }
-    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
-        (**self).on_inherit(lane, pkt)
-    }
-    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
-        (**self).classify(now, pkt)
-    }
-    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        (**self).on_enqueue(cx, lane, pkt)
-    }
-    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
-        (**self).is_crowded(lanes, pkt)
-    }
-    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
-        (**self).victim(cx, lane, pkt)
-    }
-    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
-        (**self).on_overflow(cx, lane, pkt)
-    }
-    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
-        (**self).next(cx)
-    }
-    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        (**self).on_dequeue(cx, lane, pkt)
-    }
-    fn on_idle(&mut self, lane: usize, since: Time) {
-        (**self).on_idle(lane, since)
-    }
-    fn next_update(&self) -> Option<Time> {
-        (**self).next_update()
-    }
-    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
-        (**self).on_update(cx)
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        (**self).observe(out)
-    }
+    forward_discipline!(boxed);
 }
