@@ -30,12 +30,13 @@ mod choice;
 mod delegate;
 #[macro_use]
 mod equations;
+#[cfg(feature = "catalog")]
+#[macro_use]
+mod error;
 
 #[cfg(feature = "catalog")]
 pub mod catalog;
 mod contract;
-#[cfg(feature = "catalog")]
-mod error;
 pub mod integer;
 #[cfg(feature = "catalog")]
 pub mod params;
