@@ -130,6 +130,12 @@ pub fn interrupted(py: Python<'_>, results: Bound<'_, PyAny>) -> PyErr {
     }
 }
 
+/// A name that nothing has, with the names that there are.
+pub fn unknown(kind: &str, name: &str, known: impl Iterator<Item: std::fmt::Display>) -> PyErr {
+    let known: Vec<String> = known.map(|k| k.to_string()).collect();
+    argument(format!("no {kind} is called \"{name}\" (there are {})", known.join(", ")))
+}
+
 /// A wrong argument.
 pub fn argument(message: impl Into<String>) -> PyErr {
     exceptions::PyValueError::new_err(message.into())

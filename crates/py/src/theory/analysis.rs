@@ -352,7 +352,6 @@ pub fn one(
 /// True
 #[pyfunction]
 #[pyo3(signature = (scenario, *, algorithms=None, link=None, at=None, plant="exact", reach=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn analyze(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -417,7 +416,6 @@ pub fn analyze(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark", congestion="reno"))]
-#[allow(clippy::too_many_arguments)]
 pub fn dumbbell<'py>(
     py: Python<'py>,
     rate: &Bound<'py, PyAny>,
@@ -537,7 +535,6 @@ impl Design {
 /// 'pi'
 #[pyfunction]
 #[pyo3(signature = (aqm, *, rate, rtt, flows, packet=None, buffer=None, queue=None, signal="mark", congestion="reno"))]
-#[allow(clippy::too_many_arguments)]
 pub fn design(
     py: Python<'_>,
     aqm: &str,

@@ -125,7 +125,6 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
 /// 0.28
 #[pyfunction]
 #[pyo3(signature = (controller, *, flows, capacity, input="queue", a=1.5, increase=1.0, plant="exact", delay="exact"))]
-#[allow(clippy::too_many_arguments)]
 pub fn critical_rtt(
     py: Python<'_>,
     controller: (Bound<'_, PyAny>, Bound<'_, PyAny>),
@@ -178,7 +177,6 @@ pub fn critical_rtt(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (k_p, k_i, k_d, *, flows, rtt, capacity, a=1.5))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_theorem(
     py: Python<'_>,
     k_p: f64,
@@ -271,7 +269,6 @@ pub fn vrc_largest_k_i(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (k_i, k_d, *, flows, rtt, capacity, a=1.5))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_k_p_range(
     py: Python<'_>,
     k_i: f64,
@@ -319,7 +316,6 @@ pub fn vrc_k_p_range(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, max_p, weight, flows, rtt, capacity))]
-#[allow(clippy::too_many_arguments)]
 pub fn red_proposition(
     py: Python<'_>,
     min_th: f64,

@@ -286,7 +286,6 @@ fn changed(
 /// (6001, (1, 6001))
 #[pyfunction]
 #[pyo3(signature = (scenario, duration, *, algorithm=None, start="empty", nudge=0.0, changes=None, overflow="signals", sample=None, tolerance=None, link=None, at=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn fluid(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -388,7 +387,6 @@ const TOGETHER: usize = 1024;
 ///     If the scenario breaks a rule.
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, duration, *, from_s=None, show="settles", algorithm=None, start="empty", nudge=0.0, overflow="signals", sample=None, tolerance=None, link=None, at=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn fluid_map(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,

@@ -176,7 +176,6 @@ impl Loop {
 impl Loop {
     #[new]
     #[pyo3(signature = (controller, *, flows, rtt, capacity, queue=0.0, input="queue", signal="mark", congestion="reno", a=1.5, increase=1.0, plant="exact"))]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         controller: (Bound<'_, PyAny>, Bound<'_, PyAny>),

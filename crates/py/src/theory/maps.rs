@@ -152,7 +152,6 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, *, show="growth", algorithm=None, link=None, at=None, plant="exact", overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn map(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -266,7 +265,6 @@ fn closed<'py>(
 /// (1000, 1000)
 #[pyfunction]
 #[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, slope=None, filter=None, double=false))]
-#[allow(clippy::too_many_arguments)]
 pub fn red_map<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyTuple>,
@@ -339,7 +337,6 @@ pub fn red_map<'py>(
 /// array([[ True, False]])
 #[pyfunction]
 #[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, k_p=None, k_i=None, k_d=0.0, a=1.5, double=false))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_map<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyTuple>,
