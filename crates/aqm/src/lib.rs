@@ -33,10 +33,11 @@ mod equations;
 #[cfg(feature = "catalog")]
 #[macro_use]
 mod error;
+#[macro_use]
+mod contract;
 
 #[cfg(feature = "catalog")]
 pub mod catalog;
-mod contract;
 pub mod integer;
 #[cfg(feature = "catalog")]
 pub mod params;
