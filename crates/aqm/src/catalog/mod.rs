@@ -73,54 +73,43 @@ macro_rules! catalog {
             $($( $d { $family, Discipline(AnyDiscipline), name: $d_name, params: $d_module::$d_params, $($d_about)* } )*)?
         )+ }
 
-        /// Any algorithm of the catalog that decides for one queue, or a plug-in.
-        #[allow(missing_docs, clippy::large_enum_variant)]
-        pub enum AnyAqm {
-            $($( $aqm(crate::$module::$aqm), )*)+
-            /// An algorithm from outside the catalog.
-            Custom(Box<dyn Aqm + Send>),
+        catalog! {
+            @any
+            /// Any algorithm of the catalog that decides for one queue, or a plug-in.
+            AnyAqm(Aqm), each: $($( $module::$aqm, )*)+
         }
 
-        impl AnyAqm {
-            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
-            pub fn try_clone(&self) -> Option<AnyAqm> {
+        catalog! {
+            @any
+            /// Any discipline of the catalog, or a plug-in.
+            AnyDiscipline(Discipline), each_discipline: $($($( $d_module::$d, )*)?)+
+        }
+    };
+    (@any
+        $(#[$doc:meta])+
+        $any:ident($contract:ident), $each:ident: $( $module:ident :: $variant:ident, )*
+    ) => {
+        $(#[$doc])+
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum $any {
+            $( $variant(crate::$module::$variant), )*
+            /// One from outside the catalog.
+            Custom(Box<dyn $contract + Send>),
+        }
+
+        impl $any {
+            /// A copy that continues identically; `None` for one from outside the catalog.
+            pub fn try_clone(&self) -> Option<Self> {
                 match self {
-                    $($( AnyAqm::$aqm(a) => Some(AnyAqm::$aqm(a.clone())), )*)+
-                    AnyAqm::Custom(_) => None,
+                    $( $any::$variant(a) => Some($any::$variant(a.clone())), )*
+                    $any::Custom(_) => None,
                 }
             }
         }
 
-        /// Any discipline of the catalog, or a plug-in.
-        #[allow(missing_docs, clippy::large_enum_variant)]
-        pub enum AnyDiscipline {
-            $($($( $d(crate::$d_module::$d), )*)?)+
-            /// A discipline from outside the catalog.
-            Custom(Box<dyn Discipline + Send>),
-        }
-
-        impl AnyDiscipline {
-            /// A copy that continues identically; `None` for a discipline from outside the catalog.
-            pub fn try_clone(&self) -> Option<AnyDiscipline> {
-                match self {
-                    $($($( AnyDiscipline::$d(d) => Some(AnyDiscipline::$d(d.clone())), )*)?)+
-                    AnyDiscipline::Custom(_) => None,
-                }
-            }
-        }
-
-        macro_rules! each {
+        macro_rules! $each {
             ($self:expr, $a:ident => $body:expr) => {
-                match $self { $($( AnyAqm::$aqm($a) => $body, )*)+ AnyAqm::Custom($a) => $body }
-            };
-        }
-
-        macro_rules! each_discipline {
-            ($self:expr, $a:ident => $body:expr) => {
-                match $self {
-                    $($($( AnyDiscipline::$d($a) => $body, )*)?)+
-                    AnyDiscipline::Custom($a) => $body,
-                }
+                match $self { $( $any::$variant($a) => $body, )* $any::Custom($a) => $body }
             };
         }
     };
