@@ -136,6 +136,36 @@ pub fn unknown(kind: &str, name: &str, known: impl Iterator<Item: std::fmt::Disp
     argument(format!("no {kind} is called \"{name}\" (there are {})", known.join(", ")))
 }
 
+/// A question about the theory, or how it was put, is refused.
+pub enum Refusal {
+    Theory(quell_theory::TheoryError),
+    Python(PyErr),
+}
+
+/// The answer to a question about the theory.
+pub type Answer<T> = Result<T, Refusal>;
+
+impl From<quell_theory::TheoryError> for Refusal {
+    fn from(error: quell_theory::TheoryError) -> Self {
+        Refusal::Theory(error)
+    }
+}
+
+impl From<PyErr> for Refusal {
+    fn from(error: PyErr) -> Self {
+        Refusal::Python(error)
+    }
+}
+
+impl From<Refusal> for PyErr {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Theory(error) => Python::attach(|py| theory(py, &error)),
+            Refusal::Python(error) => error,
+        }
+    }
+}
+
 /// A wrong argument.
 pub fn argument(message: impl Into<String>) -> PyErr {
     exceptions::PyValueError::new_err(message.into())
