@@ -16,57 +16,51 @@ NEAR = (0.5, 2.0)
 Cases = dict[str, list[dict]]
 
 
-def cases(output: dict, wanted: Callable[[dict], bool]) -> Cases:
-    """Return what has a verdict and was simulated, by algorithm."""
+def cases(output: dict, wanted: Callable[[dict], bool] = lambda _: True, by_senders: bool = False) -> Cases:
+    """Return what has a verdict and was simulated, by algorithm, or by algorithm and senders."""
     found: Cases = {}
     for point in output["points"]:
+        senders = ""
+        if by_senders:
+            senders = f": {point['congestion']}"
+            if "scalable" in point:
+                senders = f": {point['scalable']} beside {point['congestion']}"
         for case in point["algorithms"]:
             if case["packets"] and case["margins"] and wanted(case):
-                found.setdefault(case["label"], []).append(case)
+                found.setdefault(case["label"] + senders, []).append(case)
     return found
 
 
 def matrix(found: Cases) -> str:
-    """Return the confusion matrix, an algorithm to a row and all of them in the last."""
-    rows = [
-        "| algorithm | stable, settled | stable, **not settled** | unstable, **settled** "
-        "| unstable, not settled | agree |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    everything = [case for each in found.values() for case in each]
-    for label, each in [*((f"`{label}`", each) for label, each in found.items()), ("all", everything)]:
-        cells = [
-            sum(c["verdict"] == verdict and (c["packets"]["motion"] == "settled") == settled for c in each)
-            for verdict in ("stable", "unstable")
-            for settled in (True, False)
-        ]
-        stable, not_stable, settled, not_settled = cells
-        share = 100 * (stable + not_settled) / len(each)
-        rows.append(f"| {label} | {stable} | {not_stable} | {settled} | {not_settled} | {share:.0f} % |")
-    return "\n".join(rows) + "\n"
+    """Return the confusion matrix of the linear verdict, an algorithm to a row and all of them in the last."""
+    headings = "stable, settled | stable, **not settled** | unstable, **settled** | unstable, not settled"
+    return table(found, headings, lambda case: case["verdict"])
 
 
 def fluid(found: Cases) -> str:
     """Return the same for the nonlinear fluid model, which settles or does not as packets do."""
-    rows = [
-        "| algorithm | settles, settled | settles, **not settled** | does not, **settled** "
-        "| does not, not settled | agree |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    headings = "settles, settled | settles, **not settled** | does not, **settled** | does not, not settled"
+    asked = {label: [case for case in each if case["fluid"]] for label, each in found.items()}
+    return table(asked, headings, lambda case: "stable" if settled(case["fluid"]) else "unstable")
+
+
+def table(found: Cases, headings: str, says: Callable[[dict], str]) -> str:
+    """Return what a model says beside what the packets do."""
+    rows = [f"| algorithm | {headings} | agree |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
     everything = [case for each in found.values() for case in each]
     for label, each in [*((f"`{label}`", each) for label, each in found.items()), ("all", everything)]:
-        asked = [c for c in each if c["fluid"]]
         cells = [
-            sum(
-                (c["fluid"]["motion"] == "settled") == model and (c["packets"]["motion"] == "settled") == packets
-                for c in asked
-            )
-            for model in (True, False)
+            sum(says(case) == verdict and settled(case["packets"]) == packets for case in each)
+            for verdict in ("stable", "unstable")
             for packets in (True, False)
         ]
-        share = 100 * (cells[0] + cells[3]) / len(asked)
+        share = 100 * (cells[0] + cells[3]) / len(each)
         rows.append(f"| {label} | {' | '.join(map(str, cells))} | {share:.0f} % |")
     return "\n".join(rows) + "\n"
+
+
+def settled(seen: dict) -> bool:
+    return seen["motion"] == "settled"
 
 
 def periods(found: Cases) -> str:
@@ -87,7 +81,7 @@ def periods(found: Cases) -> str:
     )
 
 
-def no_equilibrium(output: dict, why: str = "every packet would have to be signaled") -> str:
+def no_equilibrium(output: dict, why: str) -> str:
     """Return what the packets do where the fluid has no equilibrium."""
     motions = [
         case["packets"]["motion"]
@@ -95,10 +89,10 @@ def no_equilibrium(output: dict, why: str = "every packet would have to be signa
         for case in point["algorithms"]
         if case["verdict"] == "no-equilibrium" and case["packets"]
     ]
-    settled = motions.count("settled")
+    settling = motions.count("settled")
     return (
         f"{len(motions)} further cases have no equilibrium in the fluid model ({why}); "
-        f"the queue of packets settles in {settled} of them.\n"
+        f"the queue of packets settles in {settling} of them.\n"
     )
 
 
@@ -107,16 +101,23 @@ def near(case: dict) -> bool:
     return gain is not None and NEAR[0] < gain < NEAR[1]
 
 
-def text(output: dict) -> str:
-    total = cases(output, lambda _: True)
-    usual = cases(output, lambda c: c["equilibrium"]["window_packets"] >= LEAST_WINDOW)
-    clear = cases(output, lambda c: c["equilibrium"]["window_packets"] >= LEAST_WINDOW and not near(c))
+def has_window(case: dict) -> bool:
+    return case["equilibrium"]["window_packets"] >= LEAST_WINDOW
+
+
+def beginning(output: dict, total: Cases, why: str = "every packet would have to be signaled") -> list[str]:
+    """Return the parts with which each text begins."""
     count = sum(map(len, total.values()))
+    return [f"All {count} cases with an equilibrium:\n", matrix(total), no_equilibrium(output, why)]
+
+
+def text(output: dict) -> str:
+    total = cases(output)
+    usual = cases(output, has_window)
+    clear = cases(output, lambda c: has_window(c) and not near(c))
     return "\n".join(
         [
-            f"All {count} cases with an equilibrium:\n",
-            matrix(total),
-            no_equilibrium(output),
+            *beginning(output, total),
             f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
             matrix(usual),
             f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
@@ -128,28 +129,12 @@ def text(output: dict) -> str:
     )
 
 
-def by_senders(output: dict) -> Cases:
-    """Return what has a verdict and was simulated, by algorithm and senders."""
-    found: Cases = {}
-    for point in output["points"]:
-        senders = point["congestion"]
-        if "scalable" in point:
-            senders = f"{point['scalable']} beside {senders}"
-        for case in point["algorithms"]:
-            if case["packets"] and case["margins"]:
-                found.setdefault(f"{case['label']}: {senders}", []).append(case)
-    return found
-
-
 def coupled_text(output: dict) -> str:
     """Return the tables of two kinds of senders."""
-    total = by_senders(output)
-    count = sum(map(len, total.values()))
+    total = cases(output, by_senders=True)
     return "\n".join(
         [
-            f"All {count} cases with an equilibrium:\n",
-            matrix(total),
-            no_equilibrium(output, "every scalable packet would have to be marked"),
+            *beginning(output, total, "every scalable packet would have to be marked"),
             "The nonlinear fluid model, from an empty queue, instead of the linear verdict:\n",
             fluid(total),
         ]
@@ -158,17 +143,11 @@ def coupled_text(output: dict) -> str:
 
 def senders_text(output: dict) -> str:
     """Return the tables of today's senders, each alone."""
-    total = by_senders(output)
-    usual = {
-        label: [c for c in each if c["equilibrium"]["window_packets"] >= LEAST_WINDOW]
-        for label, each in total.items()
-    }
-    count = sum(map(len, total.values()))
+    total = cases(output, by_senders=True)
+    usual = {label: list(filter(has_window, each)) for label, each in total.items()}
     return "\n".join(
         [
-            f"All {count} cases with an equilibrium:\n",
-            matrix(total),
-            no_equilibrium(output),
+            *beginning(output, total),
             f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
             matrix(usual),
             "The nonlinear fluid model, from an empty queue, instead of the linear verdict; the same cases:\n",

@@ -632,18 +632,12 @@ class _Rows:
     """Rows of a table that have given values in given columns."""
 
     def __init__(self, columns: Columns, **where: object) -> None:
-        self._columns = {name: _array(columns[name]) for name in columns.column_names}
-        keep = np.ones(len(columns), dtype=bool)
-        for name, value in where.items():
-            keep &= self._columns[name] == value
-        self._columns = {name: column[keep] for name, column in self._columns.items()}
+        arrays = {name: _array(columns[name]) for name in columns.column_names}
+        self._columns = _having(arrays, where)
 
     def of(self, **where: object) -> _Rows:
-        keep = np.ones(len(self), dtype=bool)
-        for name, value in where.items():
-            keep &= self._columns[name] == value
         rows = object.__new__(_Rows)
-        rows._columns = {name: column[keep] for name, column in self._columns.items()}
+        rows._columns = _having(self._columns, where)
         return rows
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -654,6 +648,13 @@ class _Rows:
 
     def distinct(self, name: str) -> list[Any]:
         return list(dict.fromkeys(self._columns[name].tolist()))
+
+
+def _having(columns: dict[str, NDArray[Any]], where: dict[str, object]) -> dict[str, NDArray[Any]]:
+    keep = np.ones(len(next(iter(columns.values()))), dtype=bool)
+    for name, value in where.items():
+        keep &= columns[name] == value
+    return {name: column[keep] for name, column in columns.items()}
 
 
 def _array(values: Sequence[object]) -> NDArray[Any]:
@@ -768,34 +769,19 @@ def _mark_times(ax: Axes, info: dict[str, Any]) -> None:
     start = info["segments"][0][0] if info["segments"] else 0.0
     if start > 0:
         ax.axvspan(0, start, color="0.92", zorder=0)
-        ax.annotate(
-            "warm-up",
-            (start, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4, -4),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize="x-small",
-            color="0.45",
-        )
+        _note(ax, "warm-up", start, (-4, -4), fontsize="x-small", color="0.45")
     for at, what in info["changes"]:
         ax.axvline(at, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
-        ax.annotate(
-            what,
-            (at, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(-2, -4),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            rotation=90,
-            fontsize="xx-small",
-            color="0.3",
-            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
-            zorder=4,
-        )
+        box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
+        _note(ax, what, at, (-2, -4), rotation=90, fontsize="xx-small", color="0.3", bbox=box, zorder=4)
     ax.set_xlim(0, info["segments"][-1][1] if info["segments"] else None)
+
+
+def _note(ax: Axes, text: str, at: float, offset: tuple[float, float], **style: Any) -> None:
+    """Write a text to the left of a time, below the upper edge."""
+    style |= {"ha": "right", "va": "top"}
+    above = ("data", "axes fraction")
+    ax.annotate(text, (at, 1), xycoords=above, xytext=offset, textcoords="offset points", **style)
 
 
 def _frame(ax: Axes) -> None:

@@ -1,4 +1,4 @@
-//! An algorithm built on another one leaves the calls that it does not change to it.
+//! An algorithm built on another one leaves the calls that it does not change to it, and what only holds one leaves all.
 
 /// The methods of [`Aqm`](crate::Aqm) that a field answers, in an `impl Aqm`:
 /// `delegate!(red: on_overflow, on_idle);`.
@@ -36,6 +36,41 @@ macro_rules! delegate {
     (@on_update $field:ident) => {
         fn on_update(&mut self, cx: &mut $crate::Ctx<'_>) {
             self.$field.on_update(cx);
+        }
+    };
+}
+
+/// Calls a method of what a box holds, for `forward_aqm` and `forward_discipline`.
+#[cfg(feature = "catalog")]
+macro_rules! boxed {
+    ($self:ident.$($call:tt)+) => {
+        (**$self).$($call)+
+    };
+}
+
+/// Declares the parameters of an algorithm in integers, which are those of the algorithm itself, beside a method
+/// `constants`: `in_integers!(PiFixedParams(PiParams) => PiFixed);`.
+#[cfg(feature = "catalog")]
+macro_rules! in_integers {
+    ($name:ident($params:ty) => $state:ident) => {
+        /// The parameters of the algorithm, for its form in integers.
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $params);
+
+        impl $name {
+            /// Documentation of each parameter.
+            pub fn docs() -> alloc::vec::Vec<$crate::params::ParamDoc> {
+                <$params>::docs()
+            }
+
+            /// The algorithm in integers for a link.
+            ///
+            /// # Errors
+            /// Those of the algorithm.
+            pub fn build(&self, link: &$crate::Link) -> Result<$state, $crate::params::ParamError> {
+                self.constants(link).map($state::new)
+            }
         }
     };
 }

@@ -43,3 +43,20 @@ pub fn require(
 ) -> Result<(), ParamError> {
     if ok { Ok(()) } else { Err(ParamError::new(field, value, rule)) }
 }
+
+/// Refuses a parameter, which is named as its field is, unless a condition holds; the rule is a format string:
+/// `require!(self.limit > self.target, self.limit, "must be longer than target ({})", self.target)`.
+macro_rules! require {
+    (@ $ok:expr, $field:ident, $value:expr, $($rule:tt)+) => {
+        match $ok {
+            true => Ok(()),
+            false => Err($crate::params::ParamError::new(stringify!($field), $value, alloc::format!($($rule)+))),
+        }
+    };
+    ($ok:expr, $of:ident.$field:ident, $($rule:tt)+) => {
+        require!(@ $ok, $field, $of.$field, $($rule)+)
+    };
+    ($ok:expr, $field:ident, $($rule:tt)+) => {
+        require!(@ $ok, $field, $field, $($rule)+)
+    };
+}

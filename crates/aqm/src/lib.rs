@@ -30,12 +30,14 @@ mod choice;
 mod delegate;
 #[macro_use]
 mod equations;
+#[cfg(feature = "catalog")]
+#[macro_use]
+mod error;
+#[macro_use]
+mod contract;
 
 #[cfg(feature = "catalog")]
 pub mod catalog;
-mod contract;
-#[cfg(feature = "catalog")]
-mod error;
 pub mod integer;
 #[cfg(feature = "catalog")]
 pub mod params;

@@ -105,6 +105,14 @@ impl AutoSize {
         }
     }
 
+    /// The size in packets, or `auto`.
+    pub fn in_packets(self, link: &Link, auto: f64) -> f64 {
+        match self {
+            AutoSize::Auto => auto,
+            AutoSize::Size(size) => size.in_packets(link.mean_packet),
+        }
+    }
+
     /// A queue to hold: the size; or the published one, or half of a buffer that cannot hold that.
     pub fn or_target(self, published: QueueSize, link: &Link) -> QueueSize {
         self.or_else(|| {
@@ -326,9 +334,24 @@ pub fn in_range(field: &'static str, x: f64, min: f64, max: f64, source: &str) -
     require((min..=max).contains(&x), field, x, format!("must lie in [{min}, {max}] [{source}]"))
 }
 
+/// `x` is positive and at most `max`, or the error that says so.
+pub fn positive_to(field: &'static str, x: f64, max: f64, source: &str) -> Result<(), ParamError> {
+    require(x > 0.0 && x <= max, field, x, format!("must lie in (0, {max}] [{source}]"))
+}
+
 /// `x` is finite and positive, or the error that says so.
 pub fn positive(field: &'static str, x: f64, source: &str) -> Result<(), ParamError> {
     require(x > 0.0 && x.is_finite(), field, x, format!("must be positive [{source}]"))
+}
+
+/// The link's buffer holds so many packets, or the error that says so: an algorithm that waits for more never signals.
+pub(crate) fn possible_backlog(min_backlog: u32, link: &Link) -> Result<(), ParamError> {
+    require!(
+        f64::from(min_backlog) <= link.buffer.in_packets(link.mean_packet),
+        min_backlog,
+        "must not exceed the buffer ({}): more packets never wait",
+        link.buffer
+    )
 }
 
 /// `d` is longer than nothing, or the error that says so.

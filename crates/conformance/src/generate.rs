@@ -44,69 +44,40 @@ const HOSTS: [(u16, u16); 8] = [(1, 9), (1, 8), (1, 7), (2, 9), (2, 8), (3, 9), 
 
 const MEAN_PACKET: Bytes = Bytes::new(1000);
 
-const COURSES: &[Course] = &[
-    Course {
-        name: "drops",
-        rate: BitRate::from_bps(2_000_000),
-        buffer: QueueSize::Packets(60.0),
-        ecn: false,
-        sizes: false,
-        hosts: false,
-        ticks: false,
-    },
-    Course {
-        name: "marks",
-        rate: BitRate::from_bps(5_000_000),
-        buffer: QueueSize::Packets(90.0),
-        ecn: true,
-        sizes: false,
-        hosts: false,
-        ticks: false,
-    },
-    Course {
-        name: "bytes",
-        rate: BitRate::from_bps(2_000_000),
-        buffer: QueueSize::Bytes(60_000.0),
-        ecn: true,
-        sizes: true,
-        hosts: false,
-        ticks: false,
-    },
-];
-
-/// A course for variants alone: a full buffer takes half a second to drain.
-const SLOW: Course = Course {
-    name: "slow",
-    rate: BitRate::from_bps(1_000_000),
-    buffer: QueueSize::Packets(60.0),
-    ecn: false,
-    sizes: false,
-    hosts: false,
-    ticks: false,
-};
-
-/// Another for variants alone: flows of several hosts.
-const OF_HOSTS: Course = Course {
-    name: "hosts",
-    rate: BitRate::from_bps(5_000_000),
-    buffer: QueueSize::Packets(90.0),
-    ecn: true,
-    sizes: true,
-    hosts: true,
-    ticks: false,
-};
-
-/// Another for variants alone: packets take four milliseconds, and all times are whole ones, so that a delay is often
-/// exactly a threshold and an update comes between packets that came together.
-const TICKS: Course = Course {
-    name: "ticks",
+/// A course of packets of one size that are dropped; the others say how they differ from it.
+const DROPS: Course = Course {
+    name: "drops",
     rate: BitRate::from_bps(2_000_000),
     buffer: QueueSize::Packets(60.0),
     ecn: false,
     sizes: false,
     hosts: false,
-    ticks: true,
+    ticks: false,
 };
+
+const MARKS: Course = Course {
+    name: "marks",
+    rate: BitRate::from_bps(5_000_000),
+    buffer: QueueSize::Packets(90.0),
+    ecn: true,
+    ..DROPS
+};
+
+const COURSES: &[Course] = &[
+    DROPS,
+    MARKS,
+    Course { name: "bytes", buffer: QueueSize::Bytes(60_000.0), ecn: true, sizes: true, ..DROPS },
+];
+
+/// A course for variants alone: a full buffer takes half a second to drain.
+const SLOW: Course = Course { name: "slow", rate: BitRate::from_bps(1_000_000), ..DROPS };
+
+/// Another for variants alone: flows of several hosts.
+const OF_HOSTS: Course = Course { name: "hosts", sizes: true, hosts: true, ..MARKS };
+
+/// Another for variants alone: packets take four milliseconds, and all times are whole ones, so that a delay is often
+/// exactly a threshold and an update comes between packets that came together.
+const TICKS: Course = Course { name: "ticks", ticks: true, ..DROPS };
 
 /// The same with marks.
 const MARKED_TICKS: Course = Course { name: "marked-ticks", ecn: true, ..TICKS };
@@ -138,8 +109,9 @@ pub fn of(entry: &Entry) -> Vec<Vector> {
 }
 
 fn configured(variant: &Variant) -> AqmConfig {
-    let table = format!("algorithm = \"{}\"\n{}", variant.algorithm, variant.config);
-    toml::from_str(&table).unwrap_or_else(|e| panic!("{}/{}: {e}", variant.algorithm, variant.name))
+    let mut table = variant.parameters.clone();
+    table.insert("algorithm".into(), variant.algorithm.clone().into());
+    table.try_into().unwrap_or_else(|e| panic!("{}/{}: {e}", variant.algorithm, variant.name))
 }
 
 /// Numbers that a generator gave, for whoever looks.

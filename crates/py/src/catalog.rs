@@ -58,11 +58,7 @@ pub fn aqm_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 pub fn aqm_describe<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
     let Some(e) = find(name) else {
-        let names: Vec<_> = CATALOG.iter().map(|e| e.name).collect();
-        return Err(errors::argument(format!(
-            "no algorithm is called \"{name}\" (there are {})",
-            names.join(", ")
-        )));
+        return Err(errors::unknown("algorithm", name, CATALOG.iter().map(|e| e.name)));
     };
     let dict = entry(py, e)?;
     let parameters = PyList::empty(py);
@@ -134,11 +130,7 @@ pub fn tcp_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 pub fn tcp_describe<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
     let Some(e) = tcp::find(name) else {
-        let names: Vec<_> = SENDERS.iter().map(|e| e.id()).collect();
-        return Err(errors::argument(format!(
-            "no part of a sender is called \"{name}\" (there are {})",
-            names.join(", ")
-        )));
+        return Err(errors::unknown("part of a sender", name, SENDERS.iter().map(|e| e.id())));
     };
     let dict = sender(py, e)?;
     dict.set_item("needs", e.demands())?;

@@ -130,6 +130,42 @@ pub fn interrupted(py: Python<'_>, results: Bound<'_, PyAny>) -> PyErr {
     }
 }
 
+/// A name that nothing has, with the names that there are.
+pub fn unknown(kind: &str, name: &str, known: impl Iterator<Item: std::fmt::Display>) -> PyErr {
+    let known: Vec<String> = known.map(|k| k.to_string()).collect();
+    argument(format!("no {kind} is called \"{name}\" (there are {})", known.join(", ")))
+}
+
+/// A question about the theory, or how it was put, is refused.
+pub enum Refusal {
+    Theory(quell_theory::TheoryError),
+    Python(PyErr),
+}
+
+/// The answer to a question about the theory.
+pub type Answer<T> = Result<T, Refusal>;
+
+impl From<quell_theory::TheoryError> for Refusal {
+    fn from(error: quell_theory::TheoryError) -> Self {
+        Refusal::Theory(error)
+    }
+}
+
+impl From<PyErr> for Refusal {
+    fn from(error: PyErr) -> Self {
+        Refusal::Python(error)
+    }
+}
+
+impl From<Refusal> for PyErr {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Theory(error) => Python::attach(|py| theory(py, &error)),
+            Refusal::Python(error) => error,
+        }
+    }
+}
+
 /// A wrong argument.
 pub fn argument(message: impl Into<String>) -> PyErr {
     exceptions::PyValueError::new_err(message.into())

@@ -1,6 +1,8 @@
 //! Quell for Python: conversion code only. The Python side is `python/quell`; what users read about
 //! these functions and classes is their documentation here, written for Python.
 #![deny(missing_docs)]
+// Functions of Python have as many parameters as their users can name.
+#![allow(clippy::too_many_arguments)]
 
 mod aqm;
 mod attend;

@@ -33,11 +33,7 @@ impl Results {
 
     fn named(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
         let Some(table) = Table::find(name) else {
-            let names: Vec<_> = Table::ALL.iter().map(|t| t.name()).collect();
-            return Err(errors::argument(format!(
-                "no table is called \"{name}\" (there are {})",
-                names.join(", ")
-            )));
+            return Err(errors::unknown("table", name, Table::ALL.iter().map(|t| t.name())));
         };
         self.columns(py, table)
     }
@@ -469,7 +465,6 @@ impl Results {
     /// The numbers of a figure, for :mod:`quell.plot`.
     #[pyo3(signature = (diagram, *, point=0, link=None, seed=None, algorithms=None, scope="all", metric="utilization",
                         over=None, by=None))]
-    #[allow(clippy::too_many_arguments)]
     fn _chart<'py>(
         &self,
         py: Python<'py>,

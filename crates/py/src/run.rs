@@ -151,7 +151,6 @@ impl Progress {
     aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, finished=False, \
     verify=0.0, series='drawn')"
 )]
-#[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,

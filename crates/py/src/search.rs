@@ -164,7 +164,6 @@ impl Crossing {
     text_signature = "(scenario, over, metric, crosses, *, aqm=None, link=None, scope='all', tolerance='5%', \
     max_seeds=50, threads=None, aqms=None, overrides=None)"
 )]
-#[allow(clippy::too_many_arguments)]
 pub fn search(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,

@@ -46,7 +46,6 @@ impl Task {
     /// Make a task from its parts; :func:`tasks` gives those of a study.
     #[new]
     #[pyo3(signature = (key, scenario, settings, algorithm, seed, series, cost_packets))]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         key: &str,
         scenario: Py<PyString>,
@@ -167,7 +166,6 @@ fn parse(key: &str) -> PyResult<Key> {
 #[pyo3(signature = (
     scenario, *, seeds=None, overrides=None, sweep=None, series="drawn", missing=false, cache=None
 ))]
-#[allow(clippy::too_many_arguments)]
 pub fn tasks(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,

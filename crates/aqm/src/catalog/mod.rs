@@ -4,14 +4,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use quell_units::Time;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::params::{Marks, MarksAlike, ParamDoc, ParamError};
-use crate::{
-    Algorithm, Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng,
-    Verdict, Victim,
-};
+use crate::{Algorithm, Aqm, Discipline, Link, Probe};
 
 /// Degree to which an algorithm can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -77,54 +73,43 @@ macro_rules! catalog {
             $($( $d { $family, Discipline(AnyDiscipline), name: $d_name, params: $d_module::$d_params, $($d_about)* } )*)?
         )+ }
 
-        /// Any algorithm of the catalog that decides for one queue, or a plug-in.
-        #[allow(missing_docs, clippy::large_enum_variant)]
-        pub enum AnyAqm {
-            $($( $aqm(crate::$module::$aqm), )*)+
-            /// An algorithm from outside the catalog.
-            Custom(Box<dyn Aqm + Send>),
+        catalog! {
+            @any
+            /// Any algorithm of the catalog that decides for one queue, or a plug-in.
+            AnyAqm(Aqm), each: $($( $module::$aqm, )*)+
         }
 
-        impl AnyAqm {
-            /// A copy that continues identically; `None` for an algorithm from outside the catalog.
-            pub fn try_clone(&self) -> Option<AnyAqm> {
+        catalog! {
+            @any
+            /// Any discipline of the catalog, or a plug-in.
+            AnyDiscipline(Discipline), each_discipline: $($($( $d_module::$d, )*)?)+
+        }
+    };
+    (@any
+        $(#[$doc:meta])+
+        $any:ident($contract:ident), $each:ident: $( $module:ident :: $variant:ident, )*
+    ) => {
+        $(#[$doc])+
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum $any {
+            $( $variant(crate::$module::$variant), )*
+            /// One from outside the catalog.
+            Custom(Box<dyn $contract + Send>),
+        }
+
+        impl $any {
+            /// A copy that continues identically; `None` for one from outside the catalog.
+            pub fn try_clone(&self) -> Option<Self> {
                 match self {
-                    $($( AnyAqm::$aqm(a) => Some(AnyAqm::$aqm(a.clone())), )*)+
-                    AnyAqm::Custom(_) => None,
+                    $( $any::$variant(a) => Some($any::$variant(a.clone())), )*
+                    $any::Custom(_) => None,
                 }
             }
         }
 
-        /// Any discipline of the catalog, or a plug-in.
-        #[allow(missing_docs, clippy::large_enum_variant)]
-        pub enum AnyDiscipline {
-            $($($( $d(crate::$d_module::$d), )*)?)+
-            /// A discipline from outside the catalog.
-            Custom(Box<dyn Discipline + Send>),
-        }
-
-        impl AnyDiscipline {
-            /// A copy that continues identically; `None` for a discipline from outside the catalog.
-            pub fn try_clone(&self) -> Option<AnyDiscipline> {
-                match self {
-                    $($($( AnyDiscipline::$d(d) => Some(AnyDiscipline::$d(d.clone())), )*)?)+
-                    AnyDiscipline::Custom(_) => None,
-                }
-            }
-        }
-
-        macro_rules! each {
+        macro_rules! $each {
             ($self:expr, $a:ident => $body:expr) => {
-                match $self { $($( AnyAqm::$aqm($a) => $body, )*)+ AnyAqm::Custom($a) => $body }
-            };
-        }
-
-        macro_rules! each_discipline {
-            ($self:expr, $a:ident => $body:expr) => {
-                match $self {
-                    $($($( AnyDiscipline::$d($a) => $body, )*)?)+
-                    AnyDiscipline::Custom($a) => $body,
-                }
+                match $self { $( $any::$variant($a) => $body, )* $any::Custom($a) => $body }
             };
         }
     };
@@ -323,90 +308,26 @@ pub trait Visitor {
     fn visit_discipline<D: Discipline + Send + 'static>(self, discipline: D) -> Self::Output;
 }
 
+macro_rules! of_each {
+    ($self:ident.$($call:tt)+) => {
+        each!($self, a => a.$($call)+)
+    };
+}
+
+macro_rules! of_each_discipline {
+    ($self:ident.$($call:tt)+) => {
+        each_discipline!($self, d => d.$($call)+)
+    };
+}
+
 // Not inline: the decisions of all algorithms would be compiled into each of its callers, which take three times as long to
 // compile by that. A host that is to have one's in its own code asks for its type (`AnyAlgorithm::visit`).
 impl Aqm for AnyAqm {
-    fn on_start(&mut self, now: Time) {
-        each!(self, a => a.on_start(now))
-    }
-    fn on_inherit(&mut self, pkt: &PacketMeta) {
-        each!(self, a => a.on_inherit(pkt))
-    }
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        each!(self, a => a.on_enqueue(cx, pkt))
-    }
-    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        each!(self, a => a.on_dequeue(cx, pkt))
-    }
-    fn departures(&self) -> Departures {
-        each!(self, a => a.departures())
-    }
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        each!(self, a => a.on_overflow(cx, pkt))
-    }
-    fn on_idle(&mut self, since: Time) {
-        each!(self, a => a.on_idle(since))
-    }
-    fn next_update(&self) -> Option<Time> {
-        each!(self, a => a.next_update())
-    }
-    fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        each!(self, a => a.on_update(cx))
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        each!(self, a => a.observe(out))
-    }
+    forward_aqm!(of_each);
 }
 
 impl Discipline for AnyDiscipline {
-    fn draw(&mut self, rng: &mut Rng) {
-        each_discipline!(self, d => d.draw(rng))
-    }
-    fn on_start(&mut self, now: Time) {
-        each_discipline!(self, d => d.on_start(now))
-    }
-    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
-        each_discipline!(self, d => d.on_inherit(lane, pkt))
-    }
-    fn lanes(&self) -> usize {
-        each_discipline!(self, d => d.lanes())
-    }
-    fn lane_names(&self) -> &'static [&'static str] {
-        each_discipline!(self, d => d.lane_names())
-    }
-    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
-        each_discipline!(self, d => d.classify(now, pkt))
-    }
-    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        each_discipline!(self, d => d.on_enqueue(cx, lane, pkt))
-    }
-    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
-        each_discipline!(self, d => d.is_crowded(lanes, pkt))
-    }
-    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
-        each_discipline!(self, d => d.victim(cx, lane, pkt))
-    }
-    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
-        each_discipline!(self, d => d.on_overflow(cx, lane, pkt))
-    }
-    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
-        each_discipline!(self, d => d.next(cx))
-    }
-    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        each_discipline!(self, d => d.on_dequeue(cx, lane, pkt))
-    }
-    fn on_idle(&mut self, lane: usize, since: Time) {
-        each_discipline!(self, d => d.on_idle(lane, since))
-    }
-    fn next_update(&self) -> Option<Time> {
-        each_discipline!(self, d => d.next_update())
-    }
-    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
-        each_discipline!(self, d => d.on_update(cx))
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        each_discipline!(self, d => d.observe(out))
-    }
+    forward_discipline!(of_each_discipline);
 }
 
 /// The entry called `name`.

@@ -83,36 +83,45 @@ pub enum Departures {
     Decided,
 }
 
+/// All methods of [`Aqm`](crate::Aqm), in an `impl` for what holds an algorithm: `$held!(self.method(...))` calls a
+/// method of the one inside.
+#[cfg(feature = "catalog")]
+macro_rules! forward_aqm {
+    ($held:ident) => {
+        fn on_start(&mut self, now: quell_units::Time) {
+            $held!(self.on_start(now))
+        }
+        fn on_inherit(&mut self, pkt: &$crate::PacketMeta) {
+            $held!(self.on_inherit(pkt))
+        }
+        fn on_enqueue(&mut self, cx: &mut $crate::Ctx<'_>, pkt: &$crate::PacketMeta) -> $crate::Verdict {
+            $held!(self.on_enqueue(cx, pkt))
+        }
+        fn on_dequeue(&mut self, cx: &mut $crate::Ctx<'_>, pkt: &$crate::PacketMeta) -> $crate::Verdict {
+            $held!(self.on_dequeue(cx, pkt))
+        }
+        fn departures(&self) -> $crate::Departures {
+            $held!(self.departures())
+        }
+        fn on_overflow(&mut self, cx: &mut $crate::Ctx<'_>, pkt: &$crate::PacketMeta) {
+            $held!(self.on_overflow(cx, pkt))
+        }
+        fn on_idle(&mut self, since: quell_units::Time) {
+            $held!(self.on_idle(since))
+        }
+        fn next_update(&self) -> Option<quell_units::Time> {
+            $held!(self.next_update())
+        }
+        fn on_update(&mut self, cx: &mut $crate::Ctx<'_>) {
+            $held!(self.on_update(cx))
+        }
+        fn observe(&self, out: &mut dyn $crate::Probe) {
+            $held!(self.observe(out))
+        }
+    };
+}
+
 #[cfg(feature = "catalog")]
 impl<A: Aqm + ?Sized> Aqm for Box<A> {
-    fn on_start(&mut self, now: Time) {
-        (**self).on_start(now)
-    }
-    fn on_inherit(&mut self, pkt: &PacketMeta) {
-        (**self).on_inherit(pkt)
-    }
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        (**self).on_enqueue(cx, pkt)
-    }
-    fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        (**self).on_dequeue(cx, pkt)
-    }
-    fn departures(&self) -> Departures {
-        (**self).departures()
-    }
-    fn on_overflow(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) {
-        (**self).on_overflow(cx, pkt)
-    }
-    fn on_idle(&mut self, since: Time) {
-        (**self).on_idle(since)
-    }
-    fn next_update(&self) -> Option<Time> {
-        (**self).next_update()
-    }
-    fn on_update(&mut self, cx: &mut Ctx<'_>) {
-        (**self).on_update(cx)
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        (**self).observe(out)
-    }
+    forward_aqm!(boxed);
 }

@@ -157,54 +157,77 @@ pub struct Lanes<'a> {
     pub bytes: Bytes,
 }
 
+/// All methods of [`Discipline`](crate::Discipline), as `forward_aqm` has those of an algorithm.
+#[cfg(feature = "catalog")]
+macro_rules! forward_discipline {
+    ($held:ident) => {
+        fn draw(&mut self, rng: &mut $crate::Rng) {
+            $held!(self.draw(rng))
+        }
+        fn on_start(&mut self, now: quell_units::Time) {
+            $held!(self.on_start(now))
+        }
+        fn on_inherit(&mut self, lane: usize, pkt: &$crate::PacketMeta) {
+            $held!(self.on_inherit(lane, pkt))
+        }
+        fn lanes(&self) -> usize {
+            $held!(self.lanes())
+        }
+        fn lane_names(&self) -> &'static [&'static str] {
+            $held!(self.lane_names())
+        }
+        fn classify(&mut self, now: quell_units::Time, pkt: &$crate::PacketMeta) -> usize {
+            $held!(self.classify(now, pkt))
+        }
+        fn on_enqueue(
+            &mut self,
+            cx: &mut $crate::LanesCtx<'_>,
+            lane: usize,
+            pkt: &$crate::PacketMeta,
+        ) -> $crate::Verdict {
+            $held!(self.on_enqueue(cx, lane, pkt))
+        }
+        fn is_crowded(&self, lanes: &$crate::Lanes<'_>, pkt: &$crate::PacketMeta) -> bool {
+            $held!(self.is_crowded(lanes, pkt))
+        }
+        fn victim(
+            &mut self,
+            cx: &mut $crate::LanesCtx<'_>,
+            lane: usize,
+            pkt: &$crate::PacketMeta,
+        ) -> $crate::Victim {
+            $held!(self.victim(cx, lane, pkt))
+        }
+        fn on_overflow(&mut self, cx: &mut $crate::LanesCtx<'_>, lane: usize, pkt: &$crate::PacketMeta) {
+            $held!(self.on_overflow(cx, lane, pkt))
+        }
+        fn next(&mut self, cx: &mut $crate::LanesCtx<'_>) -> $crate::Next {
+            $held!(self.next(cx))
+        }
+        fn on_dequeue(
+            &mut self,
+            cx: &mut $crate::LanesCtx<'_>,
+            lane: usize,
+            pkt: &$crate::PacketMeta,
+        ) -> $crate::Verdict {
+            $held!(self.on_dequeue(cx, lane, pkt))
+        }
+        fn on_idle(&mut self, lane: usize, since: quell_units::Time) {
+            $held!(self.on_idle(lane, since))
+        }
+        fn next_update(&self) -> Option<quell_units::Time> {
+            $held!(self.next_update())
+        }
+        fn on_update(&mut self, cx: &mut $crate::LanesCtx<'_>) {
+            $held!(self.on_update(cx))
+        }
+        fn observe(&self, out: &mut dyn $crate::Probe) {
+            $held!(self.observe(out))
+        }
+    };
+}
+
 #[cfg(feature = "catalog")]
 impl<D: Discipline + ?Sized> Discipline for Box<D> {
-    fn draw(&mut self, rng: &mut Rng) {
-        (**self).draw(rng)
-    }
-    fn on_start(&mut self, now: Time) {
-        (**self).on_start(now)
-    }
-    fn lanes(&self) -> usize {
-        (**self).lanes()
-    }
-    fn lane_names(&self) -> &'static [&'static str] {
-        (**self).lane_names()
-    }
-    fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
-        (**self).on_inherit(lane, pkt)
-    }
-    fn classify(&mut self, now: Time, pkt: &PacketMeta) -> usize {
-        (**self).classify(now, pkt)
-    }
-    fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        (**self).on_enqueue(cx, lane, pkt)
-    }
-    fn is_crowded(&self, lanes: &Lanes<'_>, pkt: &PacketMeta) -> bool {
-        (**self).is_crowded(lanes, pkt)
-    }
-    fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
-        (**self).victim(cx, lane, pkt)
-    }
-    fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
-        (**self).on_overflow(cx, lane, pkt)
-    }
-    fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
-        (**self).next(cx)
-    }
-    fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        (**self).on_dequeue(cx, lane, pkt)
-    }
-    fn on_idle(&mut self, lane: usize, since: Time) {
-        (**self).on_idle(lane, since)
-    }
-    fn next_update(&self) -> Option<Time> {
-        (**self).next_update()
-    }
-    fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
-        (**self).on_update(cx)
-    }
-    fn observe(&self, out: &mut dyn Probe) {
-        (**self).observe(out)
-    }
+    forward_discipline!(boxed);
 }

@@ -1,7 +1,9 @@
 //! The contract between hosts and algorithms: [`Aqm`] decides for one queue, [`Discipline`] for several that
 //! share a buffer and a link.
 
+#[macro_use]
 mod aqm;
+#[macro_use]
 mod discipline;
 mod types;
 

@@ -4,7 +4,7 @@ use quell_units::{BitRate, Bytes, Packets, QueueSize, Time};
 
 use crate::Rng;
 #[cfg(feature = "catalog")]
-use crate::error::{ParamError, require};
+use crate::error::ParamError;
 
 /// All that an algorithm may know when it decides.
 pub struct Ctx<'a> {
@@ -186,8 +186,17 @@ impl Link {
     /// Names the field that is zero.
     #[cfg(feature = "catalog")]
     pub fn check(&self) -> Result<(), ParamError> {
-        require(self.rate.bps() > 0, "rate", self.rate, "must be positive")?;
-        require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")
+        require!(self.rate.bps() > 0, self.rate, "must be positive")?;
+        require!(self.mean_packet.get() > 0, self.mean_packet, "must be positive")
+    }
+
+    /// A queue of so many packets, in the unit of the buffer.
+    #[cfg(feature = "catalog")]
+    pub(crate) fn queue_of(&self, packets: f64) -> QueueSize {
+        match self.buffer {
+            QueueSize::Packets(_) => QueueSize::Packets(packets),
+            QueueSize::Bytes(_) => QueueSize::Bytes(packets * self.mean_packet.get() as f64),
+        }
     }
 
     /// C of the papers: packets of mean size per second.

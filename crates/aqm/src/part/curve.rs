@@ -1,11 +1,9 @@
 //! A probability that rises between two thresholds.
 
-use alloc::format;
-
 use quell_units::QueueSize;
 
 use crate::Link;
-use crate::params::{ParamError, require};
+use crate::params::ParamError;
 
 /// The probability as a function of the average, with its slopes worked out in advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,20 +71,18 @@ impl Curve {
 /// # Errors
 /// Names the threshold that is negative, in another unit or not above the other.
 pub fn thresholds(min_th: QueueSize, max_th: QueueSize, link: &Link) -> Result<(f64, f64), ParamError> {
-    require(min_th.value() >= 0.0 && min_th.value().is_finite(), "min_th", min_th, "must not be negative")?;
-    require(
+    require!(min_th.value() >= 0.0 && min_th.value().is_finite(), min_th, "must not be negative")?;
+    require!(
         min_th.same_unit(max_th),
-        "max_th",
         max_th,
-        format!("must have the unit of min_th ({min_th}): give both in packets or both in bytes"),
+        "must have the unit of min_th ({min_th}): give both in packets or both in bytes"
     )?;
     let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
     // A gap that is lost in rounding would make the curve's slope infinite.
-    require(
+    require!(
         high - low > 1e-9 && high.is_finite(),
-        "max_th",
         max_th,
-        format!("must exceed min_th ({min_th}) [Floyd and Jacobson 1993, section 4]"),
+        "must exceed min_th ({min_th}) [Floyd and Jacobson 1993, section 4]"
     )?;
     Ok((low, high))
 }

@@ -64,12 +64,11 @@ impl Sorter {
     /// Names a DSCP that does not exist, or one that could have no effect.
     pub fn new(by_ecn: Classifier, dscp: Option<u32>) -> Result<Self, ParamError> {
         if let Some(dscp) = dscp {
-            require(dscp < 64, "dscp", dscp, "must lie in [0, 63] [RFC 2474 section 3]")?;
-            require(
+            require!(dscp < 64, dscp, "must lie in [0, 63] [RFC 2474 section 3]")?;
+            require!(
                 by_ecn != Classifier::Off,
-                "dscp",
                 dscp,
-                "has no effect with classifier = \"off\": leave one of them out",
+                "has no effect with classifier = \"off\": leave one of them out"
             )?;
         } else {
             require(
@@ -138,7 +137,7 @@ impl Service {
     pub fn new(how: Scheduler, c_weight: f64, tshift: Duration, link: &Link) -> Result<Self, ParamError> {
         in_range("c_weight", c_weight, 0.001, 0.999, "RFC 9332 section 4.2.2: neither queue may starve")?;
         let limit = Duration::from_secs(3600);
-        require(tshift <= limit, "tshift", tshift, "must be at most 1 h [RFC 9332 section 4.2.2]")?;
+        require!(tshift <= limit, tshift, "must be at most 1 h [RFC 9332 section 4.2.2]")?;
         let mtu = link.mean_packet.get() as f64;
         Ok(Service { how, c_weight, tshift, mtu, credit: fresh_credit(c_weight, mtu) })
     }

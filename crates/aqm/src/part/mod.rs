@@ -38,36 +38,25 @@ mod ticker;
 mod weight;
 
 #[cfg(feature = "catalog")]
-pub use average::Average;
-#[cfg(feature = "catalog")]
-pub use curve::{Curve, thresholds};
-#[cfg(feature = "catalog")]
-pub use ewma::{Ewma, link_rate_weight};
-#[cfg(feature = "catalog")]
-pub use fattest::{fattest, head_of};
-#[cfg(feature = "catalog")]
-pub use flow_ages::FlowAges;
-#[cfg(feature = "catalog")]
-pub use flow_counts::{FlowCount, FlowCounts};
-#[cfg(feature = "catalog")]
-pub use flow_hash::FlowHash;
-#[cfg(feature = "catalog")]
-pub use flows::FlowTable;
-#[cfg(feature = "catalog")]
-pub use gauge::Gauge;
-#[cfg(feature = "catalog")]
-pub use per_flow::{Arrangement, Full, OfFlow, PerFlow, Service};
-#[cfg(feature = "catalog")]
-pub use rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag};
-#[cfg(feature = "catalog")]
-pub use rounds::{Emptied, Rounds};
-#[cfg(feature = "catalog")]
-pub use set_table::SetTable;
+pub use self::{
+    average::Average,
+    curve::{Curve, thresholds},
+    ewma::{Ewma, link_rate_weight},
+    fattest::{fattest, head_of},
+    flow_ages::FlowAges,
+    flow_counts::{FlowCount, FlowCounts},
+    flow_hash::FlowHash,
+    flows::FlowTable,
+    gauge::Gauge,
+    per_flow::{Arrangement, Full, OfFlow, PerFlow, Service},
+    rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag},
+    rounds::{Emptied, Rounds},
+    set_table::SetTable,
+    weight::{Memory, Weight, WeightRule},
+};
 pub use signal::{SignalMode, Sizer, Unmarkable};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
-#[cfg(feature = "catalog")]
-pub use weight::{Memory, Weight, WeightRule};
 
 /// The equations of every part, with the path that vectors write before their names.
 #[cfg(test)]

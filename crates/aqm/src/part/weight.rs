@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::link_rate_weight;
 use crate::Link;
-use crate::params::{ParamError, ParamValue, require};
+use crate::params::{ParamError, ParamValue, positive_to, require};
 
 /// The weight of the average: a number, or computed from the link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,12 +61,7 @@ impl Weight {
     pub fn resolve(self, link: &Link) -> Result<f64, ParamError> {
         let seconds = match self {
             Weight::Value(w) => {
-                require(
-                    w > 0.0 && w <= 1.0,
-                    "weight",
-                    w,
-                    "must lie in (0, 1] [Floyd and Jacobson 1993, section 6]",
-                )?;
+                positive_to("weight", w, 1.0, "Floyd and Jacobson 1993, section 6")?;
                 return Ok(w);
             }
             Weight::Rule(WeightRule::LinkRate) => 1.0,

@@ -12,7 +12,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{Plugins, Setting};
 use quell_theory::rules::design::{self as rules, DESIGNED, Target};
 use quell_theory::rules::reach::{self, Beyond, Quantity};
-use quell_theory::{FluidNetwork, Signal, TheoryError};
+use quell_theory::{Congestion, FluidNetwork, Signal, TheoryError};
 use quell_units::{Bytes, QueueSize, Time};
 
 use super::arrays::Numbers;
@@ -21,6 +21,7 @@ use super::linear::{Loop, Margins, Mode};
 use super::words;
 use crate::aqm::Trap;
 use crate::attend::interruptible;
+use crate::errors::Answer;
 use crate::value::{self, Dict};
 use crate::{errors, scenario};
 
@@ -166,16 +167,16 @@ impl From<Assessment> for Analysis {
 impl Analysis {
     /// Margins or None: How far it is from the limit of stability.
     #[getter]
-    fn margins(&self, py: Python<'_>) -> PyResult<Option<Margins>> {
+    fn margins(&self, py: Python<'_>) -> Answer<Option<Margins>> {
         let margins = py.detach(|| self.control.as_ref().map(|l| l.0.margins()).transpose());
-        Ok(margins.map_err(|e| errors::theory(py, &e))?.map(Margins::from))
+        Ok(margins?.map(Margins::from))
     }
 
     /// Mode or None: The slowest mode, or the fastest to grow.
     #[getter]
-    fn mode(&self, py: Python<'_>) -> PyResult<Option<Mode>> {
+    fn mode(&self, py: Python<'_>) -> Answer<Option<Mode>> {
         let mode = py.detach(|| self.control.as_ref().map(|l| l.0.mode()).transpose());
-        Ok(mode.map_err(|e| errors::theory(py, &e))?.map(Mode::from))
+        Ok(mode?.map(Mode::from))
     }
 
     fn __repr__(&self) -> String {
@@ -352,7 +353,6 @@ pub fn one(
 /// True
 #[pyfunction]
 #[pyo3(signature = (scenario, *, algorithms=None, link=None, at=None, plant="exact", reach=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn analyze(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -362,7 +362,7 @@ pub fn analyze(
     plant: &str,
     reach: Option<bool>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Vec<Bottleneck>> {
+) -> Answer<Vec<Bottleneck>> {
     let plant = words::plant(plant)?;
     let seen = bottlenecks(py, scenario, algorithms.as_deref(), link, at, overrides)?;
     let reach = reach.unwrap_or(seen.len() == 1);
@@ -381,7 +381,7 @@ pub fn analyze(
         }
         Ok(all)
     })?;
-    found.map_err(|e| errors::theory(py, &e))
+    Ok(found?)
 }
 
 /// Make a scenario of one link and flows of one kind: the network of the formulas.
@@ -417,7 +417,6 @@ pub fn analyze(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark", congestion="reno"))]
-#[allow(clippy::too_many_arguments)]
 pub fn dumbbell<'py>(
     py: Python<'py>,
     rate: &Bound<'py, PyAny>,
@@ -428,14 +427,14 @@ pub fn dumbbell<'py>(
     buffer: Option<&Bound<'py, PyAny>>,
     signal: &str,
     congestion: &str,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Answer<Bound<'py, PyDict>> {
     let (rate, rtt) = (words::rate("rate", rate)?, words::time("rtt", rtt)?);
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
     let plain = Shorthand::new(rate, rtt, flows, packet);
     let shorthand = Shorthand {
         buffer: buffer.map_or(Ok(plain.buffer), |b| words::queue("buffer", b))?,
         ecn: words::signal(signal)? == Signal::Mark,
-        congestion: words::congestion(py, congestion)?,
+        congestion: Congestion::named(congestion)?,
         ..plain
     };
     let dict = value::resolved(py, &shorthand.to_toml())?;
@@ -537,7 +536,6 @@ impl Design {
 /// 'pi'
 #[pyfunction]
 #[pyo3(signature = (aqm, *, rate, rtt, flows, packet=None, buffer=None, queue=None, signal="mark", congestion="reno"))]
-#[allow(clippy::too_many_arguments)]
 pub fn design(
     py: Python<'_>,
     aqm: &str,
@@ -549,17 +547,17 @@ pub fn design(
     queue: Option<&Bound<'_, PyAny>>,
     signal: &str,
     congestion: &str,
-) -> PyResult<Design> {
+) -> Answer<Design> {
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
     let packets = |size: QueueSize| size.in_packets(packet);
     let target = Target {
         buffer: buffer.map(|b| words::queue("buffer", b).map(packets)).transpose()?,
         queue: queue.map(|q| words::queue("queue", q).map(packets)).transpose()?,
         signal: words::signal(signal)?,
-        congestion: words::congestion(py, congestion)?,
+        congestion: Congestion::named(congestion)?,
         ..Target::new(words::rate("rate", rate)?, packet, words::time("rtt", rtt)?, f64::from(flows))
     };
-    let found = interruptible(py, |_| {
+    let found = interruptible(py, |_| -> Result<Design, TheoryError> {
         let design = rules::design(aqm, &target)?;
         let bottleneck = Seen::of_design(&design);
         let plant = quell_theory::Plant::Exact;
@@ -569,7 +567,7 @@ pub fn design(
         let rules::Design { assumptions, warnings, .. } = design;
         Ok(Design { assumptions, warnings, analysis: assessment.into(), aqm, scenario })
     })?;
-    found.map_err(|e: TheoryError| errors::theory(py, &e))
+    Ok(found?)
 }
 
 fn written(config: &AqmConfig) -> Result<String, TheoryError> {

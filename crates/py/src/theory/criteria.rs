@@ -11,7 +11,7 @@ use quell_theory::rules::criteria::{self, PidGains};
 use super::linear::rational;
 use super::words;
 use crate::attend::interruptible;
-use crate::errors;
+use crate::errors::Answer;
 
 /// A published condition of the form ``left < right``, evaluated.
 #[pyclass(module = "quell.theory", frozen, get_all)]
@@ -63,22 +63,18 @@ impl Criterion {
 }
 
 /// N, R and C, checked.
-fn conditions(py: Python<'_>, flows: f64, rtt: f64, capacity: f64) -> PyResult<Conditions> {
-    words::positive(py, "flows N", flows, "flows")?;
-    words::positive(py, "round-trip time R", rtt, "s")?;
-    words::positive(py, "capacity C", capacity, "packets/s")?;
+fn conditions(flows: f64, rtt: f64, capacity: f64) -> Result<Conditions, TheoryError> {
+    words::positive("flows N", flows, "flows")?;
+    words::positive("round-trip time R", rtt, "s")?;
+    words::positive("capacity C", capacity, "packets/s")?;
     Ok(Conditions { flows, rtt, capacity })
 }
 
-fn not_negative(py: Python<'_>, name: &str, x: f64) -> PyResult<()> {
+fn not_negative(name: &str, x: f64) -> Result<(), TheoryError> {
     if x >= 0.0 && x.is_finite() {
         return Ok(());
     }
-    Err(errors::theory(py, &TheoryError::quantity(name, x, "must be finite and not negative")))
-}
-
-fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) -> PyResult<Criterion> {
-    found.map(Criterion::from).map_err(|e| errors::theory(py, &e))
+    Err(TheoryError::quantity(name, x, "must be finite and not negative"))
 }
 
 /// Find the round-trip time at which an algorithm with a fixed transfer function loses stability.
@@ -125,7 +121,6 @@ fn criterion(py: Python<'_>, found: Result<criteria::Criterion, TheoryError>) ->
 /// 0.28
 #[pyfunction]
 #[pyo3(signature = (controller, *, flows, capacity, input="queue", a=1.5, increase=1.0, plant="exact", delay="exact"))]
-#[allow(clippy::too_many_arguments)]
 pub fn critical_rtt(
     py: Python<'_>,
     controller: (Bound<'_, PyAny>, Bound<'_, PyAny>),
@@ -136,13 +131,13 @@ pub fn critical_rtt(
     increase: f64,
     plant: &str,
     delay: &str,
-) -> PyResult<Option<f64>> {
+) -> Answer<Option<f64>> {
     let controller = Controller { transfer: rational(controller)?, input: words::input(input)? };
-    let (plant, delay, tcp) = (words::plant(plant)?, words::delay(delay)?, words::tcp(py, a, increase)?);
+    let (plant, delay, tcp) = (words::plant(plant)?, words::delay(delay)?, words::tcp(a, increase)?);
     let found = interruptible(py, |_| {
         criteria::critical_rtt(flows, capacity, tcp, plant, delay, |_| Ok(controller.clone()))
     })?;
-    found.map_err(|e| errors::theory(py, &e))
+    Ok(found?)
 }
 
 /// Evaluate the theorem of Park et al. 2004: VRC, PID and PI are stable, with a lag for the delay, if and
@@ -178,9 +173,7 @@ pub fn critical_rtt(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (k_p, k_i, k_d, *, flows, rtt, capacity, a=1.5))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_theorem(
-    py: Python<'_>,
     k_p: f64,
     k_i: f64,
     k_d: f64,
@@ -188,9 +181,9 @@ pub fn vrc_theorem(
     rtt: f64,
     capacity: f64,
     a: f64,
-) -> PyResult<Criterion> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    criterion(py, criteria::vrc_theorem(&PidGains { k_p, k_i, k_d }, &now, words::tcp(py, a, 1.0)?))
+) -> Answer<Criterion> {
+    let now = conditions(flows, rtt, capacity)?;
+    Ok(criteria::vrc_theorem(&PidGains { k_p, k_i, k_d }, &now, words::tcp(a, 1.0)?)?.into())
 }
 
 /// Compute the bound of K_I, Park et al. 2004, eq. 20.
@@ -230,17 +223,10 @@ pub fn vrc_theorem(
 /// (0.0, 0.125)
 #[pyfunction]
 #[pyo3(signature = (k_d, *, flows, rtt, capacity, a=1.5))]
-pub fn vrc_largest_k_i(
-    py: Python<'_>,
-    k_d: f64,
-    flows: f64,
-    rtt: f64,
-    capacity: f64,
-    a: f64,
-) -> PyResult<f64> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    not_negative(py, "K_D", k_d)?;
-    Ok(criteria::vrc_largest_integral(k_d, &now, words::tcp(py, a, 1.0)?))
+pub fn vrc_largest_k_i(k_d: f64, flows: f64, rtt: f64, capacity: f64, a: f64) -> Answer<f64> {
+    let now = conditions(flows, rtt, capacity)?;
+    not_negative("K_D", k_d)?;
+    Ok(criteria::vrc_largest_integral(k_d, &now, words::tcp(a, 1.0)?))
 }
 
 /// Compute the range of K_P for a K_I and a K_D, Park et al. 2004, eq. 19 and 21.
@@ -271,20 +257,18 @@ pub fn vrc_largest_k_i(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (k_i, k_d, *, flows, rtt, capacity, a=1.5))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_k_p_range(
-    py: Python<'_>,
     k_i: f64,
     k_d: f64,
     flows: f64,
     rtt: f64,
     capacity: f64,
     a: f64,
-) -> PyResult<Option<(f64, f64)>> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    not_negative(py, "K_I", k_i)?;
-    not_negative(py, "K_D", k_d)?;
-    Ok(criteria::vrc_proportional(k_i, k_d, &now, words::tcp(py, a, 1.0)?))
+) -> Answer<Option<(f64, f64)>> {
+    let now = conditions(flows, rtt, capacity)?;
+    not_negative("K_I", k_i)?;
+    not_negative("K_D", k_d)?;
+    Ok(criteria::vrc_proportional(k_i, k_d, &now, words::tcp(a, 1.0)?))
 }
 
 /// Evaluate Chen 2010, proposition 4.9: RED with a small weight is stable if ``L w <= 0.8 N^3/(RC)^5``.
@@ -319,9 +303,7 @@ pub fn vrc_k_p_range(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, max_p, weight, flows, rtt, capacity))]
-#[allow(clippy::too_many_arguments)]
 pub fn red_proposition(
-    py: Python<'_>,
     min_th: f64,
     max_th: f64,
     max_p: f64,
@@ -329,10 +311,10 @@ pub fn red_proposition(
     flows: f64,
     rtt: f64,
     capacity: f64,
-) -> PyResult<Criterion> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    words::positive(py, "max_p", max_p, "")?;
-    criterion(py, criteria::red_proposition(&Setting { min_th, max_th, max_p, w: weight }, &now))
+) -> Answer<Criterion> {
+    let now = conditions(flows, rtt, capacity)?;
+    words::positive("max_p", max_p, "")?;
+    Ok(criteria::red_proposition(&Setting { min_th, max_th, max_p, w: weight }, &now)?.into())
 }
 
 /// Evaluate RED's rule of Hollot et al. 2001a (Chen 2010, eq. 4.11-4.13).
@@ -361,16 +343,9 @@ pub fn red_proposition(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, slope, filter, flows, rtt, capacity))]
-pub fn red_by_hollot(
-    py: Python<'_>,
-    slope: f64,
-    filter: f64,
-    flows: f64,
-    rtt: f64,
-    capacity: f64,
-) -> PyResult<Criterion> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    criterion(py, criteria::red_by_hollot(slope, filter, &now))
+pub fn red_by_hollot(slope: f64, filter: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<Criterion> {
+    let now = conditions(flows, rtt, capacity)?;
+    Ok(criteria::red_by_hollot(slope, filter, &now)?.into())
 }
 
 /// Compute the largest K of RED's average for a slope, by the rule of :func:`red_by_hollot`.
@@ -397,9 +372,9 @@ pub fn red_by_hollot(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, slope, flows, rtt, capacity))]
-pub fn red_filter(py: Python<'_>, slope: f64, flows: f64, rtt: f64, capacity: f64) -> PyResult<f64> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    words::positive(py, "slope L of RED", slope, "per packet")?;
+pub fn red_filter(slope: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<f64> {
+    let now = conditions(flows, rtt, capacity)?;
+    words::positive("slope L of RED", slope, "per packet")?;
     Ok(criteria::red_filter(slope, &now))
 }
 
@@ -470,25 +445,24 @@ impl PiDesign {
 #[pyfunction]
 #[pyo3(signature = (*, flows, rtt, capacity, lambda_=None, sampling_hz=None))]
 pub fn pi_design(
-    py: Python<'_>,
     flows: f64,
     rtt: f64,
     capacity: f64,
     lambda_: Option<f64>,
     sampling_hz: Option<f64>,
-) -> PyResult<PiDesign> {
-    let now = conditions(py, flows, rtt, capacity)?;
+) -> Answer<PiDesign> {
+    let now = conditions(flows, rtt, capacity)?;
     let zero = pi::design_zero(flows, capacity, rtt);
     let lambda = lambda_.unwrap_or(zero * rtt);
     let margin = criteria::pi_phase_margin(lambda);
     if !(lambda > 0.0 && margin > 0.0) {
         let rule = "must be positive and leave a phase margin: below 0.8603 (Chen 2010, eq. 6.5)";
-        return Err(errors::theory(py, &TheoryError::quantity("lambda", lambda, rule)));
+        return Err(TheoryError::quantity("lambda", lambda, rule).into());
     }
     let k_p = criteria::pi_proportional(lambda, &now);
     let (mut a, mut b) = (None, None);
     if let Some(rate) = sampling_hz {
-        words::positive(py, "sampling rate", rate, "Hz")?;
+        words::positive("sampling rate", rate, "Hz")?;
         let gains = pi::discretized(k_p * zero, zero, 1.0 / rate);
         (a, b) = (Some(gains.0), Some(gains.1));
     }
@@ -542,10 +516,9 @@ pub fn avq_longest_rtt(
     capacity: f64,
     tau: f64,
     a: f64,
-) -> PyResult<Option<f64>> {
-    let tcp = words::tcp(py, a, 1.0)?;
-    let found = interruptible(py, |_| criteria::avq_longest_rtt(phi, tau, flows, capacity, tcp))?;
-    found.map_err(|e| errors::theory(py, &e))
+) -> Answer<Option<f64>> {
+    let tcp = words::tcp(a, 1.0)?;
+    Ok(interruptible(py, |_| criteria::avq_longest_rtt(phi, tau, flows, capacity, tcp))??)
 }
 
 /// Find the largest phi with which AVQ is stable at a round-trip time.
@@ -581,16 +554,14 @@ pub fn avq_largest_phi(
     capacity: f64,
     tau: f64,
     a: f64,
-) -> PyResult<Option<f64>> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    let tcp = words::tcp(py, a, 1.0)?;
+) -> Answer<Option<f64>> {
+    let now = conditions(flows, rtt, capacity)?;
+    let tcp = words::tcp(a, 1.0)?;
     if !(tau > 0.0 && tau <= 1.0) {
-        return Err(errors::theory(
-            py,
-            &TheoryError::quantity("tau", tau, "must lie in (0, 1] [Park et al. 2004, eq. 30]"),
-        ));
+        let rule = "must lie in (0, 1] [Park et al. 2004, eq. 30]";
+        return Err(TheoryError::quantity("tau", tau, rule).into());
     }
-    py.detach(|| criteria::avq_largest_phi(tau, &now, tcp)).map_err(|e| errors::theory(py, &e))
+    Ok(py.detach(|| criteria::avq_largest_phi(tau, &now, tcp))?)
 }
 
 /// Evaluate Joo et al. 2006, eq. 9: HRED is stable at a queue if its gain ``|G|`` is below 1.
@@ -622,18 +593,17 @@ pub fn avq_largest_phi(
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, kappa, queue, bandwidth_delay))]
 pub fn hred_local(
-    py: Python<'_>,
     min_th: f64,
     max_th: f64,
     kappa: f64,
     queue: f64,
     bandwidth_delay: f64,
-) -> PyResult<Criterion> {
-    words::positive(py, "kappa", kappa, "")?;
-    words::positive(py, "max_th", max_th, "packets")?;
-    not_negative(py, "min_th", min_th)?;
+) -> Answer<Criterion> {
+    words::positive("kappa", kappa, "")?;
+    words::positive("max_th", max_th, "packets")?;
+    not_negative("min_th", min_th)?;
     let line = Line { min_th, max_th, slope: 1.0 / (kappa * max_th) };
-    criterion(py, criteria::hred_local(&line, queue, bandwidth_delay))
+    Ok(criteria::hred_local(&line, queue, bandwidth_delay)?.into())
 }
 
 /// Evaluate Auto-Tuning RED's set-up: ``max_th - min_th >= 0.21 R C`` (Chen 2010, section 3.3.2).
@@ -662,16 +632,9 @@ pub fn hred_local(
 ///     If a quantity is not physical.
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, flows, rtt, capacity))]
-pub fn auto_tuning_setup(
-    py: Python<'_>,
-    min_th: f64,
-    max_th: f64,
-    flows: f64,
-    rtt: f64,
-    capacity: f64,
-) -> PyResult<Criterion> {
-    let now = conditions(py, flows, rtt, capacity)?;
-    not_negative(py, "min_th", min_th)?;
-    words::positive(py, "max_th", max_th, "packets")?;
-    criterion(py, criteria::auto_tuning_setup(min_th, max_th, &now))
+pub fn auto_tuning_setup(min_th: f64, max_th: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<Criterion> {
+    let now = conditions(flows, rtt, capacity)?;
+    not_negative("min_th", min_th)?;
+    words::positive("max_th", max_th, "packets")?;
+    Ok(criteria::auto_tuning_setup(min_th, max_th, &now)?.into())
 }

@@ -15,6 +15,7 @@ use quell_theory::ewma::Ewma;
 use super::arrays::{array, numbers, row};
 use super::words;
 use crate::attend::interruptible;
+use crate::errors::Answer;
 use crate::{errors, value};
 
 /// A reader that ends on request.
@@ -166,9 +167,9 @@ pub fn ewma_variance(
     weight: f64,
     t: Option<u64>,
     rho: Option<&Bound<'_, PyAny>>,
-) -> PyResult<f64> {
+) -> Answer<f64> {
     let rho = Correlation::of(rho)?;
-    let found = interruptible(py, |_| {
+    let found = interruptible(py, |_| -> Result<f64, TheoryError> {
         let ewma = Ewma::new(weight)?;
         let given = |rho: &[f64], k: u64| rho.get(k as usize).copied().unwrap_or(0.0);
         match (t, &rho) {
@@ -180,7 +181,7 @@ pub fn ewma_variance(
             (Some(t), Correlation::Given(rho)) => ewma.variance(t, |k| given(rho, k)),
         }
     })?;
-    found.map_err(|e: TheoryError| errors::theory(py, &e))
+    Ok(found?)
 }
 
 /// Compute the expectation of an exponentially weighted average over the mean of its samples.
@@ -205,8 +206,8 @@ pub fn ewma_variance(
 /// TheoryError
 ///     If the weight is out of range.
 #[pyfunction]
-pub fn ewma_expectation(py: Python<'_>, weight: f64, t: u64) -> PyResult<f64> {
-    Ewma::new(weight).map(|e| e.expectation(t)).map_err(|e| errors::theory(py, &e))
+pub fn ewma_expectation(weight: f64, t: u64) -> Answer<f64> {
+    Ok(Ewma::new(weight)?.expectation(t))
 }
 
 /// Compute the correlation of an exponentially weighted average with itself, in the limit.
@@ -231,9 +232,8 @@ pub fn ewma_expectation(py: Python<'_>, weight: f64, t: u64) -> PyResult<f64> {
 ///     If the weight or the correlation is out of range.
 #[pyfunction]
 #[pyo3(signature = (weight, lag, *, rho=0.0))]
-pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> PyResult<f64> {
-    let found = interruptible(py, |_| Ewma::new(weight)?.autocorrelation_geometric(rho, lag))?;
-    found.map_err(|e| errors::theory(py, &e))
+pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> Answer<f64> {
+    Ok(interruptible(py, |_| Ewma::new(weight)?.autocorrelation_geometric(rho, lag))??)
 }
 
 /// The strongest periodic motion of a queue.
@@ -303,9 +303,9 @@ impl Oscillation {
 /// >>> found.motion, round(found.period_s, 2)
 /// ('oscillating', 1.25)
 #[pyfunction]
-pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyResult<Option<Oscillation>> {
+pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> Answer<Option<Oscillation>> {
     let step = words::time("step", step)?.as_secs_f64();
-    words::positive(samples.py(), "step", step, "s")?;
+    words::positive("step", step, "s")?;
     Ok(quell_analysis::Oscillation::find(&row::<f64>(samples, "samples")?, step).map(Oscillation::from))
 }
 
@@ -343,31 +343,19 @@ pub fn oscillation(samples: &Bound<'_, PyAny>, step: &Bound<'_, PyAny>) -> PyRes
 #[derive(Clone, Debug)]
 pub struct QueueMap(ared_dt::QueueMap, f64);
 
-impl QueueMap {
-    fn stability(&self, py: Python<'_>) -> PyResult<ared_dt::Stability> {
-        self.0.stability().map_err(|e| errors::theory(py, &e))
-    }
-}
-
 #[pymethods]
 impl QueueMap {
     #[new]
     #[pyo3(signature = (*, capacity, window, delays, interval))]
-    fn new(
-        py: Python<'_>,
-        capacity: f64,
-        window: f64,
-        delays: &Bound<'_, PyAny>,
-        interval: f64,
-    ) -> PyResult<Self> {
-        let map = ared_dt::QueueMap::new(capacity, window, row(delays, "delays")?, interval);
-        map.map(|map| QueueMap(map, interval)).map_err(|e| errors::theory(py, &e))
+    fn new(capacity: f64, window: f64, delays: &Bound<'_, PyAny>, interval: f64) -> Answer<Self> {
+        let map = ared_dt::QueueMap::new(capacity, window, row(delays, "delays")?, interval)?;
+        Ok(QueueMap(map, interval))
     }
 
     /// float: The queue q_e at the map's fixed point (Jou et al. 2003, eq. 9), in bits.
     #[getter]
-    fn equilibrium(&self, py: Python<'_>) -> PyResult<f64> {
-        self.0.equilibrium().map_err(|e| errors::theory(py, &e))
+    fn equilibrium(&self) -> Answer<f64> {
+        Ok(self.0.equilibrium()?)
     }
 
     /// float: Below this slot the map contracts (Jou et al. 2003, eq. 10), in seconds.
@@ -378,33 +366,33 @@ impl QueueMap {
 
     /// float: Up to this slot f'(q_e) >= 0, in seconds; with equal delays the round-trip time.
     #[getter]
-    fn rising_interval_s(&self, py: Python<'_>) -> PyResult<f64> {
-        self.0.rising_interval().map_err(|e| errors::theory(py, &e))
+    fn rising_interval_s(&self) -> Answer<f64> {
+        Ok(self.0.rising_interval()?)
     }
 
     /// float: A slot short enough for proposition 6.2 that depends only on the longest delay, in seconds;
     /// with the factor W C that the printed second term lacks.
     #[getter]
-    fn sufficient_interval_s(&self, py: Python<'_>) -> PyResult<f64> {
-        self.0.sufficient_interval().map_err(|e| errors::theory(py, &e))
+    fn sufficient_interval_s(&self) -> Answer<f64> {
+        Ok(self.0.sufficient_interval()?)
     }
 
     /// bool: Proposition 6.1 (and with it the convergence of 6.3): the map contracts.
     #[getter]
-    fn by_proposition_6_1(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.stability(py)?.by_proposition_6_1())
+    fn by_proposition_6_1(&self) -> Answer<bool> {
+        Ok(self.0.stability()?.by_proposition_6_1())
     }
 
     /// bool: Proposition 6.2: q_e is stable from every start, as f'(q_e) >= 0.
     #[getter]
-    fn by_proposition_6_2(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.stability(py)?.by_proposition_6_2())
+    fn by_proposition_6_2(&self) -> Answer<bool> {
+        Ok(self.0.stability()?.by_proposition_6_2())
     }
 
     /// bool: Whether q_e is stable against small disturbances, ``|f'(q_e)| < 1``.
     #[getter]
-    fn locally_stable(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.stability(py)?.locally())
+    fn locally_stable(&self) -> Answer<bool> {
+        Ok(self.0.stability()?.locally())
     }
 
     /// Compute the queue one slot later, without noise and limits (Jou et al. 2003, eq. 6).
@@ -499,8 +487,8 @@ impl QueueMap {
     /// ------
     /// TheoryError
     ///     If there is no equilibrium, or disturbances grow.
-    fn gaussian(&self, py: Python<'_>, sigma: f64) -> PyResult<(f64, f64)> {
-        let g = self.0.gaussian(sigma).map_err(|e| errors::theory(py, &e))?;
+    fn gaussian(&self, sigma: f64) -> Answer<(f64, f64)> {
+        let g = self.0.gaussian(sigma)?;
         Ok((g.mean, g.deviation))
     }
 
@@ -533,10 +521,9 @@ impl QueueMap {
         buffer: f64,
         sigma: f64,
         cell: f64,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let found = interruptible(py, |_| self.0.stationary(buffer, sigma, cell))?;
-        let (queue, share): (Vec<f64>, Vec<f64>) =
-            found.map_err(|e| errors::theory(py, &e))?.points().unzip();
+    ) -> Answer<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let found = interruptible(py, |_| self.0.stationary(buffer, sigma, cell))??;
+        let (queue, share): (Vec<f64>, Vec<f64>) = found.points().unzip();
         Ok((array(py, &queue)?, array(py, &share)?))
     }
 
@@ -564,6 +551,6 @@ impl QueueMap {
 /// TheoryError
 ///     If a quantity is not positive and finite.
 #[pyfunction]
-pub fn red_tail_delay_bound(py: Python<'_>, max_th: f64, capacity: f64) -> PyResult<f64> {
-    ared_dt::mean_delay_bound(max_th, capacity).map_err(|e| errors::theory(py, &e))
+pub fn red_tail_delay_bound(max_th: f64, capacity: f64) -> Answer<f64> {
+    Ok(ared_dt::mean_delay_bound(max_th, capacity)?)
 }

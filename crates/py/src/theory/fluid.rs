@@ -15,7 +15,7 @@ use super::arrays::{array, shaped};
 use super::maps::{Map, axis};
 use super::{analysis, words};
 use crate::attend::interruptible;
-use crate::errors;
+use crate::errors::{self, Answer};
 
 /// A summary of the motion of a queue.
 #[pyclass(module = "quell.theory", frozen, get_all)]
@@ -159,8 +159,8 @@ impl Trajectory {
     /// TheoryError
     ///     If there are fewer than 8 samples from that time on.
     #[pyo3(signature = (from_s=0.0))]
-    fn summary(&self, py: Python<'_>, from_s: f64) -> PyResult<Summary> {
-        self.found.summary(from_s).map(Summary::from).map_err(|e| errors::theory(py, &e))
+    fn summary(&self, from_s: f64) -> Answer<Summary> {
+        Ok(self.found.summary(from_s)?.into())
     }
 
     fn __len__(&self) -> usize {
@@ -286,7 +286,6 @@ fn changed(
 /// (6001, (1, 6001))
 #[pyfunction]
 #[pyo3(signature = (scenario, duration, *, algorithm=None, start="empty", nudge=0.0, changes=None, overflow="signals", sample=None, tolerance=None, link=None, at=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn fluid(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -301,24 +300,22 @@ pub fn fluid(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Trajectory> {
+) -> Answer<Trajectory> {
     let duration = words::time("duration", duration)?.as_secs_f64();
     let options = options(sample, tolerance, overflow)?;
     let start = self::start(start, nudge)?;
     let bottleneck = analysis::one(py, scenario, algorithm, link, at, overrides)?;
     let (_, config) = &bottleneck.algorithms[0];
-    let refuse = |e: TheoryError| errors::theory(py, &e);
     let mut network = bottleneck.network.clone();
-    let model = AnyModel::of(config, &bottleneck.link, &network).map_err(refuse)?;
-    let fluid = fluids::Fluid::new(network.clone(), model).and_then(|f| f.starting(start));
-    let mut fluid = fluid.map_err(refuse)?;
+    let model = AnyModel::of(config, &bottleneck.link, &network)?;
+    let mut fluid = fluids::Fluid::new(network.clone(), model)?.starting(start)?;
     for (time, what) in changes.into_iter().flatten() {
         network = changed(&network, &bottleneck.link, &what)?;
         let time = words::time("time of a change", &time)?.as_secs_f64();
-        fluid = fluid.changing(time, network.clone()).map_err(refuse)?;
+        fluid = fluid.changing(time, network.clone())?;
     }
     let names = model.variables().iter().map(|v| v.0).collect();
-    let found = interruptible(py, |_| fluid.run(duration, &options))?.map_err(refuse)?;
+    let found = interruptible(py, |_| fluid.run(duration, &options))??;
     Ok(Trajectory { found, names })
 }
 
@@ -388,7 +385,6 @@ const TOGETHER: usize = 1024;
 ///     If the scenario breaks a rule.
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, duration, *, from_s=None, show="settles", algorithm=None, start="empty", nudge=0.0, overflow="signals", sample=None, tolerance=None, link=None, at=None, overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn fluid_map(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -406,7 +402,7 @@ pub fn fluid_map(
     link: Option<&str>,
     at: Option<&Bound<'_, PyAny>>,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Map> {
+) -> Answer<Map> {
     let figure = words::choice("show", show, FIGURES)?;
     let duration = words::time("duration", duration)?.as_secs_f64();
     let from = from_s.unwrap_or(0.5 * duration);
@@ -417,7 +413,7 @@ pub fn fluid_map(
     let bottleneck = analysis::one(py, scenario, algorithm, link, at, overrides)?;
     let axes = [(x_name.as_str(), x_unit.as_str()), (y_name.as_str(), y_unit.as_str())];
     let (_, config) = &bottleneck.algorithms[0];
-    let variation = Variation::new(&bottleneck, config, axes).map_err(|e| errors::theory(py, &e))?;
+    let variation = Variation::new(&bottleneck, config, axes)?;
     let points: Vec<(f64, f64)> = y.iter().flat_map(|y| x.iter().map(|x| (*x, *y))).collect();
     let found = interruptible(py, |stop| {
         let mut found: Vec<Result<Option<f64>, TheoryError>> = Vec::with_capacity(points.len());
@@ -440,5 +436,5 @@ pub fn fluid_map(
         }
         found
     })?;
-    Map::of(py, show, [x_name, y_name], (x, y), found)
+    Ok(Map::of(show, [x_name, y_name], (x, y), found)?)
 }

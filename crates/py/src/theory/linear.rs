@@ -8,7 +8,7 @@ use quell_theory::{Class, Congestion, FluidNetwork, Poly, Rational, TheoryError}
 
 use super::arrays::{Numbers, array, numbers, row};
 use super::words;
-use crate::errors;
+use crate::errors::{self, Answer, Refusal};
 
 /// The margins of a loop: its distance from the limit of stability.
 #[pyclass(module = "quell.theory", frozen, get_all)]
@@ -152,20 +152,20 @@ fn pair<'py>(py: Python<'py>, of: &Rational) -> PyResult<Pair<'py>> {
 }
 
 impl Loop {
-    fn form_missing(py: Python<'_>, wanted: &str, rule: &str) -> PyErr {
-        errors::theory(py, &TheoryError::quantity("the loop", format!("without {wanted}"), rule))
+    fn form_missing(wanted: &str, rule: &str) -> Refusal {
+        TheoryError::quantity("the loop", format!("without {wanted}"), rule).into()
     }
 
     /// The frequencies that were asked for, or those that show the loop.
-    fn omega(&self, py: Python<'_>, omega: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<f64>> {
+    fn omega(&self, omega: Option<&Bound<'_, PyAny>>) -> Answer<Vec<f64>> {
         let Some(omega) = omega else {
-            return self.0.frequencies(500).map_err(|e| errors::theory(py, &e));
+            return Ok(self.0.frequencies(500)?);
         };
         let omega = row::<f64>(omega, "omega")?;
         match omega.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             Some(w) => {
-                let e = TheoryError::quantity("omega", format!("{w} rad/s"), "must be positive and finite");
-                Err(errors::theory(py, &e))
+                Err(TheoryError::quantity("omega", format!("{w} rad/s"), "must be positive and finite")
+                    .into())
             }
             None => Ok(omega),
         }
@@ -176,9 +176,7 @@ impl Loop {
 impl Loop {
     #[new]
     #[pyo3(signature = (controller, *, flows, rtt, capacity, queue=0.0, input="queue", signal="mark", congestion="reno", a=1.5, increase=1.0, plant="exact"))]
-    #[allow(clippy::too_many_arguments)]
     fn new(
-        py: Python<'_>,
         controller: (Bound<'_, PyAny>, Bound<'_, PyAny>),
         flows: &Bound<'_, PyAny>,
         rtt: &Bound<'_, PyAny>,
@@ -190,7 +188,7 @@ impl Loop {
         a: f64,
         increase: f64,
         plant: &str,
-    ) -> PyResult<Loop> {
+    ) -> Answer<Loop> {
         let transfer = rational(controller)?;
         let input = words::input(input)?;
         let signal = words::signal(signal)?;
@@ -198,35 +196,30 @@ impl Loop {
         let (flows, rtt) = (row::<f64>(flows, "flows")?, row::<f64>(rtt, "rtt")?);
         if flows.len() != rtt.len() {
             let n = (flows.len(), rtt.len());
-            return Err(errors::argument(format!("flows has {} classes and rtt has {}", n.0, n.1)));
+            return Err(errors::argument(format!("flows has {} classes and rtt has {}", n.0, n.1)).into());
         }
-        let tcp = words::tcp(py, a, increase)?;
-        let congestion = match words::congestion(py, congestion)? {
+        let tcp = words::tcp(a, increase)?;
+        let congestion = match Congestion::named(congestion)? {
             Congestion::Reno(_) => tcp.into(),
             other => other.growing(increase),
         };
-        words::positive(py, "capacity C", capacity, "packets/s")?;
-        let build = || -> Result<quell_theory::Loop, TheoryError> {
-            if !(queue >= 0.0 && queue.is_finite()) {
-                return Err(TheoryError::quantity(
-                    "queue q",
-                    format!("{queue} packets"),
-                    "must not be negative",
-                ));
-            }
-            if let Some(r) = rtt.iter().find(|r| r.is_nan() || **r <= queue / capacity) {
-                let rule = format!("must exceed the queueing delay q/C = {} s", queue / capacity);
-                return Err(TheoryError::quantity("round-trip time R", format!("{r} s"), rule));
-            }
-            let class = |(&flows, r): (&f64, &f64)| Class { flows, propagation: r - queue / capacity };
-            let classes = flows.iter().zip(&rtt).map(class).collect();
-            let buffer = queue.max(1.0);
-            let network = FluidNetwork { classes, scalables: None, capacity, buffer, congestion, signal };
-            network.check()?;
-            let point = network.point(queue, capacity)?;
-            quell_theory::Loop::new(&point, &Controller { transfer, input }, plant)
-        };
-        build().map(Loop).map_err(|e| errors::theory(py, &e))
+        words::positive("capacity C", capacity, "packets/s")?;
+        if !(queue >= 0.0 && queue.is_finite()) {
+            return Err(
+                TheoryError::quantity("queue q", format!("{queue} packets"), "must not be negative").into()
+            );
+        }
+        if let Some(r) = rtt.iter().find(|r| r.is_nan() || **r <= queue / capacity) {
+            let rule = format!("must exceed the queueing delay q/C = {} s", queue / capacity);
+            return Err(TheoryError::quantity("round-trip time R", format!("{r} s"), rule).into());
+        }
+        let class = |(&flows, r): (&f64, &f64)| Class { flows, propagation: r - queue / capacity };
+        let classes = flows.iter().zip(&rtt).map(class).collect();
+        let buffer = queue.max(1.0);
+        let network = FluidNetwork { classes, scalables: None, capacity, buffer, congestion, signal };
+        network.check()?;
+        let point = network.point(queue, capacity)?;
+        Ok(Loop(quell_theory::Loop::new(&point, &Controller { transfer, input }, plant)?))
     }
 
     /// (numpy.ndarray, numpy.ndarray): The algorithm's transfer function: numerator and denominator, the highest
@@ -245,8 +238,8 @@ impl Loop {
     /// int: Roots of the closed loop to the right of the imaginary axis, conjugates included: 0 is
     /// stable. Counted by the principle of the argument, in steps that a bound proves small enough.
     #[getter]
-    fn unstable_roots(&self, py: Python<'_>) -> PyResult<usize> {
-        py.detach(|| self.0.unstable_roots()).map_err(|e| errors::theory(py, &e))
+    fn unstable_roots(&self, py: Python<'_>) -> Answer<usize> {
+        Ok(py.detach(|| self.0.unstable_roots())?)
     }
 
     /// Find the gain, phase and delay margins.
@@ -260,8 +253,8 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If the open loop is itself unstable, or a root lies on the axis.
-    fn margins(&self, py: Python<'_>) -> PyResult<Margins> {
-        py.detach(|| self.0.margins()).map(Margins::from).map_err(|e| errors::theory(py, &e))
+    fn margins(&self, py: Python<'_>) -> Answer<Margins> {
+        Ok(py.detach(|| self.0.margins())?.into())
     }
 
     /// Find the slowest mode of the closed loop, or the fastest to grow.
@@ -275,8 +268,8 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If no root could be confirmed as the farthest.
-    fn mode(&self, py: Python<'_>) -> PyResult<Mode> {
-        py.detach(|| self.0.mode()).map(Mode::from).map_err(|e| errors::theory(py, &e))
+    fn mode(&self, py: Python<'_>) -> Answer<Mode> {
+        Ok(py.detach(|| self.0.mode())?.into())
     }
 
     /// Evaluate ``L(j omega)``, with the exact delay.
@@ -336,8 +329,8 @@ impl Loop {
     /// numpy.ndarray
     ///     In rad/s, from a hundredth of the slowest corner to beyond the crossovers.
     #[pyo3(signature = (count=500))]
-    fn frequencies<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.0.frequencies(count).map_err(|e| errors::theory(py, &e))?)
+    fn frequencies<'py>(&self, py: Python<'py>, count: usize) -> Answer<Bound<'py, PyAny>> {
+        Ok(array(py, &self.0.frequencies(count)?)?)
     }
 
     /// Compute the Nyquist curve.
@@ -357,7 +350,7 @@ impl Loop {
         py: Python<'py>,
         omega: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        array(py, &self.0.nyquist(&self.omega(py, omega)?))
+        array(py, &self.0.nyquist(&self.omega(omega)?))
     }
 
     /// Compute the Bode diagram.
@@ -378,7 +371,7 @@ impl Loop {
         py: Python<'py>,
         omega: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let omega = self.omega(py, omega)?;
+        let omega = self.omega(omega)?;
         if omega.windows(2).any(|w| w[1] <= w[0]) {
             return Err(errors::argument("omega must rise: the phase is followed from one to the next"));
         }
@@ -434,11 +427,11 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If the delay cannot be separated: it can for one class, marks and the simplified plant.
-    fn rational<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
+    fn rational<'py>(&self, py: Python<'py>) -> Answer<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
         let Some((rational, delay)) = self.0.rational() else {
             let rule =
                 "the delay stands apart for one class, marks and plant=\"simplified\"; to_frd keeps it whole";
-            return Err(Loop::form_missing(py, "a rational form", rule));
+            return Err(Loop::form_missing("a rational form", rule));
         };
         let (numerator, denominator) = pair(py, &rational)?;
         Ok((numerator, denominator, delay))
@@ -455,12 +448,9 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If there are several classes or a further delay.
-    fn quasi_polynomial<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
+    fn quasi_polynomial<'py>(&self, py: Python<'py>) -> Answer<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
         let Some((p, q, delay)) = self.0.quasi_polynomial() else {
-            return Err(Loop::form_missing(py, "a quasi-polynomial", "needs one class and no further delay"));
+            return Err(Loop::form_missing("a quasi-polynomial", "needs one class and no further delay"));
         };
         Ok((array(py, &high_first(&p))?, array(py, &high_first(&q))?, delay))
     }
@@ -479,11 +469,11 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If there are several classes or a further delay.
-    fn first_order_lag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn first_order_lag<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         let Some(p) = self.0.first_order_lag() else {
-            return Err(Loop::form_missing(py, "a polynomial", "needs one class and no further delay"));
+            return Err(Loop::form_missing("a polynomial", "needs one class and no further delay"));
         };
-        array(py, &high_first(&p))
+        Ok(array(py, &high_first(&p))?)
     }
 
     /// Convert to python-control: the loop without its delay, and the delay.
@@ -523,7 +513,7 @@ impl Loop {
     #[pyo3(signature = (omega=None))]
     fn to_frd<'py>(&self, py: Python<'py>, omega: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let control = python_control(py)?;
-        let omega = self.omega(py, omega)?;
+        let omega = self.omega(omega)?;
         let response = array(py, &self.0.nyquist(&omega))?;
         let options = pyo3::types::PyDict::new(py);
         options.set_item("smooth", true)?;

@@ -12,7 +12,7 @@ use quell_theory::{Tcp, TheoryError};
 use super::arrays::{Numbers, row, shaped};
 use super::{analysis, words};
 use crate::attend::interruptible;
-use crate::errors;
+use crate::errors::{self, Answer};
 
 /// A quantity over a grid of two others.
 #[pyclass(module = "quell.theory", frozen, get_all)]
@@ -46,17 +46,16 @@ impl Map {
 impl Map {
     /// Makes a map from the figures row by row; `None` where there is none.
     pub fn of(
-        py: Python<'_>,
         show: &str,
         [x_name, y_name]: [String; 2],
         (x, y): (Vec<f64>, Vec<f64>),
         found: Vec<Result<Option<f64>, TheoryError>>,
-    ) -> PyResult<Map> {
+    ) -> Result<Map, TheoryError> {
         // A parameter that is wrong at every point is an error of the question.
         if let Some(Err(e @ (TheoryError::Parameter(_) | TheoryError::NoModel { .. }))) =
             found.first().filter(|_| found.iter().all(Result::is_err))
         {
-            return Err(errors::theory(py, e));
+            return Err(e.clone());
         }
         let mut missing: Vec<(Option<std::mem::Discriminant<TheoryError>>, String, usize)> = Vec::new();
         let figure = |figure: Result<Option<f64>, TheoryError>| {
@@ -152,7 +151,6 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, *, show="growth", algorithm=None, link=None, at=None, plant="exact", overrides=None))]
-#[allow(clippy::too_many_arguments)]
 pub fn map(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
@@ -164,7 +162,7 @@ pub fn map(
     at: Option<&Bound<'_, PyAny>>,
     plant: &str,
     overrides: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Map> {
+) -> Answer<Map> {
     let shown = words::choice("show", show, SHOWN)?;
     let plant = words::plant(plant)?;
     let (x_name, x, x_unit) = axis("x", x)?;
@@ -172,7 +170,7 @@ pub fn map(
     let bottleneck = analysis::one(py, scenario, algorithm, link, at, overrides)?;
     let (_, config) = &bottleneck.algorithms[0];
     let axes = [(x_name.as_str(), x_unit.as_str()), (y_name.as_str(), y_unit.as_str())];
-    let variation = Variation::new(&bottleneck, config, axes).map_err(|e| errors::theory(py, &e))?;
+    let variation = Variation::new(&bottleneck, config, axes)?;
     let found = interruptible(py, |stop| {
         grids::over(&x, &y, |x, y| {
             if stop.load(Ordering::Relaxed) { Ok(None) } else { variation.value(shown, plant, x, y) }
@@ -180,7 +178,7 @@ pub fn map(
     })?;
     let degrees = |x: f64| if shown == Shown::Loop(OfLoop::PhaseMargin) { x.to_degrees() } else { x };
     let found = found.into_iter().map(|figure| figure.map(|x| x.map(degrees))).collect();
-    Map::of(py, show, [x_name, y_name], (x, y), found)
+    Ok(Map::of(show, [x_name, y_name], (x, y), found)?)
 }
 
 /// Fills the map of a closed form; what varies need not be given separately.
@@ -192,7 +190,7 @@ fn closed<'py>(
     given: [Option<f64>; 6],
     double: bool,
     form: impl FnOnce([f64; 6]) -> Closed,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Answer<Bound<'py, PyAny>> {
     let side = |which: &str, of: &Bound<'py, PyTuple>| -> PyResult<(Input, Vec<f64>)> {
         let (name, values, unit) = axis(which, of)?;
         if !unit.is_empty() {
@@ -203,7 +201,7 @@ fn closed<'py>(
     let (x, y) = (side("x", x)?, side("y", y)?);
     for (name, is) in names {
         if given[*is as usize].is_none() && *is != x.0 && *is != y.0 {
-            return Err(errors::argument(format!("{name} is missing: it is not an axis")));
+            return Err(errors::argument(format!("{name} is missing: it is not an axis")).into());
         }
     }
     // Axes take the place of what is given here.
@@ -211,15 +209,13 @@ fn closed<'py>(
     let shape = [y.1.len(), x.1.len()];
     if double {
         let mut values = vec![0.0_f64; shape[0] * shape[1]];
-        let filled = py.detach(|| form.fill_f64((x.0, &x.1), (y.0, &y.1), &mut values));
-        filled.map_err(|e| errors::theory(py, &e))?;
-        return shaped(py, &values, &shape);
+        py.detach(|| form.fill_f64((x.0, &x.1), (y.0, &y.1), &mut values))?;
+        return Ok(shaped(py, &values, &shape)?);
     }
     let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<_>>();
     let mut values = vec![0.0_f32; shape[0] * shape[1]];
-    let filled = py.detach(|| form.fill((x.0, &narrow(&x.1)), (y.0, &narrow(&y.1)), &mut values));
-    filled.map_err(|e| errors::theory(py, &e))?;
-    shaped(py, &values, &shape)
+    py.detach(|| form.fill((x.0, &narrow(&x.1)), (y.0, &narrow(&y.1)), &mut values))?;
+    Ok(shaped(py, &values, &shape)?)
 }
 
 /// Map RED's loop gain at ``w_g = 0.1 min(2N/(R^2 C), 1/R)`` (Chen 2010, eq. 4.11-4.12): at most 1 is stable.
@@ -266,7 +262,6 @@ fn closed<'py>(
 /// (1000, 1000)
 #[pyfunction]
 #[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, slope=None, filter=None, double=false))]
-#[allow(clippy::too_many_arguments)]
 pub fn red_map<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyTuple>,
@@ -277,7 +272,7 @@ pub fn red_map<'py>(
     slope: Option<f64>,
     filter: Option<f64>,
     double: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Answer<Bound<'py, PyAny>> {
     let names = [
         ("flows", Input::Flows),
         ("rtt", Input::Rtt),
@@ -339,7 +334,6 @@ pub fn red_map<'py>(
 /// array([[ True, False]])
 #[pyfunction]
 #[pyo3(signature = (x, y, *, flows=None, rtt=None, capacity=None, k_p=None, k_i=None, k_d=0.0, a=1.5, double=false))]
-#[allow(clippy::too_many_arguments)]
 pub fn vrc_map<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyTuple>,
@@ -352,7 +346,7 @@ pub fn vrc_map<'py>(
     k_d: f64,
     a: f64,
     double: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Answer<Bound<'py, PyAny>> {
     let names = [
         ("flows", Input::Flows),
         ("rtt", Input::Rtt),
@@ -361,7 +355,7 @@ pub fn vrc_map<'py>(
         ("k_i", Input::Second),
         ("k_d", Input::Third),
     ];
-    let tcp: Tcp = words::tcp(py, a, 1.0)?;
+    let tcp: Tcp = words::tcp(a, 1.0)?;
     let given = [flows, rtt, capacity, k_p, k_i, Some(k_d)];
     closed(py, &names, x, y, given, double, |[n, r, c, k_p, k_i, k_d]| {
         Closed::pid(n, r, c, &PidGains { k_p, k_i, k_d }, tcp)

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use quell_theory::Input;
 use quell_theory::rules::criteria::Delay;
-use quell_theory::{Congestion, Plant, Signal, Tcp, TheoryError};
+use quell_theory::{Plant, Signal, Tcp, TheoryError};
 use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 use crate::errors;
@@ -43,24 +43,19 @@ pub fn delay(word: &str) -> PyResult<Delay> {
 }
 
 /// The constants by which windows move.
-pub fn tcp(py: Python<'_>, a: f64, increase: f64) -> PyResult<Tcp> {
-    positive(py, "decrease constant a", a, "")?;
-    positive(py, "increase of the window", increase, "packets per round trip")?;
+pub fn tcp(a: f64, increase: f64) -> Result<Tcp, TheoryError> {
+    positive("decrease constant a", a, "")?;
+    positive("increase of the window", increase, "packets per round trip")?;
     Ok(Tcp { increase, decrease: a })
 }
 
-/// A law of the windows by its name in scenarios.
-pub fn congestion(py: Python<'_>, name: &str) -> PyResult<Congestion> {
-    Congestion::named(name).map_err(|e| errors::theory(py, &e))
-}
-
 /// Refuses a number that is not positive and finite.
-pub fn positive(py: Python<'_>, name: &str, x: f64, unit: &str) -> PyResult<()> {
+pub fn positive(name: &str, x: f64, unit: &str) -> Result<(), TheoryError> {
     if x > 0.0 && x.is_finite() {
         return Ok(());
     }
     let value = format!("{x} {unit}");
-    Err(errors::theory(py, &TheoryError::quantity(name, value.trim_end(), "must be positive and finite")))
+    Err(TheoryError::quantity(name, value.trim_end(), "must be positive and finite"))
 }
 
 /// A string with a unit, or a number.

@@ -5,11 +5,9 @@ use quell_aqm::Link;
 use quell_aqm::ared::{AredParams, target_band};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
-use quell_aqm::red::RedParams;
 
 use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, model};
 use super::red::Red;
-use super::red::{Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
@@ -18,25 +16,11 @@ use crate::text::figure;
 
 model! {
     /// Adaptive RED.
-    pub struct Ared {
-        /// Threshold in packets.
-        min_th,
-        /// Threshold in packets.
-        max_th,
-        /// Probability at the start.
-        max_p,
-        /// Queue at which the probability reaches 1, in packets: `2 max_th` if gentle, else `max_th`.
-        end,
+    pub struct Ared(red: Red) {
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
-        forgetting,
-        /// Signals per arrival for a small probability.
-        spread,
-        /// Shortfall of the signals per arrival at larger probabilities.
-        crowding,
         /// Largest rate at which `max_p` rises: alpha per interval, per second.
         rise,
         /// Rate at which a small `max_p` rises, as a share of itself: a quarter per interval, per second.
@@ -53,32 +37,12 @@ impl Ared {
     /// A parameter breaks a rule of its own.
     pub fn of(params: &AredParams, link: &Link) -> Result<Ared, ParamError> {
         params.build(link)?;
-        let (min_th, max_th) = params.thresholds(link);
-        let red = Red::of(
-            &RedParams {
-                min_th,
-                max_th,
-                max_p: params.max_p,
-                gentle: params.gentle,
-                weight: params.weight,
-                spacing: params.spacing,
-                ..RedParams::default()
-            },
-            link,
-        );
-        let Red { min_th, max_th, max_p, end, forgetting, spread, crowding } =
-            red.expect("build has checked the same parameters");
+        let red = Red::of(&params.red(link), link);
         let interval = params.interval.as_secs_f64();
         Ok(Ared {
-            min_th,
-            max_th,
-            max_p,
-            end,
+            red: red.expect("build has checked the same parameters"),
             bottom: params.max_p_bottom,
             top: params.max_p_top,
-            forgetting,
-            spread,
-            crowding,
             rise: params.alpha / interval,
             growth: 1.0 / (4.0 * interval),
             decay: -params.beta.ln() / interval,
@@ -87,8 +51,7 @@ impl Ared {
 
     /// The RED that it is at a value of `max_p`.
     pub fn red(&self, max_p: f64) -> Red {
-        let Ared { min_th, max_th, end, forgetting, spread, crowding, .. } = *self;
-        Red { min_th, max_th, max_p, end, forgetting, spread, crowding }
+        Red { max_p, ..self.red }
     }
 }
 
@@ -105,20 +68,20 @@ impl<V: Real> FluidLaw<V> for Ared<V> {
 
     fn start(&self, _: V, x: &mut [V]) {
         x[0] = V::of(0.0);
-        x[1] = self.max_p;
+        x[1] = self.red.max_p;
     }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        let p = curve(x[0], self.min_th, self.max_th, x[1], self.end);
-        Spread::signaled(self.spread, self.crowding, p)
+        self.red.signals(x[0], x[1])
     }
 
     #[inline(always)]
     fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
-        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
-        let gap = self.max_th - self.min_th;
-        let band = (self.min_th + V::of(0.4) * gap, self.min_th + V::of(0.6) * gap);
+        dx[0] = self.red.averaging(seen, x[0]);
+        let Red { min_th, max_th, .. } = self.red;
+        let gap = max_th - min_th;
+        let band = (min_th + V::of(0.4) * gap, min_th + V::of(0.6) * gap);
         dx[1] = adaptation(x[0], band, x[1], self.rise, self.growth, self.decay);
     }
 
@@ -140,14 +103,14 @@ impl Model for Ared {
     /// Any average in the band is an equilibrium; this is the middle one, or, where no allowed `max_p` leads
     /// there, the equilibrium of RED with the bound of `max_p`.
     fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
-        let middle = 0.5 * (self.min_th + self.max_th);
-        let needed = |p| self.red(self.max_p).max_p_for(middle, p);
+        let middle = 0.5 * (self.red.min_th + self.red.max_th);
+        let needed = |p| self.red.max_p_for(middle, p);
         let held = |max_p| Ok(self.red(max_p).equilibrium(network)?.point);
         let (point, max_p, at_bound) = adapted(network, middle, (self.bottom, self.top), needed, held)?;
         let remark = if at_bound {
             format!("max_p is at its bound {max_p}; the average settles outside its band")
         } else {
-            let (low, high) = target_band(self.min_th, self.max_th);
+            let (low, high) = target_band(self.red.min_th, self.red.max_th);
             format!(
                 "any average from {} to {} packets is an equilibrium; the middle is used",
                 figure(low),

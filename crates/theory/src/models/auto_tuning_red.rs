@@ -5,38 +5,21 @@ use quell_aqm::Link;
 use quell_aqm::auto_tuning_red::AutoTuningRedParams;
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::params::ParamError;
-use quell_aqm::part::{Memory, Weight};
-use quell_aqm::red::RedParams;
-use quell_units::Duration;
 
 use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, model};
 use super::red::Red;
-use super::red::{Spread, curve};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// Auto-Tuning RED.
-    pub struct AutoTuningRed {
-        /// Threshold in packets.
-        min_th,
-        /// Threshold in packets.
-        max_th,
-        /// Probability at the start.
-        max_p,
+    pub struct AutoTuningRed(red: Red) {
         /// Smallest `max_p`.
         bottom,
         /// Largest `max_p`.
         top,
-        /// Rate at which the average forgets, per packet: `-ln(1 - w)`.
-        forgetting,
-        /// Signals per arrival for a small probability.
-        spread,
-        /// Shortfall of the signals per arrival at larger probabilities.
-        crowding,
         /// `epsilon zeta / interval`, per second.
         pace,
     }
@@ -49,40 +32,19 @@ impl AutoTuningRed {
     /// A parameter breaks a rule of its own.
     pub fn of(params: &AutoTuningRedParams, link: &Link) -> Result<AutoTuningRed, ParamError> {
         params.build(link)?;
-        let (min_th, max_th) = params.thresholds(link);
-        let rtt = params.rtt.as_secs_f64();
-        let ten_rtt = Weight::Memory(Memory { time_constant: Duration::from_secs_f64(10.0 * rtt) });
-        let red = Red::of(
-            &RedParams {
-                min_th,
-                max_th,
-                max_p: params.max_p,
-                weight: params.weight.unwrap_or(ten_rtt),
-                spacing: params.spacing,
-                ..RedParams::default()
-            },
-            link,
-        );
-        let Red { min_th, max_th, max_p, forgetting, spread, crowding, .. } =
-            red.expect("build has checked the same parameters");
-        let interval = params.interval.map_or(4.0 * rtt, |i| i.as_secs_f64());
+        let red = Red::of(&params.red(link), link);
+        let interval = params.interval.map_or(4.0 * params.rtt.as_secs_f64(), |i| i.as_secs_f64());
         Ok(AutoTuningRed {
-            min_th,
-            max_th,
-            max_p,
+            red: red.expect("build has checked the same parameters"),
             bottom: params.max_p_bottom,
             top: params.max_p_top,
-            forgetting,
-            spread,
-            crowding,
             pace: params.epsilon * params.zeta / interval,
         })
     }
 
     /// The RED that it is at a value of `max_p`.
     pub fn red(&self, max_p: f64) -> Red {
-        let AutoTuningRed { min_th, max_th, forgetting, spread, crowding, .. } = *self;
-        Red { min_th, max_th, max_p, end: 2.0 * max_th, forgetting, spread, crowding }
+        Red { max_p, ..self.red }
     }
 }
 
@@ -91,20 +53,20 @@ impl<V: Real> FluidLaw<V> for AutoTuningRed<V> {
 
     fn start(&self, _: V, x: &mut [V]) {
         x[0] = V::of(0.0);
-        x[1] = self.max_p;
+        x[1] = self.red.max_p;
     }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        let p = curve(x[0], self.min_th, self.max_th, x[1], V::of(2.0) * self.max_th);
-        Spread::signaled(self.spread, self.crowding, p)
+        self.red.signals(x[0], x[1])
     }
 
     #[inline(always)]
     fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
-        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
-        let q_ref = V::of(0.5) * (self.min_th + self.max_th);
-        dx[1] = self.pace * V::of(2.0) * (x[0] - q_ref) / (self.max_th - self.min_th) * x[1];
+        dx[0] = self.red.averaging(seen, x[0]);
+        let Red { min_th, max_th, .. } = self.red;
+        let q_ref = V::of(0.5) * (min_th + max_th);
+        dx[1] = self.pace * V::of(2.0) * (x[0] - q_ref) / (max_th - min_th) * x[1];
     }
 
     #[inline(always)]
@@ -122,8 +84,8 @@ impl Model for AutoTuningRed {
     }
 
     fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
-        let q_ref = 0.5 * (self.min_th + self.max_th);
-        let needed = |p| self.red(self.max_p).max_p_for(q_ref, p);
+        let q_ref = 0.5 * (self.red.min_th + self.red.max_th);
+        let needed = |p| self.red.max_p_for(q_ref, p);
         let held = |max_p| Ok(self.red(max_p).equilibrium(network)?.point);
         let (point, max_p, at_bound) = adapted(network, q_ref, (self.bottom, self.top), needed, held)?;
         let remark =
@@ -140,11 +102,11 @@ impl Model for AutoTuningRed {
         if equilibrium.remark.is_some() {
             return Ok(line);
         }
-        let gap = self.max_th - self.min_th;
+        let gap = red.max_th - red.min_th;
         // dp = L d avg + (avg - min_th)/gap d max_p, and max_p' = pace 2 max_p/gap d avg; the slope after
         // the spacing scales both.
         let spaced = red.slope(avg) / (max_p / gap);
-        let integral = spaced * (avg - self.min_th) / gap * self.pace * 2.0 * max_p / gap;
+        let integral = spaced * (avg - red.min_th) / gap * self.pace * 2.0 * max_p / gap;
         let both = Rational::new([integral, red.slope(avg)], [0.0, 1.0]);
         Ok(Controller { transfer: &both * &red.average(equilibrium.point.capacity), input: Input::Queue })
     }

@@ -10,8 +10,7 @@ use crate::congestion::Signal;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// AVQ: a virtual capacity integrates what the rate lacks of its target, `p = 1 - Cv/r`.

@@ -9,8 +9,7 @@ use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// DRED: `p' = alpha/(B T_s) e`, with e the filtered error.
@@ -39,10 +38,6 @@ impl Dred {
 
 impl<V: Real> FluidLaw<V> for Dred<V> {
     const STATE: &'static [Variable] = &[("filtered_queue", "packets"), ("p", "1")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x.fill(V::of(0.0));
-    }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {

@@ -10,8 +10,7 @@ use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, adapted, cro
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// HRED.

@@ -34,8 +34,10 @@ pub trait FluidLaw<V: Real>: Copy + Send + Sync {
     /// The state variables.
     const STATE: &'static [Variable];
 
-    /// The state at an empty queue, before any packet.
-    fn start(&self, capacity: V, x: &mut [V]);
+    /// The state at an empty queue, before any packet; by default all of it is 0.
+    fn start(&self, _capacity: V, x: &mut [V]) {
+        x.fill(V::of(0.0));
+    }
 
     /// The probability of a signal, in [0, 1].
     fn probability(&self, queue: V, capacity: V, x: &[V]) -> V;
@@ -62,24 +64,38 @@ pub trait Pack<const L: usize>: Sized {
     fn pack(points: &[Self; L]) -> Self::Packed;
 }
 
-/// Declares a model as a struct of numbers, which can stand side by side.
+/// Declares a model as a struct of numbers, which can stand side by side: `pub struct Pi { k_p, ... }`. One that is
+/// built on another names it: `pub struct StPi(pi: Pi) { ... }`.
 macro_rules! model {
-    ($(#[$doc:meta])* pub struct $name:ident { $( $(#[$field_doc:meta])* $field:ident, )+ }) => {
+    (
+        $(#[$doc:meta])* pub struct $name:ident $(($base:ident: $base_model:ident))?
+        { $( $(#[$field_doc:meta])* $field:ident, )+ }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $name<V = f64> { $( $(#[$field_doc])* pub $field: V, )+ }
+        pub struct $name<V = f64> {
+            $(
+                /// The model on which this one is built.
+                pub $base: $base_model<V>,
+            )?
+            $( $(#[$field_doc])* pub $field: V, )+
+        }
 
         impl $name<f64> {
             /// Its parameters with their names.
             pub fn numbers(&self) -> Vec<(&'static str, f64)> {
-                vec![$( (stringify!($field), self.$field), )+]
+                let own = [$( (stringify!($field), self.$field), )+];
+                std::iter::empty()$( .chain(self.$base.numbers()) )?.chain(own).collect()
             }
         }
 
         impl<const L: usize> $crate::models::law::Pack<L> for $name<f64> {
             type Packed = $name<$crate::num::Wide<L>>;
             fn pack(points: &[Self; L]) -> Self::Packed {
-                $name { $( $field: $crate::num::Wide(std::array::from_fn(|i| points[i].$field)), )+ }
+                $name {
+                    $( $base: $crate::models::law::Pack::pack(&std::array::from_fn(|i| points[i].$base)), )?
+                    $( $field: $crate::num::Wide(std::array::from_fn(|i| points[i].$field)), )+
+                }
             }
         }
     };

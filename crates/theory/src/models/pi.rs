@@ -9,8 +9,7 @@ use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, m
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// PI: `p' = K_P q' + K_I (q - q_ref)`.
@@ -45,10 +44,6 @@ impl Pi {
 
 impl<V: Real> FluidLaw<V> for Pi<V> {
     const STATE: &'static [Variable] = &[("p", "1")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-    }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {

@@ -21,8 +21,7 @@ use crate::congestion::{Congestion, Signal};
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::{Coupling, FluidNetwork};
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 use crate::text::figure;
 
 model! {
@@ -170,10 +169,6 @@ impl Pi2 {
 
 impl<V: Real> FluidLaw<V> for Pi2<V> {
     const STATE: &'static [Variable] = &[("base", "1")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-    }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {

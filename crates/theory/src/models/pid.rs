@@ -9,8 +9,7 @@ use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// PID with a filtered error and an averaged derivative.
@@ -49,10 +48,6 @@ impl Pid {
 impl<V: Real> FluidLaw<V> for Pid<V> {
     const STATE: &'static [Variable] =
         &[("filtered_queue", "packets"), ("p_settled", "1"), ("slope", "packets/s")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x.fill(V::of(0.0));
-    }
 
     #[inline(always)]
     fn probability(&self, queue: V, _: V, x: &[V]) -> V {

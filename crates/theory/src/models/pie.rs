@@ -10,8 +10,7 @@ use super::pi::bounded;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 use crate::text::figure;
 
 model! {
@@ -57,10 +56,6 @@ fn scaled<V: Real>(p: V) -> V {
 
 impl<V: Real> FluidLaw<V> for Pie<V> {
     const STATE: &'static [Variable] = &[("p", "1")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-    }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {

@@ -1,7 +1,7 @@
 //! RED (Chen 2010, eq. 2.4, 4.2), and AP-RED with what it is told (Chen 2010, chapter 4).
 
 use quell_aqm::Link;
-use quell_aqm::ap_red::{ApRedParams, Conditions, Known, Reference, Setting};
+use quell_aqm::ap_red::{ApRedParams, Conditions, Known};
 use quell_aqm::catalog::AqmConfig;
 use quell_aqm::part::Spacing;
 use quell_aqm::red::RedParams;
@@ -10,8 +10,7 @@ use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, crossing, me
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 use crate::text::figure;
 
 model! {
@@ -148,23 +147,7 @@ impl Red {
             Known::Rule(_) => network.classes.iter().map(|c| c.flows).sum(),
             Known::Steps(s) => return Err(at_rest("flows", s.len())),
         };
-        let w = params.weight.resolve(link)?;
-        let packets = |size: quell_units::QueueSize| size.in_packets(link.mean_packet);
-        let reference = Reference {
-            conditions: Conditions {
-                flows: params.reference_flows,
-                rtt: params.reference_rtt.as_secs_f64(),
-                capacity: params.reference_rate.packets_per_sec(link.mean_packet),
-            },
-            setting: Setting {
-                min_th: packets(params.min_th),
-                max_th: packets(params.max_th),
-                max_p: params.max_p,
-                w,
-            },
-            bottom: params.max_p_bottom,
-            top: params.max_p_top,
-        };
+        let reference = params.reference(params.weight.resolve(link)?, link);
         let spread = Spread::of(params.spacing);
         let adapted = |rtt: f64| {
             let s = reference.adapt(&Conditions { flows, rtt, capacity: link.capacity() });
@@ -250,22 +233,32 @@ impl Red {
     }
 }
 
+impl<V: Real> Red<V> {
+    /// The share of arrivals that is signaled at an average, with a value of `max_p`.
+    #[inline(always)]
+    pub(super) fn signals(&self, avg: V, max_p: V) -> V {
+        let p = curve(avg, self.min_th, self.max_th, max_p, self.end);
+        Spread::signaled(self.spread, self.crowding, p)
+    }
+
+    /// The motion of the average, per second.
+    #[inline(always)]
+    pub(super) fn averaging(&self, seen: &FluidView<V>, avg: V) -> V {
+        self.forgetting * seen.capacity * (seen.queue - avg)
+    }
+}
+
 impl<V: Real> FluidLaw<V> for Red<V> {
     const STATE: &'static [Variable] = &[("avg", "packets")];
 
-    fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-    }
-
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        let p = curve(x[0], self.min_th, self.max_th, self.max_p, self.end);
-        Spread::signaled(self.spread, self.crowding, p)
+        self.signals(x[0], self.max_p)
     }
 
     #[inline(always)]
     fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
-        dx[0] = self.forgetting * seen.capacity * (seen.queue - x[0]);
+        dx[0] = self.averaging(seen, x[0]);
     }
 }
 

@@ -8,8 +8,7 @@ use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, at_target, m
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// REM: the price integrates the mismatch of queue and rate, `p = 1 - phi^-price`.
@@ -47,10 +46,6 @@ impl Rem {
 
 impl<V: Real> FluidLaw<V> for Rem<V> {
     const STATE: &'static [Variable] = &[("price", "1")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-    }
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {

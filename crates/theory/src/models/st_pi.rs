@@ -2,14 +2,11 @@
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
-use quell_aqm::pi::PiParams;
 use quell_aqm::st_pi::StPiParams;
 
 use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
-use super::pi::Pi;
-use super::pi::bounded;
+use super::pi::{Pi, bounded};
 use super::st_red::{between, rescale, watched};
 use crate::controller::Controller;
 use crate::error::TheoryError;
@@ -17,15 +14,9 @@ use crate::network::FluidNetwork;
 use crate::num::Real;
 
 model! {
-    /// ST-PI: the parameters of PI at the start, and what scales them: `q_ref` by k, the gains by
+    /// ST-PI: the PI that it is at the start, and what scales its parameters: `q_ref` by k, the gains by
     /// `1/k^2` (Chen 2010, eq. 6.6).
-    pub struct StPi {
-        /// Proportional gain, per packet, at the start.
-        k_p,
-        /// Integral gain, per packet and second, at the start.
-        k_i,
-        /// Threshold or target in packets, at the start.
-        q_ref,
+    pub struct StPi(pi: Pi) {
         /// Forgetting of the variance, per second.
         phi1,
         /// Forgetting of the detection function, per second.
@@ -50,39 +41,19 @@ impl StPi {
     /// A parameter breaks a rule of its own.
     pub fn of(params: &StPiParams, link: &Link) -> Result<StPi, TheoryError> {
         params.build(link)?;
-        let pi = Pi::of(
-            &PiParams {
-                a: params.a,
-                b: params.b,
-                q_ref: params.q_ref,
-                sampling_rate: params.sampling_rate,
-                ..PiParams::default()
-            },
-            link,
-        )?;
-        let packets = |size: AutoSize, auto: f64| match size {
-            AutoSize::Auto => auto,
-            AutoSize::Size(size) => size.in_packets(link.mean_packet),
-        };
+        let pi = Pi::of(&params.pi(), link)?;
         let half_buffer = 0.5 * link.buffer.in_packets(link.mean_packet);
         let phi1 = 1.0 / params.time_constant.as_secs_f64();
         Ok(StPi {
-            k_p: pi.k_p,
-            k_i: pi.k_i,
-            q_ref: pi.q_ref,
+            pi,
             phi1,
             phi2: params.detection * phi1,
             gamma: params.gamma,
             h_l: upper_coefficient(params.gamma),
             h_s: params.h_s,
-            k_bottom: packets(params.q_ref_min, pi.q_ref.min(5.0)) / pi.q_ref,
-            k_top: packets(params.q_ref_max, pi.q_ref.max(half_buffer)) / pi.q_ref,
+            k_bottom: params.q_ref_min.in_packets(link, pi.q_ref.min(5.0)) / pi.q_ref,
+            k_top: params.q_ref_max.in_packets(link, pi.q_ref.max(half_buffer)) / pi.q_ref,
         })
-    }
-
-    /// The PI that it is at a scaling k.
-    pub fn pi(&self, k: f64) -> Pi {
-        Pi { k_p: self.k_p / (k * k), k_i: self.k_i / (k * k), q_ref: k * self.q_ref }
     }
 }
 
@@ -91,9 +62,8 @@ impl<V: Real> FluidLaw<V> for StPi<V> {
         &[("p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
-        x[0] = V::of(0.0);
-        x[1] = V::of(0.0);
-        x[2] = between(self.h_s * self.q_ref, self.h_l * self.q_ref);
+        x[..2].fill(V::of(0.0));
+        x[2] = between(self.h_s * self.pi.q_ref, self.h_l * self.pi.q_ref);
         x[3] = V::of(1.0);
     }
 
@@ -105,8 +75,8 @@ impl<V: Real> FluidLaw<V> for StPi<V> {
     #[inline(always)]
     fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
         let k = x[3];
-        let q_ref = k * self.q_ref;
-        let move_p = (self.k_p * seen.growth + self.k_i * (seen.queue - q_ref)) / (k * k);
+        let q_ref = k * self.pi.q_ref;
+        let move_p = (self.pi.k_p * seen.growth + self.pi.k_i * (seen.queue - q_ref)) / (k * k);
         dx[0] = bounded(move_p, x[0], V::of(1.0));
         (dx[1], dx[2]) = watched(seen.queue, q_ref, self.gamma, self.phi1, self.phi2, x[1], x[2]);
         dx[3] = V::of(0.0);
@@ -119,7 +89,7 @@ impl<V: Real> FluidLaw<V> for StPi<V> {
 
     #[inline(always)]
     fn switch(&self, _: &FluidView<V>, x: &mut [V]) -> bool {
-        rescale(x, 1, x[3] * self.q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
+        rescale(x, 1, x[3] * self.pi.q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
     }
 }
 
@@ -132,8 +102,8 @@ impl Model for StPi {
     }
 
     fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
-        let pi = self.pi(1.0).equilibrium(network)?;
-        let g2 = half_way(self.h_s * self.q_ref, self.h_l * self.q_ref);
+        let pi = self.pi.equilibrium(network)?;
+        let g2 = half_way(self.h_s * self.pi.q_ref, self.h_l * self.pi.q_ref);
         Ok(Equilibrium {
             state: vec![pi.state[0], 0.0, g2, 1.0],
             point: pi.point,
@@ -144,6 +114,6 @@ impl Model for StPi {
     }
 
     fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
-        self.pi(1.0).controller(equilibrium)
+        self.pi.controller(equilibrium)
     }
 }

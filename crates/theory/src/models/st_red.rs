@@ -1,49 +1,22 @@
 //! ST-RED (Chen 2010, chapter 5, Fig. 5.3): Adaptive RED that is scaled when its oscillations change in size.
 
 use quell_aqm::Link;
-use quell_aqm::ared::AredParams;
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::params::AutoSize;
 use quell_aqm::part::detector::{half_way, upper_coefficient};
 use quell_aqm::st_red::StRedParams;
 
-use super::ared::Ared;
-use super::ared::adaptation;
+use super::ared::{Ared, adaptation};
 use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, model};
-use super::red::{Spread, curve};
+use super::red::{Red, Spread, curve};
 use crate::controller::Controller;
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
 use crate::num::Real;
 
 model! {
-    /// ST-RED: the parameters of Adaptive RED at the start, and what scales them. `k` is the product of all
+    /// ST-RED: the Adaptive RED that it is at the start, and what scales its parameters. `k` is the product of all
     /// scalings so far.
-    pub struct StRed {
-        /// Threshold or target in packets, at the start.
-        min_th,
-        /// Threshold or target in packets, at the start.
-        max_th,
-        /// Probability at the start.
-        max_p,
-        /// Queue at which the probability reaches 1, in packets, at the start.
-        end,
-        /// Smallest `max_p`.
-        bottom,
-        /// Largest `max_p`.
-        top,
-        /// Rate at which the average forgets, per packet, at the start.
-        forgetting,
-        /// Signals per arrival for a small probability.
-        spread,
-        /// Shortfall of the signals per arrival at larger probabilities.
-        crowding,
-        /// Largest rate at which `max_p` rises, per second, at the start.
-        rise,
-        /// Rate at which a small `max_p` rises, as a share of itself, per second, at the start.
-        growth,
-        /// Rate at which `max_p` falls, as a share of itself, per second, at the start.
-        decay,
+    pub struct StRed(ared: Ared) {
         /// Forgetting of the variance, in weights.
         phi1,
         /// Forgetting of the detection function, in weights.
@@ -68,70 +41,20 @@ impl StRed {
     /// A parameter breaks a rule of its own.
     pub fn of(params: &StRedParams, link: &Link) -> Result<StRed, TheoryError> {
         params.build(link)?;
-        let ared = Ared::of(
-            &AredParams {
-                min_th: AutoSize::Size(params.min_th),
-                max_th: AutoSize::Size(params.max_th),
-                max_p: params.max_p,
-                gentle: params.gentle,
-                max_p_top: params.max_p_top,
-                max_p_bottom: params.max_p_bottom,
-                interval: params.interval,
-                alpha: params.alpha,
-                beta: params.beta,
-                weight: params.weight,
-                spacing: params.spacing,
-                ..AredParams::default()
-            },
-            link,
-        )?;
-        let q_ref = 0.5 * (ared.min_th + ared.max_th);
-        let packets = |size: AutoSize, auto: f64| match size {
-            AutoSize::Auto => auto,
-            AutoSize::Size(size) => size.in_packets(link.mean_packet),
-        };
+        let ared = Ared::of(&params.ared(), link)?;
+        let Red { min_th, max_th, .. } = ared.red;
+        let q_ref = 0.5 * (min_th + max_th);
         let half_buffer = 0.5 * link.buffer.in_packets(link.mean_packet);
         Ok(StRed {
-            min_th: ared.min_th,
-            max_th: ared.max_th,
-            max_p: ared.max_p,
-            end: ared.end,
-            bottom: ared.bottom,
-            top: ared.top,
-            forgetting: ared.forgetting,
-            spread: ared.spread,
-            crowding: ared.crowding,
-            rise: ared.rise,
-            growth: ared.growth,
-            decay: ared.decay,
+            ared,
             phi1: params.phi1,
             phi2: params.phi2,
             gamma: params.gamma,
             h_l: upper_coefficient(params.gamma),
             h_s: params.h_s,
-            k_bottom: packets(params.q_ref_bottom, q_ref.min(10.0)) / q_ref,
-            k_top: packets(params.q_ref_top, q_ref.max(half_buffer)) / q_ref,
+            k_bottom: params.q_ref_bottom.in_packets(link, q_ref.min(10.0)) / q_ref,
+            k_top: params.q_ref_top.in_packets(link, q_ref.max(half_buffer)) / q_ref,
         })
-    }
-
-    /// The Adaptive RED that it is at the start.
-    pub fn ared(&self) -> Ared {
-        let StRed {
-            min_th,
-            max_th,
-            max_p,
-            end,
-            bottom,
-            top,
-            forgetting,
-            spread,
-            crowding,
-            rise,
-            growth,
-            decay,
-            ..
-        } = *self;
-        Ared { min_th, max_th, max_p, end, bottom, top, forgetting, spread, crowding, rise, growth, decay }
     }
 }
 
@@ -164,9 +87,10 @@ impl<V: Real> FluidLaw<V> for StRed<V> {
         &[("avg", "packets"), ("max_p", "1"), ("sigma^2", "packets^2"), ("g^2", "packets^2"), ("k", "1")];
 
     fn start(&self, _: V, x: &mut [V]) {
-        let q_ref = V::of(0.5) * (self.min_th + self.max_th);
+        let Red { min_th, max_th, max_p, .. } = self.ared.red;
+        let q_ref = V::of(0.5) * (min_th + max_th);
         x[0] = V::of(0.0);
-        x[1] = self.max_p;
+        x[1] = max_p;
         x[2] = V::of(0.0);
         x[3] = between(self.h_s * q_ref, self.h_l * q_ref);
         x[4] = V::of(1.0);
@@ -174,21 +98,22 @@ impl<V: Real> FluidLaw<V> for StRed<V> {
 
     #[inline(always)]
     fn probability(&self, _: V, _: V, x: &[V]) -> V {
-        let (min_th, max_th) = (x[4] * self.min_th, x[4] * self.max_th);
-        let p = curve(x[0], min_th, max_th, x[1], x[4] * self.end);
-        Spread::signaled(self.spread, self.crowding, p)
+        let red = &self.ared.red;
+        let (min_th, max_th) = (x[4] * red.min_th, x[4] * red.max_th);
+        let p = curve(x[0], min_th, max_th, x[1], x[4] * red.end);
+        Spread::signaled(red.spread, red.crowding, p)
     }
 
     #[inline(always)]
     fn rates(&self, seen: &FluidView<V>, x: &[V], dx: &mut [V]) {
-        let k = x[4];
-        let (min_th, max_th) = (k * self.min_th, k * self.max_th);
+        let (k, red) = (x[4], &self.ared.red);
+        let (min_th, max_th) = (k * red.min_th, k * red.max_th);
         let q_ref = V::of(0.5) * (min_th + max_th);
-        let w = self.forgetting / k;
+        let w = red.forgetting / k;
         dx[0] = w * seen.capacity * (seen.queue - x[0]);
         let gap = max_th - min_th;
         let band = (min_th + V::of(0.4) * gap, min_th + V::of(0.6) * gap);
-        dx[1] = adaptation(x[0], band, x[1], self.rise, self.growth, self.decay) / k;
+        dx[1] = adaptation(x[0], band, x[1], self.ared.rise, self.ared.growth, self.ared.decay) / k;
         let (fast, slow) = (self.phi1 * w * seen.arrivals, self.phi2 * w * seen.arrivals);
         (dx[2], dx[3]) = watched(seen.queue, q_ref, self.gamma, fast, slow, x[2], x[3]);
         dx[4] = V::of(0.0);
@@ -196,12 +121,12 @@ impl<V: Real> FluidLaw<V> for StRed<V> {
 
     #[inline(always)]
     fn confine(&self, x: &mut [V]) {
-        x[1] = x[1].within(self.bottom, self.top);
+        self.ared.confine(x);
     }
 
     #[inline(always)]
     fn switch(&self, _: &FluidView<V>, x: &mut [V]) -> bool {
-        let q_ref = V::of(0.5) * x[4] * (self.min_th + self.max_th);
+        let q_ref = V::of(0.5) * x[4] * (self.ared.red.min_th + self.ared.red.max_th);
         rescale(x, 2, q_ref, (self.h_l, self.h_s), (self.k_bottom, self.k_top))
     }
 }
@@ -236,8 +161,8 @@ impl Model for StRed {
     }
 
     fn equilibrium(&self, network: &FluidNetwork) -> Result<Equilibrium, TheoryError> {
-        let ared = self.ared().equilibrium(network)?;
-        let q_ref = 0.5 * (self.min_th + self.max_th);
+        let ared = self.ared.equilibrium(network)?;
+        let q_ref = 0.5 * (self.ared.red.min_th + self.ared.red.max_th);
         let g2 = half_way(self.h_s * q_ref, self.h_l * q_ref);
         Ok(Equilibrium {
             state: vec![ared.state[0], ared.state[1], 0.0, g2, 1.0],
@@ -250,6 +175,6 @@ impl Model for StRed {
     }
 
     fn controller(&self, equilibrium: &Equilibrium) -> Result<Controller, TheoryError> {
-        self.ared().controller(equilibrium)
+        self.ared.controller(equilibrium)
     }
 }

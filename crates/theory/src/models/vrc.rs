@@ -11,8 +11,7 @@ use super::pi::held;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::network::FluidNetwork;
-use crate::num::Rational;
-use crate::num::Real;
+use crate::num::{Rational, Real};
 
 model! {
     /// VRC: the probability follows the rate's excess over a virtual target.
@@ -65,10 +64,6 @@ impl Vrc {
 
 impl<V: Real> FluidLaw<V> for Vrc<V> {
     const STATE: &'static [Variable] = &[("correction", "packets/s"), ("rate", "packets/s")];
-
-    fn start(&self, _: V, x: &mut [V]) {
-        x.fill(V::of(0.0));
-    }
 
     #[inline(always)]
     fn probability(&self, queue: V, capacity: V, x: &[V]) -> V {

@@ -100,8 +100,8 @@ pub(super) fn published(
     Ok(match model {
         AnyModel::Red(red) => red_criteria(red, equilibrium)?,
         AnyModel::Ared(a) => red_criteria(&a.red(equilibrium.state[1]), equilibrium)?,
-        AnyModel::AutoTuningRed(red) => {
-            vec![criteria::auto_tuning_setup(red.min_th, red.max_th, &now)?]
+        AnyModel::AutoTuningRed(a) => {
+            vec![criteria::auto_tuning_setup(a.red.min_th, a.red.max_th, &now)?]
         }
         AnyModel::Vrc(v) => {
             let gains =

@@ -11,7 +11,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, reachable, require};
+use crate::params::{AutoSize, ParamError, positive_to, reachable};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -46,7 +46,7 @@ impl DredParams {
     pub fn build(&self, link: &Link) -> Result<Dred, ParamError> {
         link.check()?;
         for (field, x) in [("alpha", self.alpha), ("filter", self.filter)] {
-            require(x > 0.0 && x <= 1.0, field, x, "must lie in (0, 1] [Park et al. 2004, eq. 23]")?;
+            positive_to(field, x, 1.0, "Park et al. 2004, eq. 23")?;
         }
         let q_ref = reachable("q_ref", self.target(link), link)?;
         let mut error = Ewma::new(self.filter);

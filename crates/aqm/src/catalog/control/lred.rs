@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive, reachable, require};
+use crate::params::{AutoSize, ParamError, positive, reachable};
 use crate::part::{Gauge, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -50,8 +50,8 @@ impl LredParams {
     pub fn build(&self, link: &Link) -> Result<Lred, ParamError> {
         link.check()?;
         positive("beta", self.beta, "Wang et al. 2007")?;
-        require((1..=1000).contains(&self.periods), "periods", self.periods, "must lie in [1, 1000]")?;
-        require((0.0..1.0).contains(&self.weight), "weight", self.weight, "must lie in [0, 1)")?;
+        require!((1..=1000).contains(&self.periods), self.periods, "must lie in [1, 1000]")?;
+        require!((0.0..1.0).contains(&self.weight), self.weight, "must lie in [0, 1)")?;
         Ok(Lred {
             law: LredLaw { beta: self.beta, q_ref: reachable("q_ref", self.target(link), link)? },
             gauge: Gauge::of(self.target(link), link),

@@ -13,7 +13,7 @@
 use quell_units::{Duration, QueueSize};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{AutoSize, ParamError, ParamValue, in_range, reachable, require};
+use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_to, reachable, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -75,11 +75,10 @@ impl PiParams {
     /// # Errors
     /// Names the gain or the design that breaks a rule.
     pub fn gains(&self, link: &Link) -> Result<(f64, f64), ParamError> {
-        require(
+        require!(
             (1e-3..=1e6).contains(&self.sampling_rate),
-            "sampling_rate",
             self.sampling_rate,
-            "must lie in [0.001, 1000000]",
+            "must lie in [0.001, 1000000]"
         )?;
         let (a, b) = match self.design {
             None => (self.a, self.b),
@@ -94,14 +93,11 @@ impl PiParams {
             }
         };
         // Beyond 1 a single packet moves the probability over its whole range.
-        require(a > 0.0 && a <= 1.0, "a", a, "must lie in (0, 1] [Chen 2010, eq. 3.7]")?;
-        require(
+        positive_to("a", a, 1.0, "Chen 2010, eq. 3.7")?;
+        require!(
             b > 0.0 && b < a,
-            "b",
             b,
-            alloc::format!(
-                "must lie in (0, a) with a = {a}: a - b is the integral gain [Chen 2010, section 3.4.2]"
-            ),
+            "must lie in (0, a) with a = {a}: a - b is the integral gain [Chen 2010, section 3.4.2]"
         )?;
         Ok((a, b))
     }

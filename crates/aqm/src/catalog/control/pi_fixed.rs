@@ -1,34 +1,17 @@
 //! PI in integers: [`pi`](crate::pi) without floating point, either per packet or per update.
 
 use quell_units::Duration;
-use serde::{Deserialize, Serialize};
 
 use crate::Link;
 pub use crate::integer::{PiConstants, PiFixed};
-use crate::params::{ParamDoc, ParamError};
+use crate::params::ParamError;
 use crate::part::Ticker;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE, ONE62, Scale};
 use crate::pi::PiParams;
 
-/// PI's parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PiFixedParams(pub PiParams);
+in_integers!(PiFixedParams(PiParams) => PiFixed);
 
 impl PiFixedParams {
-    /// Documentation of each parameter.
-    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
-        PiParams::docs()
-    }
-
-    /// PI in integers for a link.
-    ///
-    /// # Errors
-    /// Those of PI.
-    pub fn build(&self, link: &Link) -> Result<PiFixed, ParamError> {
-        self.constants(link).map(PiFixed::new)
-    }
-
     /// Constants from which a router builds it.
     ///
     /// # Errors

@@ -15,7 +15,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, in_range, reachable, require};
+use crate::params::{AutoSize, ParamError, in_range, positive_to, reachable};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -58,18 +58,12 @@ impl PidParams {
         for (field, gain) in [("k_p", self.k_p), ("k_i", self.k_i), ("k_d", self.k_d)] {
             in_range(field, gain, 0.0, 1e6, "Park et al. 2004, eq. 18, 19")?;
         }
-        require(
+        require!(
             self.k_p > 0.0 || self.k_i > 0.0,
-            "k_p",
             self.k_p,
-            "must be positive if k_i is 0: a derivative term alone cannot hold a queue",
+            "must be positive if k_i is 0: a derivative term alone cannot hold a queue"
         )?;
-        require(
-            self.filter > 0.0 && self.filter <= 1.0,
-            "filter",
-            self.filter,
-            "must lie in (0, 1] [Park et al. 2004, eq. 23]",
-        )?;
+        positive_to("filter", self.filter, 1.0, "Park et al. 2004, eq. 23")?;
         let q_ref = reachable("q_ref", self.target(link), link)?;
         let ticker = Ticker::new("update_interval", self.update_interval)?;
         let t_s = ticker.interval().as_secs_f64();

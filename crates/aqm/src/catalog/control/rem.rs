@@ -16,7 +16,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, reachable, require};
+use crate::params::{AutoSize, ParamError, positive_to, reachable};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
@@ -82,30 +82,14 @@ impl RemParams {
     /// base that does not exceed 1, a target that the buffer cannot hold, a probability outside [0, 1).
     pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
         link.check()?;
-        require(
-            self.gamma > 0.0 && self.gamma <= 1e6,
-            "gamma",
-            self.gamma,
-            "must lie in (0, 1000000] [Chen 2010, eq. 3.8]",
-        )?;
-        require(
-            self.alpha > 0.0 && self.alpha <= 1.0,
-            "alpha",
-            self.alpha,
-            "must lie in (0, 1] [Chen 2010, eq. 3.9]",
-        )?;
-        require(
-            self.phi > 1.0 && self.phi.is_finite(),
-            "phi",
-            self.phi,
-            "must exceed 1 [Chen 2010, eq. 3.10]",
-        )?;
+        positive_to("gamma", self.gamma, 1e6, "Chen 2010, eq. 3.8")?;
+        positive_to("alpha", self.alpha, 1.0, "Chen 2010, eq. 3.9")?;
+        require!(self.phi > 1.0 && self.phi.is_finite(), self.phi, "must exceed 1 [Chen 2010, eq. 3.10]")?;
         let q_ref = reachable("q_ref", self.target(link), link)?;
-        require(
+        require!(
             (0.0..1.0).contains(&self.initial_p),
-            "initial_p",
             self.initial_p,
-            "must lie in [0, 1): no price makes it 1 [Chen 2010, eq. 3.10]",
+            "must lie in [0, 1): no price makes it 1 [Chen 2010, eq. 3.10]"
         )?;
         let ln_phi = libm::log(self.phi);
         Ok(Rem {

@@ -15,7 +15,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive_duration, require};
+use crate::params::{AutoSize, ParamError, positive_duration, positive_to};
 use crate::part::SignalMode;
 use crate::part::detector::{Detector, upper_coefficient};
 use crate::pi::{Gains, Pi, PiParams};
@@ -60,13 +60,9 @@ impl StPiParams {
         self.q_ref.or_target(QueueSize::Packets(50.0), link)
     }
 
-    /// ST-PI for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: those of PI, bounds that do not contain `q_ref`, a band or
-    /// a deviation that cannot be met, an average faster than its samples.
-    pub fn build(&self, link: &Link) -> Result<StPi, ParamError> {
-        let pi = PiParams {
+    /// PI with the initial parameters of ST-PI.
+    pub fn pi(&self) -> PiParams {
+        PiParams {
             a: self.a,
             b: self.b,
             design: None,
@@ -75,63 +71,55 @@ impl StPiParams {
             initial_p: self.initial_p,
             signal: self.signal,
         }
-        .build(link)?;
+    }
+
+    /// ST-PI for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: those of PI, bounds that do not contain `q_ref`, a band or
+    /// a deviation that cannot be met, an average faster than its samples.
+    pub fn build(&self, link: &Link) -> Result<StPi, ParamError> {
+        let pi = self.pi().build(link)?;
         positive_duration("time_constant", self.time_constant, "Chen 2010, eq. 6.11")?;
         let phi1_t = 1.0 / (self.time_constant.as_secs_f64() * self.sampling_rate);
-        require(
+        require!(
             phi1_t <= 1.0,
-            "time_constant",
             self.time_constant,
-            "must not be shorter than the time between two samples [Chen 2010, eq. 6.11]",
+            "must not be shorter than the time between two samples [Chen 2010, eq. 6.11]"
         )?;
-        require(
+        require!(
             self.detection > 0.0 && self.detection <= 1.0,
-            "detection",
             self.detection,
-            "must lie in (0, 1]: detection is the slower average [Chen 2010, section 6.3.2]",
+            "must lie in (0, 1]: detection is the slower average [Chen 2010, section 6.3.2]"
         )?;
-        require(
-            self.gamma > 0.0 && self.gamma <= 1.0,
-            "gamma",
-            self.gamma,
-            "must lie in (0, 1] [Chen 2010, Fig. 6.1]",
-        )?;
+        positive_to("gamma", self.gamma, 1.0, "Chen 2010, Fig. 6.1")?;
         let h_l = upper_coefficient(self.gamma);
-        require(
+        require!(
             self.h_s > 0.0 && self.h_s < h_l,
-            "h_s",
             self.h_s,
-            alloc::format!("must lie in (0, gamma / sqrt 3 = {h_l}) [Chen 2010, Fig. 6.1]"),
+            "must lie in (0, gamma / sqrt 3 = {h_l}) [Chen 2010, Fig. 6.1]"
         )?;
         let q_ref = pi.gains().q_ref;
         let target = self.target(link);
         let buffer = link.buffer.in_packets(link.mean_packet);
-        let bound = |size: AutoSize, auto: f64| match size {
-            AutoSize::Auto => auto,
-            AutoSize::Size(s) => s.in_packets(link.mean_packet),
-        };
-        let lowest = bound(self.q_ref_min, q_ref.min(5.0));
-        let highest = bound(self.q_ref_max, q_ref.max(buffer / 2.0));
-        require(
+        let lowest = self.q_ref_min.in_packets(link, q_ref.min(5.0));
+        let highest = self.q_ref_max.in_packets(link, q_ref.max(buffer / 2.0));
+        require!(
             lowest > 0.0 && lowest <= q_ref,
-            "q_ref_min",
             self.q_ref_min,
-            alloc::format!("must be positive and at most q_ref ({target})"),
+            "must be positive and at most q_ref ({target})"
         )?;
-        require(
+        require!(
             self.a * (q_ref / lowest) * (q_ref / lowest) <= 1.0,
-            "q_ref_min",
             self.q_ref_min,
-            alloc::format!(
-                "must be larger, or reduce `a`: it grows to `a (q_ref / q_ref_min)^2`, which must not exceed 1; q_ref is {target} and `a` is {}",
-                self.a
-            ),
+            "must be larger, or reduce `a`: it grows to `a (q_ref / q_ref_min)^2`, which must not exceed 1; q_ref is {target} and `a` is {}",
+            self.a
         )?;
-        require(
+        require!(
             highest >= q_ref && highest < buffer,
-            "q_ref_max",
             self.q_ref_max,
-            alloc::format!("must be at least q_ref ({target}) and less than the buffer ({})", link.buffer),
+            "must be at least q_ref ({target}) and less than the buffer ({})",
+            link.buffer
         )?;
         Ok(StPi {
             start: *pi.gains(),

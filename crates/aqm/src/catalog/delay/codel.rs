@@ -92,7 +92,7 @@ pub(super) fn check_times(target: Duration, interval: Duration, link: &Link) -> 
     reachable_delay("target", target, link)?;
     let rule = alloc::format!("must exceed target ({target}) [RFC 8289 section 4.3]");
     require(interval > target, "interval", interval, rule)?;
-    require(interval <= Duration::from_secs(3600), "interval", interval, "must be at most 1 h")
+    require!(interval <= Duration::from_secs(3600), interval, "must be at most 1 h")
 }
 
 /// Parameters by which CoDel decides.

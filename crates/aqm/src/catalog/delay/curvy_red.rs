@@ -75,12 +75,11 @@ impl CurvyRedParams {
         };
         exponent("coupling", self.coupling)?;
         exponent("scale", self.scale)?;
-        require(self.weight <= 30, "weight", self.weight, "must lie in [0, 30] [RFC 9332 Fig. 9]")?;
-        require(
+        require!(self.weight <= 30, self.weight, "must lie in [0, 30] [RFC 9332 Fig. 9]")?;
+        require!(
             (1..=16).contains(&self.curviness),
-            "curviness",
             self.curviness,
-            "must lie in [1, 16] [RFC 9332 Appendix B.1]",
+            "must lie in [1, 16] [RFC 9332 Appendix B.1]"
         )?;
         let longest = Duration::from_secs(3600);
         for (field, time) in [("min_th", self.min_th), ("step", self.step)] {

@@ -17,7 +17,7 @@
 
 use quell_units::{Bytes, Duration};
 
-use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay};
 use crate::part::Ticker;
 use crate::pie::derandomized;
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, QueueView, Verdict, params};
@@ -71,9 +71,9 @@ impl DocsisPieParams {
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;
         let hour = Duration::from_secs(3600);
-        require(self.max_burst <= hour, "max_burst", self.max_burst, "must be at most 1 h")?;
-        require(self.reset_after <= hour, "reset_after", self.reset_after, "must be at most 1 h")?;
-        require(self.mean_packet.get() > 0, "mean_packet", self.mean_packet, "must be positive")?;
+        require!(self.max_burst <= hour, self.max_burst, "must be at most 1 h")?;
+        require!(self.reset_after <= hour, self.reset_after, "must be at most 1 h")?;
+        require!(self.mean_packet.get() > 0, self.mean_packet, "must be positive")?;
         let law = DocsisPieLaw { alpha: self.alpha, beta: self.beta, target: self.target.as_secs_f64() };
         Ok(DocsisPie {
             law,

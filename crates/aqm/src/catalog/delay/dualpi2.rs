@@ -33,7 +33,7 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{Marks, ParamError, in_range, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive_duration, reachable_delay};
 use crate::part::Ticker;
 use crate::part::dual_queue::{
     CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter, waited,
@@ -187,17 +187,14 @@ impl DualPi2Params {
         in_range("alpha", alpha, 1e-9, 1e9, SOURCE)?;
         in_range("beta", beta, 0.0, 1e9, SOURCE)?;
         let longest = Duration::from_secs(3600);
-        require(self.min_th <= longest, "min_th", self.min_th, "must be at most 1 h [RFC 9332 Fig. 2]")?;
-        require(self.range <= longest, "range", self.range, "must be at most 1 h [RFC 9332 Fig. 2]")?;
+        require!(self.min_th <= longest, self.min_th, "must be at most 1 h [RFC 9332 Fig. 2]")?;
+        require!(self.range <= longest, self.range, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         positive_duration("limit", self.limit, SOURCE)?;
-        require(
+        require!(
             self.limit > self.target,
-            "limit",
             self.limit,
-            alloc::format!(
-                "must be longer than target ({}): only the limit would drop [{SOURCE}]",
-                self.target
-            ),
+            "must be longer than target ({}): only the limit would drop [{SOURCE}]",
+            self.target
         )?;
         // At less than 96 kbit/s 250 ms hold no two packets, and nothing would ever be sent.
         let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(2.0 * MTU as f64);

@@ -18,7 +18,7 @@
 
 use quell_units::Duration;
 
-use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Ecn, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -76,12 +76,11 @@ impl Pi2Params {
         positive("alpha", self.alpha, SOURCE)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;
-        require(
+        require!(
             (1.0..=100.0).contains(&self.coupling),
-            "coupling",
             self.coupling,
             "must lie in [1, 100]: the largest share of classic packets that is marked is 1 / coupling^2 \
-             [RFC 9332 Appendix A]",
+             [RFC 9332 Appendix A]"
         )?;
         Ok(Pi2 {
             law: Pi2Law {

@@ -198,31 +198,23 @@ impl PieParams {
         positive_duration("target", self.target, SOURCE)?;
         reachable_delay("target", self.target, link)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
-        require(
+        require!(
             self.alpha > 0.0,
-            "alpha",
             self.alpha,
-            "must be positive: nothing else brings the delay to the target",
+            "must be positive: nothing else brings the delay to the target"
         )?;
         in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;
-        require(
-            self.max_burst <= Duration::from_secs(3600),
-            "max_burst",
-            self.max_burst,
-            "must be at most 1 h",
-        )?;
+        require!(self.max_burst <= Duration::from_secs(3600), self.max_burst, "must be at most 1 h")?;
         in_range("mark_ecnth", options.mark_ecnth, 0.0, 1.0, "RFC 8033 section 5.1")?;
-        require(
+        require!(
             (1..=1 << 16).contains(&self.dq_threshold.get()),
-            "dq_threshold",
             self.dq_threshold,
-            "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033 section 5.2]",
+            "must lie in [1 B, 65536 B]: over 65536 it is the weight of a measurement [RFC 8033 section 5.2]"
         )?;
-        require(
+        require!(
             (0.0..1.0).contains(&options.activate_at),
-            "activate_at",
             options.activate_at,
-            "must lie in [0, 1) [RFC 8033 section 5.3]",
+            "must lie in [0, 1) [RFC 8033 section 5.3]"
         )?;
         let linux = self.scheme == Scheme::Linux;
         let fixed = |field, ok: bool, value: String| {

@@ -150,40 +150,28 @@ impl CakeParams {
     pub fn build(&self, link: &Link) -> Result<Cake, ParamError> {
         link.check()?;
         if let Some(bandwidth) = self.bandwidth {
-            require(
-                bandwidth.bps() > 0,
-                "bandwidth",
-                bandwidth,
-                "must be positive; leave it out for no shaper",
-            )?;
-            require(
+            require!(bandwidth.bps() > 0, bandwidth, "must be positive; leave it out for no shaper")?;
+            require!(
                 bandwidth <= link.rate,
-                "bandwidth",
                 bandwidth,
-                format!(
-                    "must not exceed the link's rate ({}): a shaper faster than its link shapes nothing; give less \
-                     than the link's, or leave it out [Høiland-Jørgensen et al. 2018, section III.A]",
-                    link.rate
-                ),
+                "must not exceed the link's rate ({}): a shaper faster than its link shapes nothing; give less \
+                 than the link's, or leave it out [Høiland-Jørgensen et al. 2018, section III.A]",
+                link.rate
             )?;
         }
         for (field, bytes) in [("overhead", self.overhead), ("mpu", self.mpu)] {
             require(bytes.get() <= 256, field, bytes, "must be at most 256 B [tc-cake(8)]")?;
         }
-        require(
+        require!(
             self.flows >= WAYS && self.flows.is_multiple_of(WAYS) && self.flows <= 1 << 16,
-            "flows",
             self.flows,
-            format!(
-                "must be a multiple of {WAYS}, at most 65536: queues are in sets of {WAYS} \
-                 [Høiland-Jørgensen et al. 2018, section III.B]"
-            ),
+            "must be a multiple of {WAYS}, at most 65536: queues are in sets of {WAYS} \
+             [Høiland-Jørgensen et al. 2018, section III.B]"
         )?;
-        require(
+        require!(
             (Duration::from_micros(20)..=Duration::from_secs(3600)).contains(&self.rtt),
-            "rtt",
             self.rtt,
-            "must lie in [20 us, 1 h]",
+            "must lie in [20 us, 1 h]"
         )?;
         let rate = self.bandwidth.unwrap_or(link.rate);
         let memory = (4.0 * rate.bytes_per_sec() * self.rtt.as_secs_f64()) as u64;

@@ -19,7 +19,7 @@ use alloc::collections::VecDeque;
 
 use quell_units::{Bytes, Packets, QueueSize, Time};
 
-use crate::params::{ParamError, require};
+use crate::params::ParamError;
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
@@ -57,7 +57,7 @@ impl ChokeParams {
             ..Default::default()
         }
         .build(link)?;
-        require((1..=64).contains(&self.candidates), "candidates", self.candidates, "must lie in [1, 64]")?;
+        require!((1..=64).contains(&self.candidates), self.candidates, "must lie in [1, 64]")?;
         let min_th = red.curve().thresholds().0;
         let room = link.buffer.in_packets(link.mean_packet).min(MOST) as usize + 1;
         Ok(Choke {

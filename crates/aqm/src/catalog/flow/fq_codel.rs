@@ -110,15 +110,12 @@ pub(crate) fn check_queues(field: &'static str, queues: u32) -> Result<(), Param
 /// Refuses a quantum with which most turns send nothing: 300 bytes, or the mean packet if that is smaller.
 pub(crate) fn check_quantum(quantum: Bytes, link: &Link) -> Result<(), ParamError> {
     let least = link.mean_packet.min(Bytes::new(300));
-    require(
+    require!(
         (least..=Bytes::new(1 << 24)).contains(&quantum),
-        "quantum",
         quantum,
-        alloc::format!(
-            "must be at least {least} and at most {}: below a packet most turns send nothing; give the largest \
-             packet, or 300 B on a slow link [RFC 8290 section 5.2.4]",
-            Bytes::new(1 << 24)
-        ),
+        "must be at least {least} and at most {}: below a packet most turns send nothing; give the largest \
+         packet, or 300 B on a slow link [RFC 8290 section 5.2.4]",
+        Bytes::new(1 << 24)
     )
 }
 
@@ -133,19 +130,14 @@ impl FqCodelParams {
         CodelParams { target, interval, mtu, ce_threshold, arithmetic }.build(link)?;
         check_queues("flows", self.flows)?;
         check_quantum(self.quantum, link)?;
-        require(self.limit > 0, "limit", self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
-        require(
+        require!(self.limit > 0, self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
+        require!(
             self.memory_limit >= self.quantum,
-            "memory_limit",
             self.memory_limit,
-            alloc::format!("must hold a quantum ({})", self.quantum),
+            "must hold a quantum ({})",
+            self.quantum
         )?;
-        require(
-            self.drop_batch > 0,
-            "drop_batch",
-            self.drop_batch,
-            "must be at least 1 [RFC 8290 section 4.1]",
-        )?;
+        require!(self.drop_batch > 0, self.drop_batch, "must be at least 1 [RFC 8290 section 4.1]")?;
         Ok(FqCodel {
             law: CodelLaw::new(target, interval, arithmetic),
             mtu: Mtu::new(self.mtu),

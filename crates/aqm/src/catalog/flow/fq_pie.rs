@@ -15,7 +15,7 @@
 use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
-use crate::params::{Marks, ParamError, require};
+use crate::params::{Marks, ParamError};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
 use crate::pie::{DelayFrom, Pie, PieParams};
 use crate::{Link, QueueView, params};
@@ -78,12 +78,12 @@ impl FqPieParams {
         let pie = pie.build(link)?;
         check_queues("flows", self.flows)?;
         check_quantum(self.quantum, link)?;
-        require(self.limit > 0, "limit", self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
-        require(
+        require!(self.limit > 0, self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
+        require!(
             self.memory_limit >= self.quantum,
-            "memory_limit",
             self.memory_limit,
-            alloc::format!("must hold a quantum ({})", self.quantum),
+            "must hold a quantum ({})",
+            self.quantum
         )?;
         let given = Arrangement {
             flows: self.flows,

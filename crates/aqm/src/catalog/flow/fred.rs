@@ -17,7 +17,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
+use crate::params::{AutoSize, ParamError, positive, positive_duration};
 use crate::part::{Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
@@ -50,19 +50,15 @@ impl FredParams {
     pub fn build(&self, link: &Link) -> Result<Fred, ParamError> {
         link.check()?;
         positive_duration("rtt", self.rtt, "Lin and Morris 1997")?;
-        let mean = link.mean_packet.get() as f64;
         let min_th = self.min_th.or_else(|| {
             let packets =
                 automatic_min_th(link.buffer.in_packets(link.mean_packet), link.capacity(), self.rtt);
-            match link.buffer {
-                QueueSize::Packets(_) => QueueSize::Packets(packets),
-                QueueSize::Bytes(_) => QueueSize::Bytes(packets * mean),
-            }
+            link.queue_of(packets)
         });
         let max_th = self.max_th.or_else(|| min_th.with_value(2.0 * min_th.value()));
         positive("min_th", min_th.value(), "Lin and Morris 1997")?;
         let (low, high) = thresholds(min_th, max_th, link)?;
-        require(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", self.max_p, "must lie in (0, 1]")?;
+        require!(self.max_p > 0.0 && self.max_p <= 1.0, self.max_p, "must lie in (0, 1]")?;
         // A queue of packets holds at most so many flows; one of bytes as many as there are smallest
         // IP packets in it.
         let flows = match link.buffer {

@@ -83,10 +83,7 @@ impl RedTailParams {
     pub fn thresholds(&self, link: &Link) -> (QueueSize, QueueSize) {
         let max_th = self.max_th1.or_else(|| {
             let packets = (0.08 * link.capacity()).min(link.buffer.in_packets(link.mean_packet));
-            match link.buffer {
-                QueueSize::Packets(_) => QueueSize::Packets(packets),
-                QueueSize::Bytes(_) => QueueSize::Bytes(packets * link.mean_packet.get() as f64),
-            }
+            link.queue_of(packets)
         });
         (self.min_th1.or_else(|| max_th.with_value(max_th.value() / 15.0)), max_th)
     }
@@ -99,15 +96,10 @@ impl RedTailParams {
     /// queue.
     pub fn build(&self, link: &Link) -> Result<RedTail, ParamError> {
         link.check()?;
-        require(self.young_packets > 0, "young_packets", self.young_packets, "must be at least 1")?;
+        require!(self.young_packets > 0, self.young_packets, "must be at least 1")?;
         positive_duration("forget_after", self.forget_after, "Jou et al. 2003, section III")?;
         let most = 1 << 24;
-        require(
-            (1..=most).contains(&self.flows),
-            "flows",
-            self.flows,
-            format!("must lie in [1, {most}], 16 bytes for each"),
-        )?;
+        require!((1..=most).contains(&self.flows), self.flows, "must lie in [1, {most}], 16 bytes for each")?;
         let (min_th, max_th) = self.thresholds(link);
         require(
             min_th.same_unit(max_th),

@@ -59,27 +59,22 @@ impl SfbParams {
     /// long as the time between hashes.
     pub fn build(&self, link: &Link) -> Result<Sfb, ParamError> {
         link.check()?;
-        require((1..=16).contains(&self.levels), "levels", self.levels, "must lie in [1, 16]")?;
-        require((2..=65_536).contains(&self.bins), "bins", self.bins, "must lie in [2, 65536]")?;
-        require(self.bin_size > 0, "bin_size", self.bin_size, "must be at least 1")?;
-        require(
-            self.max >= self.bin_size,
-            "max",
-            self.max,
-            alloc::format!("must be at least bin_size ({})", self.bin_size),
-        )?;
+        require!((1..=16).contains(&self.levels), self.levels, "must lie in [1, 16]")?;
+        require!((2..=65_536).contains(&self.bins), self.bins, "must lie in [2, 65536]")?;
+        require!(self.bin_size > 0, self.bin_size, "must be at least 1")?;
+        require!(self.max >= self.bin_size, self.max, "must be at least bin_size ({})", self.bin_size)?;
         for (field, step) in [("increment", self.increment), ("decrement", self.decrement)] {
             require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
         }
-        require(
+        require!(
             self.warmup < self.rehash_interval,
-            "warmup",
             self.warmup,
-            alloc::format!("must be shorter than rehash_interval ({})", self.rehash_interval),
+            "must be shorter than rehash_interval ({})",
+            self.rehash_interval
         )?;
         positive("penalty_rate", self.penalty_rate, "Feng et al. 2001")?;
-        require(self.penalty_rate <= 1e9, "penalty_rate", self.penalty_rate, "must be at most 1e9")?;
-        require(self.penalty_burst > 0, "penalty_burst", self.penalty_burst, "must be at least 1")?;
+        require!(self.penalty_rate <= 1e9, self.penalty_rate, "must be at most 1e9")?;
+        require!(self.penalty_burst > 0, self.penalty_burst, "must be at least 1")?;
         let cells = (self.levels * self.bins) as usize;
         Ok(Sfb {
             given: self.clone(),

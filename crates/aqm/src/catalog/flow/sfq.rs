@@ -16,7 +16,7 @@ use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
 use crate::drop_tail::DropTail;
-use crate::params::{Marks, ParamError, require};
+use crate::params::{Marks, ParamError};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service};
 use crate::{Link, params};
 
@@ -56,13 +56,12 @@ impl SfqParams {
     pub(super) fn arrangement(&self, link: &Link) -> Result<Arrangement, ParamError> {
         check_queues("flows", self.flows)?;
         check_quantum(self.quantum, link)?;
-        require(self.depth > 0, "depth", self.depth, "must be at least 1 [tc-sfq(8)]")?;
+        require!(self.depth > 0, self.depth, "must be at least 1 [tc-sfq(8)]")?;
         if let Some(perturb) = self.perturb {
-            require(
+            require!(
                 perturb >= Duration::from_millis(1),
-                "perturb",
                 perturb,
-                "must be at least 1 ms; leave it out for never [McKenney 1990]",
+                "must be at least 1 ms; leave it out for never [McKenney 1990]"
             )?;
         }
         Ok(Arrangement {

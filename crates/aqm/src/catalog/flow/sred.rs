@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 use quell_units::QueueSize;
 
-use crate::params::{ParamError, in_range, positive, require};
+use crate::params::{ParamError, in_range, positive};
 use crate::{Aqm, Ctx, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 choice! {
@@ -58,13 +58,13 @@ impl SredParams {
     /// outside (0, 1], no flows.
     pub fn build(&self, link: &Link) -> Result<Sred, ParamError> {
         link.check()?;
-        require((1..=1 << 20).contains(&self.zombies), "zombies", self.zombies, "must lie in [1, 1048576]")?;
+        require!((1..=1 << 20).contains(&self.zombies), self.zombies, "must lie in [1, 1048576]")?;
         positive("overwrite", self.overwrite, "Ott et al. 1999, section II")?;
         in_range("overwrite", self.overwrite, 0.0, 1.0, "a probability")?;
         let alpha = self.alpha.unwrap_or(self.overwrite / f64::from(self.zombies));
-        require(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "must lie in (0, 1]")?;
-        require(self.p_max > 0.0 && self.p_max <= 1.0, "p_max", self.p_max, "must lie in (0, 1]")?;
-        require(self.flows > 0, "flows", self.flows, "must be at least 1")?;
+        require!(alpha > 0.0 && alpha <= 1.0, alpha, "must lie in (0, 1]")?;
+        require!(self.p_max > 0.0 && self.p_max <= 1.0, self.p_max, "must lie in (0, 1]")?;
+        require!(self.flows > 0, self.flows, "must be at least 1")?;
         Ok(Sred {
             zombies: Zombies { list: Vec::with_capacity(self.zombies as usize), room: self.zombies },
             overwrite: self.overwrite,

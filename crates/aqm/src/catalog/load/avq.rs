@@ -23,7 +23,7 @@
 
 use quell_units::{BitRate, QueueSize, Time};
 
-use crate::params::{AutoSize, ParamError, in_range, require};
+use crate::params::{AutoSize, ParamError, in_range, positive_to};
 use crate::part::Unmarkable;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -64,25 +64,14 @@ impl AvqParams {
     /// virtual buffer that holds nothing.
     pub fn build(&self, link: &Link) -> Result<Avq, ParamError> {
         link.check()?;
-        require(
-            self.phi > 0.0 && self.phi <= 1e6,
-            "phi",
-            self.phi,
-            "must lie in (0, 1000000] [Chen 2010, eq. 3.12]",
-        )?;
-        require(
-            self.tau > 0.0 && self.tau <= 1.0,
-            "tau",
-            self.tau,
-            "must lie in (0, 1] [Chen 2010, eq. 3.12]",
-        )?;
+        positive_to("phi", self.phi, 1e6, "Chen 2010, eq. 3.12")?;
+        positive_to("tau", self.tau, 1.0, "Chen 2010, eq. 3.12")?;
         in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "Park et al. 2004, section 4")?;
         let buffer = self.buffer.or_else(|| link.buffer);
-        require(
+        require!(
             buffer.value() > 0.0 && buffer.value().is_finite(),
-            "buffer",
             buffer,
-            "must be positive: AVQ signals what does not fit",
+            "must be positive: AVQ signals what does not fit"
         )?;
         let mean_packet = link.mean_packet.get() as f64;
         let (per_byte, per_packet, to_packets) = match buffer {

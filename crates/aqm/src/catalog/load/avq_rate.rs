@@ -15,7 +15,7 @@
 use quell_units::{Duration, Time};
 
 use crate::avq::{InputRate, next_capacity};
-use crate::params::{ParamError, in_range, positive_duration, require};
+use crate::params::{ParamError, in_range, positive_duration, positive_to};
 use crate::part::{RateEstimator, SignalMode, Sizer};
 use crate::spf::forwarding;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
@@ -47,18 +47,8 @@ impl AvqRateParams {
     /// estimator without memory.
     pub fn build(&self, link: &Link) -> Result<AvqRate, ParamError> {
         link.check()?;
-        require(
-            self.phi > 0.0 && self.phi <= 1e6,
-            "phi",
-            self.phi,
-            "must lie in (0, 1000000] [Park et al. 2004, eq. 30]",
-        )?;
-        require(
-            self.tau > 0.0 && self.tau <= 1.0,
-            "tau",
-            self.tau,
-            "must lie in (0, 1] [Park et al. 2004, eq. 30]",
-        )?;
+        positive_to("phi", self.phi, 1e6, "Park et al. 2004, eq. 30")?;
+        positive_to("tau", self.tau, 1.0, "Park et al. 2004, eq. 30")?;
         in_range("initial_capacity", self.initial_capacity, 0.0, 1.0, "Park et al. 2004, section 4")?;
         positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(AvqRate {

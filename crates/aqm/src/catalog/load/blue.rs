@@ -12,7 +12,7 @@
 
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, reachable, require};
+use crate::params::{ParamError, positive_to, reachable};
 use crate::part::{Gauge, SignalMode, Sizer};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -41,7 +41,7 @@ impl BlueParams {
     pub fn build(&self, link: &Link) -> Result<Blue, ParamError> {
         link.check()?;
         for (field, step) in [("d1", self.d1), ("d2", self.d2)] {
-            require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1] [Chen 2010, Fig. 3.3]")?;
+            positive_to(field, step, 1.0, "Chen 2010, Fig. 3.3")?;
         }
         let threshold = match self.threshold {
             None => None,

@@ -1,33 +1,15 @@
 //! BLUE in integers: [`blue`](crate::blue) without floating point on the per-packet path, as Joo et al. 2006
 //! ran it in a Linux kernel (section V).
 
-use serde::{Deserialize, Serialize};
-
 use crate::Link;
 use crate::blue::BlueParams;
 pub use crate::integer::{BlueConstants, BlueFixed};
-use crate::params::{ParamDoc, ParamError};
+use crate::params::ParamError;
 use crate::part::fixed::{self, FixedGauge, FixedSizer};
 
-/// BLUE's parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct BlueFixedParams(pub BlueParams);
+in_integers!(BlueFixedParams(BlueParams) => BlueFixed);
 
 impl BlueFixedParams {
-    /// Documentation of each parameter.
-    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
-        BlueParams::docs()
-    }
-
-    /// BLUE in integers for a link.
-    ///
-    /// # Errors
-    /// Those of BLUE.
-    pub fn build(&self, link: &Link) -> Result<BlueFixed, ParamError> {
-        self.constants(link).map(BlueFixed::new)
-    }
-
     /// Constants from which a router builds it.
     ///
     /// # Errors

@@ -15,7 +15,7 @@
 use quell_units::{BitRate, QueueSize, Time};
 
 use crate::avq::VirtualQueue;
-use crate::params::{AutoSize, ParamError, require};
+use crate::params::{AutoSize, ParamError};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -38,14 +38,13 @@ impl ERedParams {
     /// that holds nothing.
     pub fn build(&self, link: &Link) -> Result<ERed, ParamError> {
         link.check()?;
-        require(self.gamma > 0.0 && self.gamma <= 1.0, "gamma", self.gamma, "must lie in (0, 1]")?;
-        require(self.p_min > 0.0 && self.p_min < 1.0, "p_min", self.p_min, "must lie in (0, 1)")?;
+        require!(self.gamma > 0.0 && self.gamma <= 1.0, self.gamma, "must lie in (0, 1]")?;
+        require!(self.p_min > 0.0 && self.p_min < 1.0, self.p_min, "must lie in (0, 1)")?;
         let vq_max = self.vq_max.or_else(|| link.buffer);
-        require(
+        require!(
             vq_max.value() > 0.0 && vq_max.value().is_finite(),
-            "vq_max",
             vq_max,
-            "must be positive: the probability is 1 there",
+            "must be positive: the probability is 1 there"
         )?;
         let mean_packet = link.mean_packet.get() as f64;
         let (per_byte, per_packet, to_packets) = match vq_max {

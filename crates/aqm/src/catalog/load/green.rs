@@ -18,7 +18,7 @@
 
 use quell_units::{BitRate, Duration};
 
-use crate::params::{ParamError, positive, positive_duration, require};
+use crate::params::{ParamError, positive, positive_duration, possible_backlog};
 use crate::part::FlowTable;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -48,12 +48,7 @@ impl GreenParams {
         link.check()?;
         positive("c", self.c, "Mathis et al. 1997")?;
         positive_duration("rtt", self.rtt, "GREEN")?;
-        require(
-            f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
-            "min_backlog",
-            self.min_backlog,
-            alloc::format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
-        )?;
+        possible_backlog(self.min_backlog, link)?;
         Ok(Green {
             table: FlowTable::new("max_flows", self.max_flows, "flow_interval", self.flow_interval)?,
             c: self.c,

@@ -38,12 +38,12 @@ impl PolicerParams {
     pub fn build(&self, link: &Link) -> Result<Policer, ParamError> {
         link.check()?;
         let rate = self.rate.unwrap_or(link.rate);
-        require(rate.bps() > 0, "rate", rate, "must be positive [RFC 2697 section 2]")?;
-        require(
+        require!(rate.bps() > 0, rate, "must be positive [RFC 2697 section 2]")?;
+        require!(
             rate <= link.rate,
-            "rate",
             rate,
-            alloc::format!("must be at most the link's ({}): a faster one polices nothing", link.rate),
+            "must be at most the link's ({}): a faster one polices nothing",
+            link.rate
         )?;
         let room = rate.bytes_per_sec() * 0.1;
         let burst = match self.burst {

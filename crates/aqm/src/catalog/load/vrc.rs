@@ -25,7 +25,7 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::avq::InputRate;
-use crate::params::{AutoSize, ParamError, positive_duration, reachable, require};
+use crate::params::{AutoSize, ParamError, positive_duration, positive_to, reachable};
 use crate::part::{Gauge, IntervalRate, RateEstimator, RateUpdate, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -154,12 +154,7 @@ fn complete(set: [(&'static str, Option<f64>); 3], names: &str) -> Result<[f64; 
         *x = given.ok_or_else(|| {
             ParamError::new(field, "none", alloc::format!("{names} belong together: give all three or none"))
         })?;
-        require(
-            *x > 0.0 && *x <= 1e6,
-            field,
-            *x,
-            "must lie in (0, 1000000] [Park et al. 2004, eq. 1, 2, 5]",
-        )?;
+        positive_to(field, *x, 1e6, "Park et al. 2004, eq. 1, 2, 5")?;
     }
     Ok(all)
 }

@@ -163,6 +163,25 @@ fn check_rtt(field: &'static str, rtt: Duration) -> Result<(), ParamError> {
 }
 
 impl ApRedParams {
+    /// The conditions that its parameters suit, with these, the weight of the average among them.
+    pub fn reference(&self, w: f64, link: &Link) -> Reference {
+        Reference {
+            conditions: Conditions {
+                flows: self.reference_flows,
+                rtt: self.reference_rtt.as_secs_f64(),
+                capacity: self.reference_rate.packets_per_sec(link.mean_packet),
+            },
+            setting: Setting {
+                min_th: self.min_th.in_packets(link.mean_packet),
+                max_th: self.max_th.in_packets(link.mean_packet),
+                max_p: self.max_p,
+                w,
+            },
+            bottom: self.max_p_bottom,
+            top: self.max_p_top,
+        }
+    }
+
     /// AP-RED for a link.
     ///
     /// # Errors
@@ -173,16 +192,16 @@ impl ApRedParams {
         let flows_rule = "a link has at least one flow [Chen 2010, section 4.3.1]";
         in_range("reference_flows", self.reference_flows, 1.0, MOST_FLOWS, flows_rule)?;
         check_rtt("reference_rtt", self.reference_rtt)?;
-        require(self.reference_rate.bps() > 0, "reference_rate", self.reference_rate, "must be positive")?;
+        require!(self.reference_rate.bps() > 0, self.reference_rate, "must be positive")?;
         self.flows.values().try_for_each(|n| in_range("flows", n, 1.0, MOST_FLOWS, flows_rule))?;
         self.rtt.values().try_for_each(|r| check_rtt("rtt", r))?;
         self.flows.check("flows")?;
         self.rtt.check("rtt")?;
-        require(
+        require!(
             0.0 < self.max_p_bottom && self.max_p_bottom <= self.max_p_top && self.max_p_top <= 1.0,
-            "max_p_bottom",
             self.max_p_bottom,
-            format!("must be positive, with max_p_bottom <= max_p_top ({}) <= 1", self.max_p_top),
+            "must be positive, with max_p_bottom <= max_p_top ({}) <= 1",
+            self.max_p_top
         )?;
         let red = RedParams {
             min_th: self.min_th,
@@ -193,17 +212,7 @@ impl ApRedParams {
             ..Signals::from(self).into()
         }
         .build(link)?;
-        let (min_th, max_th) = red.curve().thresholds();
-        let reference = Reference {
-            conditions: Conditions {
-                flows: self.reference_flows,
-                rtt: self.reference_rtt.as_secs_f64(),
-                capacity: self.reference_rate.packets_per_sec(link.mean_packet),
-            },
-            setting: Setting { min_th, max_th, max_p: self.max_p, w: red.weight() },
-            bottom: self.max_p_bottom,
-            top: self.max_p_top,
-        };
+        let reference = self.reference(red.weight(), link);
         let mut ap_red = ApRed {
             red,
             reference,

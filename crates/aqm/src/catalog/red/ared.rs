@@ -19,7 +19,7 @@
 use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, check_max_p, red_params};
-use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
+use crate::params::{AutoSize, ParamError, positive, positive_duration};
 use crate::part::{Ticker, Weight, WeightRule};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -57,18 +57,13 @@ red_params! {
 impl AredParams {
     /// The thresholds on a link, given or automatic.
     pub fn thresholds(&self, link: &Link) -> (QueueSize, QueueSize) {
-        let min_th = self.min_th.or_else(|| match link.buffer {
-            QueueSize::Packets(_) => QueueSize::Packets(automatic_min_th(self.target_delay, link)),
-            QueueSize::Bytes(_) => {
-                QueueSize::Bytes(automatic_min_th(self.target_delay, link) * link.mean_packet.get() as f64)
-            }
-        });
+        let min_th = self.min_th.or_else(|| link.queue_of(automatic_min_th(self.target_delay, link)));
         let max_th = self.max_th.or_else(|| min_th.with_value(3.0 * min_th.value()));
         (min_th, max_th)
     }
 
     /// RED with the initial parameters of Adaptive RED.
-    pub(super) fn red(&self, link: &Link) -> RedParams {
+    pub fn red(&self, link: &Link) -> RedParams {
         let (min_th, max_th) = self.thresholds(link);
         RedParams {
             min_th,
@@ -90,17 +85,17 @@ impl AredParams {
         positive_duration("target_delay", self.target_delay, "Floyd et al. 2001")?;
         // A short target gives way to the floor of 5 packets, a long one must fit.
         let wanted = self.target_delay.as_secs_f64() * link.capacity();
-        require(
+        require!(
             self.min_th != AutoSize::Auto
                 || wanted <= 10.0
                 || wanted < link.buffer.in_packets(link.mean_packet),
-            "target_delay",
             self.target_delay,
-            alloc::format!("must be shorter than a full buffer ({}) takes to drain", link.buffer),
+            "must be shorter than a full buffer ({}) takes to drain",
+            link.buffer
         )?;
         check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("alpha", self.alpha, "Floyd et al. 2001, figure 1")?;
-        require(self.beta > 0.0 && self.beta < 1.0, "beta", self.beta, "must lie in (0, 1)")?;
+        require!(self.beta > 0.0 && self.beta < 1.0, self.beta, "must lie in (0, 1)")?;
         let red = self.red(link).build(link)?;
         Ok(Ared {
             red,

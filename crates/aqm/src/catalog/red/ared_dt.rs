@@ -18,7 +18,7 @@ use quell_units::Duration;
 
 use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
-use crate::params::{AutoSize, ParamError, require};
+use crate::params::{AutoSize, ParamError};
 use crate::part::{Ewma, Weight, WeightRule};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
@@ -85,42 +85,33 @@ impl AredDtParams {
     /// bounds of `min_th` that do not contain it.
     pub fn build(&self, link: &Link) -> Result<AredDt, ParamError> {
         let ared = self.ared().build(link)?;
-        require(
+        require!(
             self.gamma > 0.0 && self.gamma < 1.0,
-            "gamma",
             self.gamma,
-            "must lie in (0, 1) [RED+Tail, section V]",
+            "must lie in (0, 1) [RED+Tail, section V]"
         )?;
-        require(self.p_u > 0.0 && self.p_u <= 1.0, "p_u", self.p_u, "must lie in (0, 1]")?;
-        require(
+        require!(self.p_u > 0.0 && self.p_u <= 1.0, self.p_u, "must lie in (0, 1]")?;
+        require!(
             self.p_l >= 0.0 && self.p_l < self.p_u,
-            "p_l",
             self.p_l,
-            alloc::format!("must lie in [0, p_u), with p_u = {} [RED+Tail, section V]", self.p_u),
+            "must lie in [0, p_u), with p_u = {} [RED+Tail, section V]",
+            self.p_u
         )?;
         let mean_p =
             Ewma::new(self.p_weight.resolve(link).map_err(|e| ParamError { field: "p_weight", ..e })?);
         let (start, max_th) = ared.red().curve().thresholds();
-        let packets = |size: AutoSize, auto: f64| match size {
-            AutoSize::Auto => auto,
-            AutoSize::Size(size) => size.in_packets(link.mean_packet),
-        };
         let room = link.buffer.in_packets(link.mean_packet) - (max_th - start);
-        let bottom = packets(self.min_th_bottom, start.min(5.0));
-        let top = packets(self.min_th_top, start.max(room));
-        require(
+        let bottom = self.min_th_bottom.in_packets(link, start.min(5.0));
+        let top = self.min_th_top.in_packets(link, start.max(room));
+        require!(
             bottom > 0.0 && bottom <= start,
-            "min_th_bottom",
             self.min_th_bottom,
-            alloc::format!(
-                "must be positive and at most min_th ({start} packets): a factor cannot move it away from 0"
-            ),
+            "must be positive and at most min_th ({start} packets): a factor cannot move it away from 0"
         )?;
-        require(
+        require!(
             top >= start && top.is_finite(),
-            "min_th_top",
             self.min_th_top,
-            alloc::format!("must be at least min_th ({start} packets)"),
+            "must be at least min_th ({start} packets)"
         )?;
         let range = Range { gamma: self.gamma, p_l: self.p_l, p_u: self.p_u, bottom, top };
         Ok(AredDt { ared, mean_p, range })

@@ -1,35 +1,17 @@
 //! Adaptive RED in integers: [`ared`](crate::ared) around [`red_fixed`](crate::red_fixed), whose
 //! updates use no floating point either.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Link;
 use crate::ared::{AredParams, target_band};
 pub use crate::integer::{AredConstants, AredFixed};
-use crate::params::{ParamDoc, ParamError};
+use crate::params::ParamError;
 use crate::part::Ticker;
 use crate::part::fixed::{self, Scale};
 use crate::red_fixed::RedFixedParams;
 
-/// Adaptive RED's parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct AredFixedParams(pub AredParams);
+in_integers!(AredFixedParams(AredParams) => AredFixed);
 
 impl AredFixedParams {
-    /// Documentation of each parameter.
-    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
-        AredParams::docs()
-    }
-
-    /// Adaptive RED in integers for a link.
-    ///
-    /// # Errors
-    /// Those of adaptive RED.
-    pub fn build(&self, link: &Link) -> Result<AredFixed, ParamError> {
-        self.constants(link).map(AredFixed::new)
-    }
-
     /// Constants from which a router builds it.
     ///
     /// # Errors

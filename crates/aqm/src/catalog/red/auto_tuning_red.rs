@@ -17,7 +17,7 @@
 use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, check_max_p, red_params};
-use crate::params::{AutoSize, ParamError, positive, positive_duration, require};
+use crate::params::{AutoSize, ParamError, positive, positive_duration};
 use crate::part::{Memory, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -53,12 +53,23 @@ impl AutoTuningRedParams {
     /// The thresholds on a link, given or automatic.
     pub fn thresholds(&self, link: &Link) -> (QueueSize, QueueSize) {
         let packets = automatic_min_th(self.rtt.as_secs_f64(), link.capacity());
-        let min_th = self.min_th.or_else(|| match link.buffer {
-            QueueSize::Packets(_) => QueueSize::Packets(packets),
-            QueueSize::Bytes(_) => QueueSize::Bytes(packets * link.mean_packet.get() as f64),
-        });
+        let min_th = self.min_th.or_else(|| link.queue_of(packets));
         let max_th = self.max_th.or_else(|| min_th.with_value(3.0 * min_th.value()));
         (min_th, max_th)
+    }
+
+    /// RED with the initial parameters of Auto-Tuning RED.
+    pub fn red(&self, link: &Link) -> RedParams {
+        let (min_th, max_th) = self.thresholds(link);
+        let ten_rtt = Memory { time_constant: Duration::from_secs_f64(10.0 * self.rtt.as_secs_f64()) };
+        RedParams {
+            min_th,
+            max_th,
+            max_p: self.max_p,
+            weight: self.weight.unwrap_or(Weight::Memory(ten_rtt)),
+            gentle: true,
+            ..Signals::from(self).into()
+        }
     }
 
     /// Auto-Tuning RED for a link.
@@ -69,23 +80,12 @@ impl AutoTuningRedParams {
     pub fn build(&self, link: &Link) -> Result<AutoTuningRed, ParamError> {
         link.check()?;
         positive_duration("rtt", self.rtt, "Chen 2010, section 3.3.2")?;
-        require(self.rtt <= Duration::from_secs(600), "rtt", self.rtt, "must be at most 10 min")?;
+        require!(self.rtt <= Duration::from_secs(600), self.rtt, "must be at most 10 min")?;
         check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("epsilon", self.epsilon, "Chen 2010, Fig. 3.2")?;
         positive("zeta", self.zeta, "Chen 2010, Fig. 3.2")?;
-        let (min_th, max_th) = self.thresholds(link);
-        let r = self.rtt.as_secs_f64();
-        let memory = Memory { time_constant: Duration::from_secs_f64(10.0 * r) };
-        let red = RedParams {
-            min_th,
-            max_th,
-            max_p: self.max_p,
-            weight: self.weight.unwrap_or(Weight::Memory(memory)),
-            gentle: true,
-            ..Signals::from(self).into()
-        }
-        .build(link)?;
-        let interval = self.interval.unwrap_or(Duration::from_secs_f64(4.0 * r));
+        let red = self.red(link).build(link)?;
+        let interval = self.interval.unwrap_or(Duration::from_secs_f64(4.0 * self.rtt.as_secs_f64()));
         let field = if self.interval.is_some() { "interval" } else { "rtt" };
         Ok(AutoTuningRed {
             red,

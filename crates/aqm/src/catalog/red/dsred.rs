@@ -12,7 +12,7 @@
 
 use quell_units::{QueueSize, Time};
 
-use crate::params::{ParamError, require};
+use crate::params::ParamError;
 use crate::part::{Average, Gauge, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -41,7 +41,7 @@ impl DsredParams {
     /// outside [0, 1], a weight outside (0, 1].
     pub fn build(&self, link: &Link) -> Result<Dsred, ParamError> {
         link.check()?;
-        require((0.0..=1.0).contains(&self.gamma), "gamma", self.gamma, "must lie in [0, 1]")?;
+        require!((0.0..=1.0).contains(&self.gamma), self.gamma, "must lie in [0, 1]")?;
         let (k_l, k_h) = thresholds(self.k_l, self.k_h, link).map_err(|e| ParamError {
             field: if e.field == "min_th" { "k_l" } else { "k_h" },
             rule: e.rule.replace("min_th", "k_l"),

@@ -23,7 +23,7 @@
 use quell_units::QueueSize;
 
 use super::red::{Signals, red_params};
-use crate::params::{ParamError, require};
+use crate::params::{ParamError, positive_to};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -72,32 +72,23 @@ impl FuzzyRedParams {
     /// Names the field that breaks a rule: those of RED, ranges that do not rise.
     pub fn build(&self, link: &Link) -> Result<FuzzyRed, ParamError> {
         link.check()?;
-        require(
+        require!(
             self.error_low >= 0.0,
-            "error_low",
             self.error_low,
-            "must not be negative [Trinh and Molnár, section 5.1.1]",
+            "must not be negative [Trinh and Molnár, section 5.1.1]"
         )?;
-        require(
+        require!(
             self.error_high - self.error_low > 1e-9 && self.error_high.is_finite(),
-            "error_high",
             self.error_high,
-            alloc::format!("must exceed error_low ({}) [Trinh and Molnár, section 5.1.1]", self.error_low),
+            "must exceed error_low ({}) [Trinh and Molnár, section 5.1.1]",
+            self.error_low
         )?;
-        require(
-            self.weight_low > 0.0 && self.weight_low <= 1.0,
-            "weight_low",
-            self.weight_low,
-            "must lie in (0, 1] [Trinh and Molnár, section 5.1.1]",
-        )?;
-        require(
+        positive_to("weight_low", self.weight_low, 1.0, "Trinh and Molnár, section 5.1.1")?;
+        require!(
             self.weight_high >= self.weight_low && self.weight_high <= 1.0,
-            "weight_high",
             self.weight_high,
-            alloc::format!(
-                "must lie in [weight_low, 1], with weight_low = {} [Trinh and Molnár, section 5.1.1]",
-                self.weight_low
-            ),
+            "must lie in [weight_low, 1], with weight_low = {} [Trinh and Molnár, section 5.1.1]",
+            self.weight_low
         )?;
         let rules = FuzzyRules {
             rule: self.rule,

@@ -65,21 +65,15 @@ impl HredParams {
             high,
             alloc::format!("must be smaller than the buffer ({})", link.buffer),
         )?;
-        require(
-            (1e-3..=1e6).contains(&self.kappa),
-            "kappa",
-            self.kappa,
-            "must lie in [0.001, 1000000] [Joo et al. 2006, eq. 10]",
-        )?;
+        in_range("kappa", self.kappa, 1e-3, 1e6, "Joo et al. 2006, eq. 10")?;
         positive_duration("t_alpha", self.t_alpha, "Joo et al. 2006, eq. 14")?;
         positive_duration("t_beta", self.t_beta, "Joo et al. 2006, eq. 15")?;
         let line = Line { min_th, max_th, slope: 1.0 / (self.kappa * max_th) };
         let top = line.largest_min_p();
-        require(
+        require!(
             self.min_p_floor > 0.0 && self.min_p_floor <= top,
-            "min_p_floor",
             self.min_p_floor,
-            alloc::format!("must lie in (0, {top}], where max_p is 1 [Joo et al. 2006, eq. 10]"),
+            "must lie in (0, {top}], where max_p is 1 [Joo et al. 2006, eq. 10]"
         )?;
         in_range("min_p", self.min_p, self.min_p_floor, top, "min_p_floor, and max_p = 1")?;
         if let Some(step) = self.overflow_step {

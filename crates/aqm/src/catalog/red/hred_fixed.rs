@@ -1,34 +1,16 @@
 //! HRED in integers: [`hred`](crate::hred) without floating point on the per-packet path, as its authors
 //! ran it in a Linux kernel (Joo et al. 2006, section V).
 
-use serde::{Deserialize, Serialize};
-
 use crate::Link;
 use crate::hred::HredParams;
 use crate::integer::GAIN_PLACES;
 pub use crate::integer::{HredConstants, HredFixed};
-use crate::params::{ParamDoc, ParamError};
+use crate::params::ParamError;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, Scale};
 
-/// HRED's parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct HredFixedParams(pub HredParams);
+in_integers!(HredFixedParams(HredParams) => HredFixed);
 
 impl HredFixedParams {
-    /// Documentation of each parameter.
-    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
-        HredParams::docs()
-    }
-
-    /// HRED in integers for a link.
-    ///
-    /// # Errors
-    /// Those of HRED.
-    pub fn build(&self, link: &Link) -> Result<HredFixed, ParamError> {
-        self.constants(link).map(HredFixed::new)
-    }
-
     /// Constants from which a router builds it.
     ///
     /// # Errors

@@ -11,7 +11,7 @@
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive, reachable, require};
+use crate::params::{AutoSize, ParamError, positive, reachable};
 use crate::part::{SignalMode, Spacing, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe, params};
@@ -68,15 +68,10 @@ impl PdRedParams {
         }
         .build(link)?;
         positive("k_p", self.k_p, "Sun et al. 2003")?;
-        require(self.k_d >= 0.0 && self.k_d.is_finite(), "k_d", self.k_d, "must not be negative")?;
+        require!(self.k_d >= 0.0 && self.k_d.is_finite(), self.k_d, "must not be negative")?;
         let middle = || self.min_th.with_value((self.min_th.value() + self.max_th.value()) / 2.0);
         let q_ref = self.q_ref.or_else(middle);
-        require(
-            q_ref.same_unit(self.min_th),
-            "q_ref",
-            q_ref,
-            alloc::format!("must have the unit of min_th ({})", self.min_th),
-        )?;
+        require!(q_ref.same_unit(self.min_th), q_ref, "must have the unit of min_th ({})", self.min_th)?;
         Ok(PdRed {
             red,
             ticker: Ticker::new("interval", self.interval)?,

@@ -21,7 +21,7 @@ use alloc::format;
 
 use quell_units::{QueueSize, Time};
 
-use crate::params::{ParamError, in_range, require};
+use crate::params::{ParamError, in_range, possible_backlog, require};
 use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
 
@@ -98,16 +98,11 @@ impl RedParams {
     pub fn build(&self, link: &Link) -> Result<Red, ParamError> {
         link.check()?;
         let (min_th, max_th) = thresholds(self.min_th, self.max_th, link)?;
-        require(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", self.max_p, "must lie in (0, 1]")?;
+        require!(self.max_p > 0.0 && self.max_p <= 1.0, self.max_p, "must lie in (0, 1]")?;
         if let Some(limit) = self.mark_limit {
             in_range("mark_limit", limit, 0.0, 1.0, "a probability")?;
         }
-        require(
-            f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
-            "min_backlog",
-            self.min_backlog,
-            format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
-        )?;
+        possible_backlog(self.min_backlog, link)?;
         Ok(Red {
             curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
             avg: Average::new(self.weight.resolve(link)?, Gauge::of(self.min_th, link), link),

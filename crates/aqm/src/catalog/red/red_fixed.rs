@@ -1,33 +1,15 @@
 //! RED in integers: [`red`](crate::red) without floating point on the per-packet path, for gateways and
 //! kernels that may not use it.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Link;
 pub use crate::integer::{RedConstants, RedCurve, RedFixed};
-use crate::params::{ParamDoc, ParamError};
+use crate::params::ParamError;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE, Scale};
 use crate::red::RedParams;
 
-/// RED's parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RedFixedParams(pub RedParams);
+in_integers!(RedFixedParams(RedParams) => RedFixed);
 
 impl RedFixedParams {
-    /// Documentation of each parameter.
-    pub fn docs() -> alloc::vec::Vec<ParamDoc> {
-        RedParams::docs()
-    }
-
-    /// RED in integers for a link.
-    ///
-    /// # Errors
-    /// Those of RED.
-    pub fn build(&self, link: &Link) -> Result<RedFixed, ParamError> {
-        self.constants(link).map(RedFixed::new)
-    }
-
     /// Constants from which a router builds it.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
-use crate::params::{AutoSize, ParamError, in_range, require};
+use crate::params::{AutoSize, ParamError, in_range, positive_to};
 use crate::part::Weight;
 use crate::part::detector::{Detector, upper_coefficient};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -74,13 +74,9 @@ red_params! {
 }
 
 impl StRedParams {
-    /// ST-RED for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: those of Adaptive RED, thresholds of the deviation that do
-    /// not rise, forgetting factors that do not fall, bounds of `q_ref` that do not contain it.
-    pub fn build(&self, link: &Link) -> Result<StRed, ParamError> {
-        let ared = AredParams {
+    /// Adaptive RED with the initial parameters of ST-RED.
+    pub fn ared(&self) -> AredParams {
+        AredParams {
             min_th: AutoSize::Size(self.min_th),
             max_th: AutoSize::Size(self.max_th),
             max_p: self.max_p,
@@ -93,52 +89,44 @@ impl StRedParams {
             weight: self.weight,
             ..Signals::from(self).into()
         }
-        .build(link)?;
+    }
+
+    /// ST-RED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: those of Adaptive RED, thresholds of the deviation that do
+    /// not rise, forgetting factors that do not fall, bounds of `q_ref` that do not contain it.
+    pub fn build(&self, link: &Link) -> Result<StRed, ParamError> {
+        let ared = self.ared().build(link)?;
         in_range("phi1", self.phi1, 1e-6, 1.0, "Chen 2010, section 5.4.1")?;
-        require(
+        require!(
             self.phi2 >= 1e-6 && self.phi2 < self.phi1,
-            "phi2",
             self.phi2,
-            alloc::format!(
-                "must lie in [0.000001, phi1), with phi1 = {} [Chen 2010, section 5.4.1]",
-                self.phi1
-            ),
+            "must lie in [0.000001, phi1), with phi1 = {} [Chen 2010, section 5.4.1]",
+            self.phi1
         )?;
-        require(
-            self.gamma > 0.0 && self.gamma <= 1.0,
-            "gamma",
-            self.gamma,
-            "must lie in (0, 1] [Chen 2010, section 5.4.2]",
-        )?;
+        positive_to("gamma", self.gamma, 1.0, "Chen 2010, section 5.4.2")?;
         let h_l = upper_coefficient(self.gamma);
-        require(
+        require!(
             self.h_s > 0.0 && self.h_s < h_l,
-            "h_s",
             self.h_s,
-            alloc::format!(
-                "must lie in (0, gamma / sqrt 3), with gamma = {} [Chen 2010, section 5.4.2]",
-                self.gamma
-            ),
+            "must lie in (0, gamma / sqrt 3), with gamma = {} [Chen 2010, section 5.4.2]",
+            self.gamma
         )?;
         let (min_th, max_th) = ared.red().curve().thresholds();
         let q_ref = (min_th + max_th) / 2.0;
-        let packets = |size: AutoSize, auto: f64| match size {
-            AutoSize::Auto => auto,
-            AutoSize::Size(size) => size.in_packets(link.mean_packet),
-        };
-        let bottom = packets(self.q_ref_bottom, q_ref.min(10.0));
-        let top = packets(self.q_ref_top, q_ref.max(link.buffer.in_packets(link.mean_packet) / 2.0));
-        require(
+        let half_buffer = link.buffer.in_packets(link.mean_packet) / 2.0;
+        let bottom = self.q_ref_bottom.in_packets(link, q_ref.min(10.0));
+        let top = self.q_ref_top.in_packets(link, q_ref.max(half_buffer));
+        require!(
             bottom > 0.0 && bottom <= q_ref,
-            "q_ref_bottom",
             self.q_ref_bottom,
-            alloc::format!("must be positive and at most (min_th + max_th)/2 = {q_ref} packets"),
+            "must be positive and at most (min_th + max_th)/2 = {q_ref} packets"
         )?;
-        require(
+        require!(
             top >= q_ref && top.is_finite(),
-            "q_ref_top",
             self.q_ref_top,
-            alloc::format!("must be at least (min_th + max_th)/2 = {q_ref} packets"),
+            "must be at least (min_th + max_th)/2 = {q_ref} packets"
         )?;
         Ok(StRed {
             ared,

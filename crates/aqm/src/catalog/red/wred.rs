@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use quell_units::{QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, require};
+use crate::params::{ParamError, ParamValue, possible_backlog, require};
 use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -102,18 +102,8 @@ impl WredParams {
     /// named twice.
     pub fn build(&self, link: &Link) -> Result<Wred, ParamError> {
         link.check()?;
-        require(
-            (0.0..=1.0).contains(&self.lowest),
-            "lowest",
-            self.lowest,
-            "must lie in [0, 1], a share of max_th",
-        )?;
-        require(
-            f64::from(self.min_backlog) <= link.buffer.in_packets(link.mean_packet),
-            "min_backlog",
-            self.min_backlog,
-            format!("must not exceed the buffer ({}): more packets never wait", link.buffer),
-        )?;
+        require!((0.0..=1.0).contains(&self.lowest), self.lowest, "must lie in [0, 1], a share of max_th")?;
+        possible_backlog(self.min_backlog, link)?;
         for (i, class) in self.classes.iter().enumerate() {
             let precedence = class.precedence;
             let known = self.classes[..i].iter().any(|c| c.precedence == precedence);
@@ -148,7 +138,7 @@ impl WredParams {
             format!("must have the unit of max_th ({})", self.max_th),
         )?;
         let max_p = own.and_then(|c| c.max_p).unwrap_or(self.max_p);
-        require(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "must lie in (0, 1]")?;
+        require!(max_p > 0.0 && max_p <= 1.0, max_p, "must lie in (0, 1]")?;
         let (low, high) = thresholds(min_th, max_th, link)?;
         Ok(Curve::new(low, high, max_p, self.gentle))
     }
