@@ -49,14 +49,14 @@ impl Band {
 impl Figure {
     /// The figure of a case; `reference` and Quell's `samples` are as they are stored, and `unit` is what Quell's
     /// are divided by. None if either has none.
-    pub fn row(&self, case: &str, reference: &[f64], samples: &[f64], unit: f64) -> Option<Row> {
+    pub fn row(&self, case: &str, reference: &[f64], samples: &[f64], unit: f64) -> Option<ComparedFigure> {
         // Shares become percent.
         let scale = if self.unit == "%" { 100.0 } else { 1.0 };
         let mean =
             |samples: &[f64], scale: f64| Mean::of(&samples.iter().map(|x| x * scale).collect::<Vec<_>>());
         let (reference, quell) = (mean(reference, scale)?, mean(samples, scale / unit)?);
         let band = self.band.at(reference.value);
-        Some(Row::new(case, (self.name, self.unit, self.decimals), reference, quell, band))
+        Some(ComparedFigure::new(case, (self.name, self.unit, self.decimals), reference, quell, band))
     }
 }
 
@@ -92,7 +92,7 @@ pub enum Standing {
 
 /// One figure of one case.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct ComparedFigure {
     pub figure: &'static str,
     pub unit: &'static str,
     #[serde(skip)]
@@ -106,7 +106,7 @@ pub struct Row {
     pub excuse: Option<&'static Excuse>,
 }
 
-impl Row {
+impl ComparedFigure {
     /// The figure with this name, unit and number of decimals.
     pub fn new(
         case: &str,
@@ -114,14 +114,14 @@ impl Row {
         reference: Mean,
         quell: Mean,
         band: f64,
-    ) -> Row {
+    ) -> ComparedFigure {
         let excuse = crate::excuse::find(case, figure);
         let verdict = match ((quell.value - reference.value).abs() <= band, excuse) {
             (true, _) => Standing::Inside,
             (false, Some(_)) => Standing::Excused,
             (false, None) => Standing::Outside,
         };
-        Row { figure, unit, decimals, reference, quell, band, verdict, excuse }
+        ComparedFigure { figure, unit, decimals, reference, quell, band, verdict, excuse }
     }
 
     pub fn difference(&self) -> f64 {
@@ -135,7 +135,7 @@ pub struct Comparison {
     pub case: String,
     pub queue: String,
     pub senders: String,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedFigure>,
     /// The reason for which it is not compared; `None`: it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use quell_lab::Metric;
 use serde::Deserialize;
 
-use crate::compare::{Band, Figure, Row, Samples};
+use crate::compare::{Band, ComparedFigure, Figure, Samples};
 use crate::run;
-use crate::table::{self, Line, values};
+use crate::table::{self, CsvLine, values};
 
 const RESULTS: &str = include_str!("../linux/results.csv");
 
@@ -43,7 +43,7 @@ pub struct Setting {
 #[derive(Clone, Debug)]
 pub struct Case {
     pub setting: Setting,
-    boots: Vec<Line>,
+    boots: Vec<CsvLine>,
 }
 
 /// 10 %.
@@ -282,7 +282,7 @@ impl run::Case for Case {
         matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake" | "dualpi2")
     }
 
-    fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
+    fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure> {
         let row = |figure: &Figure| {
             let reference = values(&self.boots, figure.column);
             figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit(figure))
@@ -290,7 +290,7 @@ impl run::Case for Case {
         self.setting.figures().iter().filter_map(row).collect()
     }
 
-    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<Row> {
+    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<ComparedFigure> {
         let row = |(class, figure): &(&str, Figure)| {
             let reference = values(&self.boots, figure.column);
             figure.row(&self.setting.name(), &reference, &samples(class, figure.metric), unit(figure))

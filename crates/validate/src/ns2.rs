@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use quell_lab::Metric;
 
-use crate::compare::{Band, Figure, Row, Samples};
+use crate::compare::{Band, ComparedFigure, Figure, Samples};
 use crate::parameters::Parameters;
 use crate::run;
-use crate::table::{Line, lines};
+use crate::table::{CsvLine, lines};
 use crate::translate;
 
 const CASES: &str = include_str!("../ns2/cases.csv");
@@ -27,7 +27,7 @@ pub struct Name {
 }
 
 impl Name {
-    fn of(row: &Line) -> Name {
+    fn of(row: &CsvLine) -> Name {
         let text = |column: &str| row[column].clone();
         let ecn = u8::from(row["ecn"] == "1");
         Name { scenario: text("scenario"), variant: text("variant"), algorithm: text("algorithm"), ecn }
@@ -60,7 +60,7 @@ pub struct Case {
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The measurements, by column.
-    columns: Line,
+    columns: CsvLine,
 }
 
 impl Run {
@@ -82,7 +82,7 @@ pub fn cases() -> Vec<Case> {
     for columns in lines(RUNS) {
         runs.entry(Name::of(&columns)).or_default().push(Run { columns });
     }
-    let case = |row: Line| {
+    let case = |row: CsvLine| {
         let name = Name::of(&row);
         let runs = runs.remove(&name).unwrap_or_default();
         Case { parameters: defaults.with(&row["parameters"]), runs, name }
@@ -168,7 +168,7 @@ impl run::Case for Case {
         self.parameters.number("meanpkt")
     }
 
-    fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
+    fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure> {
         let row = |figure: &Figure| {
             let reference: Vec<f64> = self.runs.iter().filter_map(|r| r.value(figure.column)).collect();
             let in_bytes = matches!(figure.metric, Metric::QueueBytes | Metric::QueueBytesStd);

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::compare::{Figure, Row, Samples};
+use crate::compare::{ComparedFigure, Figure, Samples};
 use crate::linux::{DEVIATION, LOSS, QUEUE, UTILIZATION};
 use crate::run;
-use crate::table::{self, Line, values};
+use crate::table::{self, CsvLine, values};
 
 const RUNS: &str = include_str!("../ns3/runs.csv");
 
@@ -28,7 +28,7 @@ struct Setting {
 #[derive(Clone, Debug)]
 pub struct Case {
     setting: Setting,
-    runs: Vec<Line>,
+    runs: Vec<CsvLine>,
 }
 
 const FIGURES: [Figure; 4] = [UTILIZATION, LOSS, QUEUE, DEVIATION];
@@ -115,7 +115,7 @@ impl run::Case for Case {
         matches!(self.setting.queue.as_str(), "codel" | "cobalt" | "fq-codel")
     }
 
-    fn rows(&self, samples: &Samples<'_>) -> Vec<Row> {
+    fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure> {
         let name = self.name();
         let row = |f: &Figure| f.row(&name, &values(&self.runs, f.column), &samples(f.metric), 1.0);
         FIGURES.iter().filter_map(row).collect()

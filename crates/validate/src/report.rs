@@ -7,7 +7,7 @@ use quell_view::chart::{Chart, Curve, Form, Horizontal, Panel};
 use quell_view::picture::{self, Sheet};
 
 use crate::chapter::Chapter;
-use crate::compare::{Comparison, Row, Standing, count, needed};
+use crate::compare::{ComparedFigure, Comparison, Standing, count, needed};
 use crate::excuse;
 use crate::findings::{ChapterFindings, Windows};
 use crate::laws::{Law, Laws};
@@ -313,7 +313,7 @@ fn case(out: &mut String, name: &str, comparison: &Comparison) {
     }
 }
 
-fn mean(row: &Row, m: crate::compare::Mean) -> String {
+fn mean(row: &ComparedFigure, m: crate::compare::Mean) -> String {
     let error = m.error.map_or(String::new(), |e| format!(" ± {e:.*}", row.decimals));
     format!("{:.*}{error}", row.decimals, m.value)
 }

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use quell_lab::{Metric, Options, Replication};
 use quell_scenario::{Plugins, Study};
 
-use crate::compare::{Comparison, Row, Samples};
+use crate::compare::{ComparedFigure, Comparison, Samples};
 use crate::little::Little;
 
 /// A setting that another implementation ran.
@@ -30,9 +30,9 @@ pub trait Case {
         false
     }
     /// The other's figures beside Quell's.
-    fn rows(&self, samples: &Samples<'_>) -> Vec<Row>;
+    fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure>;
     /// The same of single classes, by name.
-    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<Row> {
+    fn rows_of_classes(&self, samples: &dyn Fn(&str, Metric) -> Vec<f64>) -> Vec<ComparedFigure> {
         let _ = samples;
         Vec::new()
     }

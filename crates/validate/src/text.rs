@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::compare::{Row, Standing, count};
+use crate::compare::{ComparedFigure, Standing, count};
 use crate::findings::ChapterFindings;
 use crate::laws::{Law, Laws};
 
@@ -73,7 +73,7 @@ fn laws(out: &mut String, laws: &Laws) {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &ComparedFigure) -> String {
     let mean = |m: crate::compare::Mean| {
         let error = m.error.map_or(String::new(), |e| format!("{:.*}", row.decimals, e));
         format!("{:>9.*} ± {error:<6}", row.decimals, m.value)

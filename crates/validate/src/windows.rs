@@ -4,7 +4,7 @@ use quell_scenario::{Plugins, Study};
 use quell_sim::{Control, Engine};
 use quell_units::Duration;
 
-use crate::compare::{Mean, Row};
+use crate::compare::{ComparedFigure, Mean};
 use crate::linux::{Setting, TENTH};
 
 const WINDOWS: &str = include_str!("../linux/windows.csv");
@@ -125,13 +125,13 @@ impl Trace {
 }
 
 /// The figures of the two traces.
-pub fn rows(setting: &Setting, linux: &Trace, quell: &Trace) -> Vec<Row> {
+pub fn rows(setting: &Setting, linux: &Trace, quell: &Trace) -> Vec<ComparedFigure> {
     let name = setting.name();
     let mut rows = Vec::new();
     let mut row = |figure: &'static str, unit, decimals, both: [Option<f64>; 2], least: f64| {
         let [Some(reference), Some(own)] = both.map(|x| Mean::of(&[x?])) else { return };
         let band = TENTH.at(reference.value).max(least);
-        rows.push(Row::new(&name, (figure, unit, decimals), reference, own, band));
+        rows.push(ComparedFigure::new(&name, (figure, unit, decimals), reference, own, band));
     };
     let from = (f64::from(setting.warmup) / STEP) as usize;
     let both = [linux, quell];
