@@ -12,7 +12,7 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::{Admission, ClassStats, Left, Outcome};
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Feedback, Growth, Recovery, SlowStart, TcpParams};
+use quell_tcp::{CongestionControl, Feedback, Growth, MarkReduction, Recovery, Rules, SlowStart, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -214,6 +214,8 @@ struct CaseFlow {
     /// Paced flows may follow a model.
     model: Option<CongestionControl>,
     delayed_ack: bool,
+    /// What hosts have beside the RFCs: bursts, delayed blocks, gradual answers to marks, the rules of ns-3.
+    hosts: [bool; 4],
     access_ms: u64,
     reverse: bool,
     leaves_after: usize,
@@ -347,6 +349,8 @@ fn network(case: &Case) -> Network {
         let scalable = chosen.is_scalable();
         let congestion = if scalable && !ecn { CongestionControl::Reno } else { chosen };
         let congestion = model.unwrap_or(congestion);
+        let ns3_has = f.recovery == Recovery::Prr
+            && matches!(congestion, CongestionControl::Reno | CongestionControl::Cubic);
         let tcp = TcpParams {
             recovery: if model.is_some() { Recovery::Rack } else { f.recovery },
             congestion,
@@ -363,6 +367,10 @@ fn network(case: &Case) -> Network {
             delayed_ack: f.delayed_ack.then_some(ms(40)),
             ack_every: 2 + f.modern[0] as u32,
             quick_acks: if f.delayed_ack && f.modern[1] { 16 } else { 0 },
+            send_quantum: f.hosts[0].then_some(ms(1)),
+            sack_delay: f.hosts[1].then_some(ms(2)),
+            mark_reduction: if f.hosts[2] { MarkReduction::Proportional } else { MarkReduction::AtOnce },
+            rules: if f.hosts[3] && ns3_has { Rules::Ns3 } else { Rules::Rfc },
             ecn,
             ledbat_target: ms(20),
             ..Default::default()
@@ -486,11 +494,11 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
         1 => Just(Some(CongestionControl::Bbr3)),
     ];
     let paced = (prop::option::weighted(0.4, 1u32..12), models);
-    let senders = (recovery, congestion, feedback, modern, paced);
+    let senders = (recovery, congestion, feedback, modern, paced, prop::array::uniform4(any::<bool>()));
     (0u8..10, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
-            (recovery, congestion, feedback, modern, (paced, model)),
+            (recovery, congestion, feedback, modern, (paced, model), hosts),
             (delayed_ack, reverse, access_delay_drops, direct),
             access_ms,
             enters_before,
@@ -505,6 +513,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
                 paced,
                 model,
                 delayed_ack,
+                hosts,
                 access_ms,
                 reverse,
                 leaves_after,

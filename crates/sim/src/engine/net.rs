@@ -192,7 +192,9 @@ pub(super) fn reach(plan: &Plan, network: &Network, merging: &[u32], nodes: &mut
     for (flow, spec) in network.flows.iter().enumerate() {
         // A source of UDP, or of a trace, hears nothing: no arrival causes what its timer does.
         let (hears, timer_back) = match &spec.traffic {
-            Traffic::Tcp { tcp, app } => (true, tcp.delayed_ack.is_some() || app.asks()),
+            Traffic::Tcp { tcp, app } => {
+                (true, tcp.delayed_ack.is_some() || tcp.sack_delay.is_some() || app.asks())
+            }
             Traffic::Udp(_) | Traffic::Trace(_) => (false, false),
         };
         let (mut since_stop, mut since_timer) = (NEVER, NEVER);
