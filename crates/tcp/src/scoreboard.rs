@@ -155,7 +155,7 @@ impl Scoreboard {
     }
 
     /// Forgets what lies below the cumulative acknowledgment, which is known otherwise.
-    fn acknowledge(&mut self, una: u32) {
+    pub fn acknowledge(&mut self, una: u32) {
         if una <= self.una {
             return;
         }

@@ -591,8 +591,10 @@ impl Sender {
         }
         if cfg.ns3()
             && cfg.congestion == CongestionControl::Reno
-            && let Some(board) = self.repair.board()
+            && let Some(board) = self.repair.board_mut()
         {
+            // Of acknowledgments in order it has not heard.
+            board.acknowledge(self.una);
             let pipe = board.pipe(self.max, cfg.dup_threshold);
             self.window.ssthresh = (f64::from(pipe) / 2.0).max(2.0);
         }
