@@ -7,7 +7,7 @@ use std::time::Instant;
 use cpu_time::ProcessTime;
 use quell_scenario::Plugins;
 use quell_sim::network::Network;
-use quell_sim::outcome::{ClassStats, Outcome as Measured};
+use quell_sim::outcome::{Counts, Outcome as Measured};
 use quell_sim::{Control, Engine};
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +170,7 @@ fn measure(args: &Args) -> Outcome<Cost> {
         prepare_ns,
         process_ns,
         packets: sum(&outcome, data, |c| c.arrived),
-        dropped: sum(&outcome, data, ClassStats::dropped),
+        dropped: sum(&outcome, data, Counts::dropped),
         arrivals: sum(&outcome, |_| true, |c| c.arrived),
         access: (access * (outcome.conservation.sent + outcome.conservation.delivered) as f64) as u64,
         events: outcome.events,
@@ -194,10 +194,10 @@ fn share_of_access(network: &Network) -> f64 {
     access as f64 / all as f64
 }
 
-fn sum(outcome: &Measured, which: impl Fn(usize) -> bool, of: impl Fn(&ClassStats) -> u64) -> u64 {
+fn sum(outcome: &Measured, which: impl Fn(usize) -> bool, of: impl Fn(&Counts) -> u64) -> u64 {
     let segments = outcome.links.iter().flat_map(|l| &l.segments);
     let classes = segments.flat_map(|s| s.classes.iter().enumerate());
-    classes.filter(|(i, _)| which(*i)).map(|(_, c)| of(c)).sum()
+    classes.filter(|(i, _)| which(*i)).map(|(_, c)| of(&c.counts)).sum()
 }
 
 fn utilization(outcome: &Measured) -> f64 {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{
-    ClassStats, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Segment, Series, TimedSegment,
-    Transfer, VideoSegment,
+    ClassStats, Counts, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Segment, Series,
+    TimedSegment, Transfer, VideoSegment,
 };
 use quell_units::{Duration, QueueSize, Time};
 
@@ -143,7 +143,7 @@ fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<Scope> {
     let all: Vec<usize> = (0..facts.classes.len()).collect();
     let data = all.iter().copied().filter(|c| facts.classes[*c] != ACKS).collect();
     let stats = |c: usize| link.segments.iter().filter_map(move |s| s.classes.get(c));
-    let each = all.clone().into_iter().filter(|c| stats(*c).any(|k| k.arrived > 0));
+    let each = all.clone().into_iter().filter(|c| stats(*c).any(|k| k.counts.arrived > 0));
     let each = each.map(|c| (facts.classes[c].clone(), vec![c]));
     let scope = |(name, classes): (String, Vec<usize>)| {
         let seen = classes.iter().copied().filter(|c| stats(*c).any(has_traffic)).collect();
@@ -158,7 +158,8 @@ fn scopes(facts: &Facts, link: &LinkOutcome) -> Vec<Scope> {
 
 /// True if anything was counted: packets of the warm-up may leave, and be measured, after it.
 fn has_traffic(class: &ClassStats) -> bool {
-    class.arrived + class.departed + class.lost + class.dropped() > 0
+    let counts = &class.counts;
+    counts.arrived + counts.departed + counts.lost + counts.dropped() > 0
         || !class.delay_ns.is_empty()
         || !class.rtt_ns.is_empty()
 }
@@ -173,12 +174,12 @@ fn once<'k, T>(known: &'k mut Vec<(Vec<usize>, T)>, seen: &[usize], find_out: im
 }
 
 /// Adds up a part over segments.
-fn total(segments: &[Segment], part: Part<'_>, of: impl Fn(&ClassStats) -> u64) -> f64 {
-    segments.iter().flat_map(|s| part.of(s)).map(|c| of(c) as f64).sum()
+fn total(segments: &[Segment], part: Part<'_>, of: impl Fn(&Counts) -> u64) -> f64 {
+    segments.iter().flat_map(|s| part.of(s)).map(|c| of(&c.counts) as f64).sum()
 }
 
 fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, length: Duration) {
-    let sum = |of: fn(&ClassStats) -> u64| total(segments, part, of);
+    let sum = |of: fn(&Counts) -> u64| total(segments, part, of);
     let seconds = length.as_secs_f64();
     let arrived = sum(|c| c.arrived);
     let departed = sum(|c| c.departed);
@@ -187,12 +188,13 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     // Of a packet that is being sent at an edge of the window, only the part within counts: a share of
     // the link never exceeds 1. Each class has of it what it has of the packets that left.
     let sent: f64 = segments.iter().map(|s| s.sent_bits).sum();
-    let everything = segments.iter().flat_map(|s| &s.classes).map(|c| c.departed_bytes as f64).sum::<f64>();
+    let everything =
+        segments.iter().flat_map(|s| &s.classes).map(|c| c.counts.departed_bytes as f64).sum::<f64>();
     let share = if everything > 0.0 { bits / (everything * 8.0) } else { 1.0 };
     values.set(Metric::Utilization, sent * share / capacity);
     values.set(Metric::Throughput, bits / seconds);
     values.set(Metric::PacketRate, departed / seconds);
-    values.set(Metric::LossRate, sum(ClassStats::dropped) / arrived);
+    values.set(Metric::LossRate, sum(Counts::dropped) / arrived);
     values.set(Metric::QueueSeen, sum(|c| c.queue_seen_packets) / arrived);
     values.set(Metric::ByteLossRate, sum(|c| c.dropped_bytes) / sum(|c| c.arrived_bytes));
     values.set(Metric::EarlyLossRate, sum(|c| c.dropped_early) / arrived);
@@ -204,14 +206,14 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
     values.set(Metric::ForwardedPackets, departed);
     values.set(Metric::MarkedPackets, sum(|c| c.marked));
     values.set(Metric::DroppedEcnPackets, ecn);
-    values.set(Metric::DroppedNotEcnPackets, sum(ClassStats::dropped) - ecn);
+    values.set(Metric::DroppedNotEcnPackets, sum(Counts::dropped) - ecn);
     values.set(Metric::WireLossRate, sum(|c| c.lost) / departed);
     values.set(Metric::MarkRate, sum(|c| c.marked) / departed);
     let delay = sum(|c| c.delay_sum_ns) * 1e-9 / departed;
     values.set(Metric::DelayMean, delay);
     let drops = || segments.iter().flat_map(|s| part.of(s)).filter_map(|c| c.drops);
     if let (Some(first), Some(last)) = (drops().map(|d| d.0).min(), drops().map(|d| d.1).max()) {
-        values.set(Metric::LossInterval, (last - first).as_secs_f64() / (sum(ClassStats::dropped) - 1.0));
+        values.set(Metric::LossInterval, (last - first).as_secs_f64() / (sum(Counts::dropped) - 1.0));
     }
     values.set(Metric::Power, bits / seconds / delay);
     let percentiles = [
@@ -228,12 +230,12 @@ fn link_figures(values: &mut Values, segments: &[Segment], part: Part<'_>, lengt
 
 /// The share that this part has of the packets that arrived, and of those that were dropped.
 fn share_figures(values: &mut Values, segments: &[Segment], part: Part<'_>) {
-    let share = |of: fn(&ClassStats) -> u64| {
-        let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(c) as f64).sum::<f64>();
+    let share = |of: fn(&Counts) -> u64| {
+        let everything = segments.iter().flat_map(|s| &s.classes).map(|c| of(&c.counts) as f64).sum::<f64>();
         total(segments, part, of) / everything
     };
     values.set(Metric::ArrivalShare, share(|c| c.arrived));
-    values.set(Metric::LossShare, share(ClassStats::dropped));
+    values.set(Metric::LossShare, share(Counts::dropped));
 }
 
 /// The times of a part and of several segments together; `None`: there are none.
@@ -349,19 +351,6 @@ fn active(flow: &FlowFact, (from, to): (Time, Time)) -> Duration {
     end.since(flow.start.max(from))
 }
 
-fn add(a: FlowSegment, b: &FlowSegment) -> FlowSegment {
-    FlowSegment {
-        delivered_bytes: a.delivered_bytes + b.delivered_bytes,
-        sent_packets: a.sent_packets + b.sent_packets,
-        retransmitted_packets: a.retransmitted_packets + b.retransmitted_packets,
-        timeouts: a.timeouts + b.timeouts,
-        fast_retransmits: a.fast_retransmits + b.fast_retransmits,
-        ecn_responses: a.ecn_responses + b.ecn_responses,
-        rtt_samples: a.rtt_samples + b.rtt_samples,
-        rtt_sum_ns: a.rtt_sum_ns + b.rtt_sum_ns,
-    }
-}
-
 /// The mean of the round-trip times that a sender measured, in seconds; NaN without any.
 fn mean_rtt(flow: &FlowSegment) -> f64 {
     flow.rtt_sum_ns as f64 * 1e-9 / flow.rtt_samples as f64
@@ -384,9 +373,8 @@ fn flow_figures(
     let mut any = false;
     for (fact, flow) in facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)) {
         any = true;
-        let one =
-            flow.segments.get(which.clone()).unwrap_or_default().iter().fold(FlowSegment::default(), add);
-        sum = add(sum, &one);
+        let one: FlowSegment = flow.segments.get(which.clone()).unwrap_or_default().iter().sum();
+        sum += one;
         let active = active(fact, window);
         if fact.bulk && active * 2 >= length {
             shares.push(one.delivered_bytes as f64 * 8.0 / active.as_secs_f64());
@@ -518,16 +506,7 @@ fn quantile_of_counts(sorted: &[(u64, u32)], q: f64) -> Option<u64> {
 
 /// The figures of players, over segments.
 fn video_figures<'a>(values: &mut Values, segments: impl Iterator<Item = &'a VideoSegment>) {
-    let sum = segments.fold(VideoSegment::default(), |sum, s| VideoSegment {
-        chunks: sum.chunks + s.chunks,
-        rate_sum_bps: sum.rate_sum_bps + s.rate_sum_bps,
-        switches: sum.switches + s.switches,
-        played_ns: sum.played_ns + s.played_ns,
-        stalled_ns: sum.stalled_ns + s.stalled_ns,
-        stalls: sum.stalls + s.stalls,
-        started: sum.started + s.started,
-        start_up_ns: sum.start_up_ns + s.start_up_ns,
-    });
+    let sum: VideoSegment = segments.sum();
     // What is 0/0 counts as absent.
     values.set(Metric::VideoRate, sum.rate_sum_bps as f64 / sum.chunks as f64);
     values.set(Metric::VideoSwitchShare, sum.switches as f64 / sum.chunks as f64);
@@ -548,7 +527,7 @@ fn shared(names: &[String]) -> Vec<Arc<str>> {
 fn flows(facts: &Facts, outcome: &Outcome, window: (Time, Time)) -> Vec<FlowRow> {
     let (groups, classes) = (shared(&facts.groups), shared(&facts.classes));
     let row = |(i, (fact, flow)): (usize, (&FlowFact, &FlowOutcome))| {
-        let sum = flow.segments.iter().fold(FlowSegment::default(), add);
+        let sum: FlowSegment = flow.segments.iter().sum();
         let seconds = active(fact, window).as_secs_f64();
         FlowRow {
             flow: i as u32,
@@ -689,7 +668,7 @@ mod tests {
     fn class(arrived: u64, dropped: [u64; 3], departed: u64, marked: u64, delays_us: &[u64]) -> ClassStats {
         let mut delay_ns = Histogram::new_with_bounds(1, 10_000_000_000, 3).unwrap();
         delays_us.iter().for_each(|d| delay_ns.record(*d * 1000).unwrap());
-        ClassStats {
+        let counts = Counts {
             arrived,
             arrived_bytes: arrived * 500,
             queue_seen_packets: departed * 5,
@@ -701,9 +680,12 @@ mod tests {
             marked,
             departed,
             lost: departed / 10,
-            drops: (dropped.iter().sum::<u64>() > 0).then(|| (secs(12), secs(13))),
             departed_bytes: departed * 500,
             delay_sum_ns: delays_us.iter().sum::<u64>() * 1000,
+        };
+        ClassStats {
+            counts,
+            drops: (dropped.iter().sum::<u64>() > 0).then(|| (secs(12), secs(13))),
             // Senders measure a round trip of ten times the delay.
             rtt_ns: {
                 let mut rtt_ns = Histogram::new_with_bounds(1, 10_000_000_000, 2).unwrap();
@@ -721,7 +703,7 @@ mod tests {
             to: secs(to),
             capacity_bits: 1e6 * seconds,
             // One packet of 500 bytes less than left: it began before the segment.
-            sent_bits: classes.iter().map(|c| c.departed_bytes as f64 * 8.0).sum::<f64>() - 4000.0,
+            sent_bits: classes.iter().map(|c| c.counts.departed_bytes as f64 * 8.0).sum::<f64>() - 4000.0,
             queue_packet_seconds: queue[0] * seconds,
             queue_packet2_seconds: queue[1] * seconds,
             queue_byte_seconds: 500.0 * queue[0] * seconds,

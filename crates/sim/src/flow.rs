@@ -9,28 +9,25 @@ use std::sync::Arc;
 use quell_aqm::Seed;
 use quell_units::{Duration, Time};
 
-use crate::network::{App, Connection, FlowSpec, Traffic};
+use crate::network::{App, FlowSpec, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
-use crate::source::Transfers;
 
+mod client;
 mod dialog;
 mod host;
 mod open;
-mod pages;
 mod tcp;
 mod video;
 mod watched;
 
-use dialog::{Client, Dialog};
+use client::Client;
 use host::Meter;
 pub(crate) use host::{Direction, Host};
-use open::{TraceFlow, UdpFlow};
-use pages::Browser;
+use open::OpenFlow;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
-use video::Player;
 use watched::Watched;
 
 /// What [`Flow::on_packet`] says of a packet that the flow does not take: the one that [`Flow::first_connection`] names
@@ -42,18 +39,16 @@ pub(crate) const ELSEWHERE: Time = Time::ZERO;
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Flow {
     Tcp(Arc<Group>, TcpFlow),
-    /// TCP whose transfers are asked for.
-    Dialog(Arc<Group>, Box<Dialog>),
-    /// TCP whose transfers are asked for over several connections.
-    Pages(Arc<Group>, Box<Browser>),
+    /// TCP whose data is asked for, over one connection or several.
+    Asked(Arc<Group>, Box<Client>),
     /// A connection of the flow so many numbers before, which has all of it.
     Connection(u32),
     /// Any of the others, whose packets are timed.
     Timed(Box<Timed>),
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
-    Udp(Box<UdpFlow>),
-    Trace(Box<TraceFlow>),
+    /// UDP, or the packets of a trace.
+    Open(Box<OpenFlow>),
 }
 
 impl Flow {
@@ -62,35 +57,17 @@ impl Flow {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
-            (
-                &Traffic::Tcp {
-                    app: App::Transfers { size, think, count, connection, request: Some(request) },
-                    ..
-                },
-                Some(cfg),
-            ) => {
-                let law = Transfers::new((size, think), Some(request), count, rng);
-                let client = (connection, Client::User(law, stop));
-                let dialog = Dialog::new(id, cfg, client, spec.dscp, (spec.start, stop), bounds);
-                Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
-            }
-            (Traffic::Tcp { app: App::Video(video), .. }, Some(cfg)) => {
-                let player = Player::new(video, stop, rng, bounds);
-                let client = (Connection::Persistent, Client::Player(Box::new(player)));
-                let dialog = Dialog::new(id, cfg, client, spec.dscp, (spec.start, stop), bounds);
-                Flow::Dialog(Arc::clone(cfg), Box::new(dialog))
-            }
-            (Traffic::Tcp { app: App::Pages(pages), .. }, Some(cfg)) => {
-                let browser = Browser::new(id, cfg, pages, (spec.dscp, rng), (spec.start, stop), bounds);
-                Flow::Pages(Arc::clone(cfg), Box::new(browser))
-            }
             (&Traffic::Tcp { app: App::Connection { of }, .. }, _) => Flow::Connection(id - of),
+            (Traffic::Tcp { app, .. }, Some(cfg)) if app.asks() => {
+                let client = Client::new(id, cfg, spec, app, rng, bounds);
+                Flow::Asked(Arc::clone(cfg), Box::new(client))
+            }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
                 let app = Application::new(app, rng);
                 Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
             }
-            (Traffic::Udp(udp), _) => Flow::Udp(Box::new(UdpFlow::new(id, udp, spec, rng, bounds))),
-            (Traffic::Trace(trace), _) => Flow::Trace(Box::new(TraceFlow::new(id, trace, spec, bounds))),
+            (Traffic::Udp(udp), _) => Flow::Open(Box::new(OpenFlow::udp(id, udp, spec, rng, bounds))),
+            (Traffic::Trace(trace), _) => Flow::Open(Box::new(OpenFlow::trace(id, trace, spec, bounds))),
             (Traffic::Tcp { .. }, None) => unreachable!("every TCP flow has a configuration"),
         }
     }
@@ -100,13 +77,11 @@ impl Flow {
     pub fn due(&self) -> Time {
         match self {
             Flow::Tcp(_, f) => f.due(),
-            Flow::Dialog(_, f) => f.due(),
-            Flow::Pages(_, f) => f.due(),
+            Flow::Asked(_, f) => f.due(),
             Flow::Connection(_) => Time::MAX,
             Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
-            Flow::Udp(f) => f.due,
-            Flow::Trace(f) => f.due,
+            Flow::Open(f) => f.due,
         }
     }
 
@@ -114,13 +89,11 @@ impl Flow {
     pub fn advance(&mut self, now: Time, host: &mut impl Host) {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
-            Flow::Dialog(cfg, f) => f.advance(cfg, now, host),
-            Flow::Pages(cfg, f) => f.advance(cfg, now, host),
+            Flow::Asked(cfg, f) => f.advance(cfg, now, host),
             Flow::Connection(_) => {}
             Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
-            Flow::Udp(f) => f.advance(now, host),
-            Flow::Trace(f) => f.advance(now, host),
+            Flow::Open(f) => f.advance(now, host),
         }
     }
 
@@ -139,16 +112,11 @@ impl Flow {
     fn on_packet_of_few(&mut self, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
-            Flow::Dialog(cfg, f) => f.on_packet(cfg, now, pkt, host),
-            Flow::Pages(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Asked(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Connection(_) => ELSEWHERE,
             Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
-            Flow::Udp(f) => {
-                *f.received.at(now, host) += pkt.bytes() as u64;
-                Time::MAX
-            }
-            Flow::Trace(f) => {
+            Flow::Open(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
                 Time::MAX
             }
@@ -168,9 +136,8 @@ impl Flow {
     fn transfer_of(&self, pkt: Pkt) -> Option<(usize, Time)> {
         let (connection, tcp) = match self {
             Flow::Tcp(_, f) => (0, f),
-            Flow::Dialog(_, f) => (0, &f.exchange.tcp),
+            Flow::Asked(_, f) => f.tcp(pkt),
             Flow::Watched(_, f) => (0, &f.tcp),
-            Flow::Pages(_, f) => f.tcp(pkt),
             _ => return None,
         };
         Some((connection, tcp.transfer_of(pkt)?))
@@ -204,15 +171,11 @@ impl Flow {
         };
         outcomes.push(match self {
             Flow::Tcp(_, f) => ends(f.sent, f.received),
-            Flow::Dialog(_, f) => {
-                let (tcp, video) = f.finish(bounds);
-                FlowOutcome { video, ..ends(tcp.sent, tcp.received) }
-            }
-            Flow::Pages(_, f) => {
+            Flow::Asked(_, f) => {
                 let first = outcomes.len();
-                let (connections, pages) = f.finish();
+                let (connections, pages, video) = f.finish(bounds);
                 outcomes.extend(connections.map(|tcp| ends(tcp.sent, tcp.received)));
-                outcomes[first].pages = pages;
+                (outcomes[first].pages, outcomes[first].video) = (pages, video);
                 return;
             }
             Flow::Connection(_) => return,
@@ -221,8 +184,7 @@ impl Flow {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
             }
-            Flow::Udp(f) => ends(f.sent, f.received),
-            Flow::Trace(f) => ends(f.sent, f.received),
+            Flow::Open(f) => ends(f.sent, f.received),
         });
     }
 }
@@ -274,12 +236,10 @@ impl Host for Stamping<'_> {
 impl Timed {
     pub fn new(flow: Flow, bounds: &[Time]) -> Self {
         let stamps = match &flow {
-            Flow::Tcp(cfg, _) | Flow::Dialog(cfg, _) | Flow::Pages(cfg, _) | Flow::Watched(cfg, _) => {
-                !cfg.tcp.measures_delay()
-            }
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => !cfg.tcp.measures_delay(),
             _ => true,
         };
-        let connections = if let Flow::Pages(_, browser) = &flow { browser.connections.len() } else { 1 };
+        let connections = if let Flow::Asked(_, client) = &flow { client.connections.len() } else { 1 };
         Timed { flow, stamps, last: vec![Time::MAX; connections], counts: Meter::new(bounds) }
     }
 

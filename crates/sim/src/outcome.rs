@@ -1,5 +1,8 @@
 //! The outcome of a run.
 
+use std::iter::Sum;
+use std::ops::{AddAssign, Sub};
+
 use hdrhistogram::Histogram;
 use quell_aqm::{Cause, FlowId};
 use quell_units::{Duration, Time};
@@ -7,6 +10,35 @@ use quell_units::{Duration, Time};
 pub use quell_queue::{Admission, Place};
 
 use crate::network::LinkId;
+
+/// Declares counters that are added up, and compared with what they were.
+macro_rules! counters {
+    ($( #[$doc:meta] )* pub struct $name:ident { $( $( #[$field_doc:meta] )* pub $field:ident: u64, )+ }) => {
+        $( #[$doc] )*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name { $( $( #[$field_doc] )* pub $field: u64, )+ }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $( self.$field += other.$field; )+
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+
+            fn sub(self, other: Self) -> Self {
+                $name { $( $field: self.$field - other.$field, )+ }
+            }
+        }
+
+        impl<'a> Sum<&'a $name> for $name {
+            fn sum<I: Iterator<Item = &'a Self>>(all: I) -> Self {
+                all.fold($name::default(), |sum, one| $name { $( $field: sum.$field + one.$field, )+ })
+            }
+        }
+    };
+}
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,28 +58,19 @@ pub struct Outcome {
     pub events: u64,
 }
 
-/// The whereabouts of a run's packets: `sent = delivered + dropped + lost + in_flight`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Conservation {
-    /// Packets (data, SYN and acknowledgments) handed to a first link.
-    pub sent: u64,
-    /// Packets that reached their endpoint.
-    pub delivered: u64,
-    /// Packets a queue dropped.
-    pub dropped: u64,
-    /// Packets a wire lost.
-    pub lost: u64,
-    /// Packets still queued or on a wire at the end, counted one by one.
-    pub in_flight: u64,
-}
-
-impl std::ops::AddAssign for Conservation {
-    fn add_assign(&mut self, other: Self) {
-        self.sent += other.sent;
-        self.delivered += other.delivered;
-        self.dropped += other.dropped;
-        self.lost += other.lost;
-        self.in_flight += other.in_flight;
+counters! {
+    /// The whereabouts of a run's packets: `sent = delivered + dropped + lost + in_flight`.
+    pub struct Conservation {
+        /// Packets (data, SYN and acknowledgments) handed to a first link.
+        pub sent: u64,
+        /// Packets that reached their endpoint.
+        pub delivered: u64,
+        /// Packets a queue dropped.
+        pub dropped: u64,
+        /// Packets a wire lost.
+        pub lost: u64,
+        /// Packets still queued or on a wire at the end, counted one by one.
+        pub in_flight: u64,
     }
 }
 
@@ -148,52 +171,60 @@ pub struct Segment {
     pub lanes: Vec<ClassStats>,
 }
 
-/// The fate of the packets of one class at one link. Packets count in the segment in which the
-/// event happened: arrivals and drops at their arrival, departures at the start of transmission.
+counters! {
+    /// The counts of the packets of one class at one link. Packets count in the segment in which the event happened:
+    /// arrivals and drops at their arrival, departures at the start of transmission.
+    pub struct Counts {
+        /// Packets that arrived.
+        pub arrived: u64,
+        /// Bytes that arrived.
+        pub arrived_bytes: u64,
+        /// Sum, over the packets that arrived, of the packets that each found waiting (without itself and
+        /// without the one in transmission).
+        pub queue_seen_packets: u64,
+        /// Packets dropped early (by chance, before the buffer was full).
+        pub dropped_early: u64,
+        /// Packets dropped because a limit of the algorithm was passed.
+        pub dropped_forced: u64,
+        /// Packets dropped because the buffer was full.
+        pub dropped_overflow: u64,
+        /// Bytes dropped, for any cause.
+        pub dropped_bytes: u64,
+        /// The ECN-capable packets among all dropped ones.
+        pub dropped_ecn: u64,
+        /// Departed packets that this queue marked.
+        pub marked: u64,
+        /// Departed packets that the wire lost.
+        pub lost: u64,
+        /// Packets whose transmission began.
+        pub departed: u64,
+        /// Bytes whose transmission began.
+        pub departed_bytes: u64,
+        /// Sum of the queueing delays of the departed packets, in nanoseconds (exact).
+        pub delay_sum_ns: u64,
+    }
+}
+
+impl Counts {
+    /// Packets dropped for any cause.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_early + self.dropped_forced + self.dropped_overflow
+    }
+}
+
+/// The fate of the packets of one class at one link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassStats {
-    /// Packets that arrived.
-    pub arrived: u64,
-    /// Bytes that arrived.
-    pub arrived_bytes: u64,
-    /// Sum, over the packets that arrived, of the packets that each found waiting (without itself and
-    /// without the one in transmission).
-    pub queue_seen_packets: u64,
-    /// Packets dropped early (by chance, before the buffer was full).
-    pub dropped_early: u64,
-    /// Packets dropped because a limit of the algorithm was passed.
-    pub dropped_forced: u64,
-    /// Packets dropped because the buffer was full.
-    pub dropped_overflow: u64,
-    /// Bytes dropped, for any cause.
-    pub dropped_bytes: u64,
-    /// The ECN-capable packets among all dropped ones.
-    pub dropped_ecn: u64,
-    /// Departed packets that this queue marked.
-    pub marked: u64,
-    /// Departed packets that the wire lost.
-    pub lost: u64,
+    /// Their counts.
+    pub counts: Counts,
     /// The times of the first and the last drop in the segment, if there was any.
     pub drops: Option<(Time, Time)>,
-    /// Packets whose transmission began.
-    pub departed: u64,
-    /// Bytes whose transmission began.
-    pub departed_bytes: u64,
-    /// Sum of the queueing delays of the departed packets, in nanoseconds (exact).
-    pub delay_sum_ns: u64,
     /// Distribution of the queueing delay (arrival to start of transmission) in nanoseconds, to three
     /// digits.
     pub delay_ns: Histogram<u32>,
     /// Distribution of the round-trip times that senders measured, in nanoseconds, to two digits: of the flows
     /// of the class whose data crosses the link.
     pub rtt_ns: Histogram<u32>,
-}
-
-impl ClassStats {
-    /// Packets dropped for any cause.
-    pub fn dropped(&self) -> u64 {
-        self.dropped_early + self.dropped_forced + self.dropped_overflow
-    }
 }
 
 /// Equally spaced samples of one link.
@@ -270,25 +301,26 @@ pub struct TimedSegment {
     pub start_up_ns: u64,
 }
 
-/// The doings of a player of a video in one segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VideoSegment {
-    /// Chunks that were received.
-    pub chunks: u64,
-    /// The sum of their rates.
-    pub rate_sum_bps: u64,
-    /// Those whose rate differs from that of the chunk before.
-    pub switches: u64,
-    /// The time that it played, in nanoseconds.
-    pub played_ns: u64,
-    /// The time that playback stood still once it had begun, because what came next was not there.
-    pub stalled_ns: u64,
-    /// The number of times that this began.
-    pub stalls: u64,
-    /// 1 if playback began.
-    pub started: u64,
-    /// The time from the first request to its beginning.
-    pub start_up_ns: u64,
+counters! {
+    /// The doings of a player of a video in one segment.
+    pub struct VideoSegment {
+        /// Chunks that were received.
+        pub chunks: u64,
+        /// The sum of their rates.
+        pub rate_sum_bps: u64,
+        /// Those whose rate differs from that of the chunk before.
+        pub switches: u64,
+        /// The time that it played, in nanoseconds.
+        pub played_ns: u64,
+        /// The time that playback stood still once it had begun, because what came next was not there.
+        pub stalled_ns: u64,
+        /// The number of times that this began.
+        pub stalls: u64,
+        /// 1 if playback began.
+        pub started: u64,
+        /// The time from the first request to its beginning.
+        pub start_up_ns: u64,
+    }
 }
 
 /// The state of a TCP sender at one instant.
@@ -304,27 +336,28 @@ pub struct WindowSample {
     pub srtt: Duration,
 }
 
-/// A flow over one segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowSegment {
-    /// Bytes of data the receiver got for the first time, without headers that are counted apart
-    /// ([`TcpParams::header`](quell_tcp::TcpParams::header)).
-    pub delivered_bytes: u64,
-    /// Data packets sent, retransmissions included.
-    pub sent_packets: u64,
-    /// Retransmissions.
-    pub retransmitted_packets: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Window reductions by fast retransmit.
-    pub fast_retransmits: u64,
-    /// Window reductions by ECN.
-    pub ecn_responses: u64,
-    /// Round-trip times that the sender measured: one packet at a time, none that was sent twice (RFC 6298
-    /// section 3).
-    pub rtt_samples: u64,
-    /// Their sum in nanoseconds, exact: before the sender rounds them to the ticks of its clock.
-    pub rtt_sum_ns: u64,
+counters! {
+    /// A flow over one segment.
+    pub struct FlowSegment {
+        /// Bytes of data the receiver got for the first time, without headers that are counted apart
+        /// ([`TcpParams::header`](quell_tcp::TcpParams::header)).
+        pub delivered_bytes: u64,
+        /// Data packets sent, retransmissions included.
+        pub sent_packets: u64,
+        /// Retransmissions.
+        pub retransmitted_packets: u64,
+        /// Retransmission timeouts.
+        pub timeouts: u64,
+        /// Window reductions by fast retransmit.
+        pub fast_retransmits: u64,
+        /// Window reductions by ECN.
+        pub ecn_responses: u64,
+        /// Round-trip times that the sender measured: one packet at a time, none that was sent twice (RFC 6298
+        /// section 3).
+        pub rtt_samples: u64,
+        /// Their sum in nanoseconds, exact: before the sender rounds them to the ticks of its clock.
+        pub rtt_sum_ns: u64,
+    }
 }
 
 /// A finished transfer.

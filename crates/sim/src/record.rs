@@ -8,7 +8,7 @@ use quell_units::{BitRate, Duration, Time};
 
 use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
 use crate::observe::{Departure, EarlyEnd, Observer};
-use crate::outcome::{ClassStats, Internal, LinkOutcome, LossEvent, Segment, Series, TimedSegment};
+use crate::outcome::{ClassStats, Counts, Internal, LinkOutcome, LossEvent, Segment, Series, TimedSegment};
 use crate::packet::Pkt;
 
 /// The longest delay that a run can measure, in nanoseconds: its own length. Not less than what a
@@ -109,24 +109,6 @@ impl PacketDelays {
     }
 }
 
-/// The counters of [`ClassStats`] since the start of the run.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    arrived: u64,
-    arrived_bytes: u64,
-    queue_seen_packets: u64,
-    dropped_early: u64,
-    dropped_forced: u64,
-    dropped_overflow: u64,
-    dropped_bytes: u64,
-    dropped_ecn: u64,
-    marked: u64,
-    lost: u64,
-    departed: u64,
-    departed_bytes: u64,
-    delay_sum_ns: u64,
-}
-
 impl Counts {
     /// A packet arrives that finds so many waiting.
     #[inline]
@@ -157,45 +139,12 @@ impl Counts {
             self.lost += u64::from(packet.lost);
         }
     }
-
-    fn dropped(&self) -> u64 {
-        self.dropped_early + self.dropped_forced + self.dropped_overflow
-    }
-
-    /// Puts what happened after `then` into `stats`.
-    fn since(&self, then: &Counts, stats: &mut ClassStats) {
-        stats.arrived = self.arrived - then.arrived;
-        stats.arrived_bytes = self.arrived_bytes - then.arrived_bytes;
-        stats.queue_seen_packets = self.queue_seen_packets - then.queue_seen_packets;
-        stats.dropped_early = self.dropped_early - then.dropped_early;
-        stats.dropped_forced = self.dropped_forced - then.dropped_forced;
-        stats.dropped_overflow = self.dropped_overflow - then.dropped_overflow;
-        stats.dropped_bytes = self.dropped_bytes - then.dropped_bytes;
-        stats.dropped_ecn = self.dropped_ecn - then.dropped_ecn;
-        stats.marked = self.marked - then.marked;
-        stats.lost = self.lost - then.lost;
-        stats.departed = self.departed - then.departed;
-        stats.departed_bytes = self.departed_bytes - then.departed_bytes;
-        stats.delay_sum_ns = self.delay_sum_ns - then.delay_sum_ns;
-    }
 }
 
 fn empty_stats(longest_ns: u64) -> ClassStats {
     ClassStats {
-        arrived: 0,
-        arrived_bytes: 0,
-        queue_seen_packets: 0,
-        dropped_early: 0,
-        dropped_forced: 0,
-        dropped_overflow: 0,
-        dropped_bytes: 0,
-        dropped_ecn: 0,
-        marked: 0,
-        lost: 0,
+        counts: Counts::default(),
         drops: None,
-        departed: 0,
-        departed_bytes: 0,
-        delay_sum_ns: 0,
         delay_ns: histogram(longest_ns, 3),
         rtt_ns: histogram(2, 0), // until the run is over
     }
@@ -267,6 +216,7 @@ impl RoundTrips {
 
 /// One class at this link.
 struct Class {
+    /// The counts since the start of the run.
     counts: Counts,
     /// The counts at the last boundary of a segment, and at the last step.
     at_segment: Counts,
@@ -626,13 +576,12 @@ impl Recorder {
         self.sums_at_step = sums;
         let (mut departed, mut delay_ns, mut dropped, mut marked) = (0, 0, 0, 0);
         for (class, rates) in self.classes.iter_mut().zip(&mut out.throughput_bps) {
-            let (now, then) = (&class.counts, &class.at_step);
-            rates.push((now.departed_bytes - then.departed_bytes) as f64 * 8.0 / step.as_secs_f64());
-            departed += now.departed - then.departed;
-            delay_ns += now.delay_sum_ns - then.delay_sum_ns;
-            dropped += now.dropped() - then.dropped();
-            marked += now.marked - then.marked;
-            class.at_step = class.counts;
+            let new = class.counts - std::mem::replace(&mut class.at_step, class.counts);
+            rates.push(new.departed_bytes as f64 * 8.0 / step.as_secs_f64());
+            departed += new.departed;
+            delay_ns += new.delay_sum_ns;
+            dropped += new.dropped();
+            marked += new.marked;
         }
         out.time_s.push(t.as_secs_f64());
         out.queue_packets.push(self.waiting.packets as f64);
@@ -671,7 +620,7 @@ impl Recorder {
             let [mut classes, mut lanes] = self.blank.pop().expect("one for each segment");
             let measured = self.classes.iter_mut().zip(&mut classes);
             for (class, stats) in measured.chain(self.lanes.iter_mut().zip(&mut lanes)) {
-                class.counts.since(&class.at_segment, stats);
+                stats.counts = class.counts - class.at_segment;
                 class.delays.move_to(&mut stats.delay_ns);
                 stats.drops = class.drops;
             }

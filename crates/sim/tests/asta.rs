@@ -72,11 +72,11 @@ fn aqm(config: &AqmConfig) -> AnyAlgorithm {
 fn loss_over_arrivals(s: &Segment, class: usize) -> f64 {
     let (mut arrived, mut dropped) = (0, 0);
     for c in &s.classes {
-        arrived += c.arrived;
-        dropped += c.dropped();
+        arrived += c.counts.arrived;
+        dropped += c.counts.dropped();
     }
     let c = &s.classes[class];
-    (c.dropped() as f64 / dropped as f64) / (c.arrived as f64 / arrived as f64)
+    (c.counts.dropped() as f64 / dropped as f64) / (c.counts.arrived as f64 / arrived as f64)
 }
 
 /// The queue that arrivals find, over its time average.
@@ -99,7 +99,8 @@ fn what_three_sources_in_phase_see() {
         let network = udp(link, Gaps::Constant, &[800_000; 3], measure);
         let o = run(network, engine, &Control::default()).unwrap();
         for s in &o.links[0].segments {
-            let seen: Vec<_> = s.classes.iter().map(|c| (c.arrived, c.queue_seen_packets)).collect();
+            let seen: Vec<_> =
+                s.classes.iter().map(|c| (c.counts.arrived, c.counts.queue_seen_packets)).collect();
             assert_eq!(seen, [(50, 0), (50, 0), (50, 50)], "{engine:?}");
             // The second waits for 1 ms of every 10, the third for 2.
             assert!((queue(s) - 0.3).abs() < 1e-12, "{}", queue(s));
@@ -114,7 +115,10 @@ fn a_dropped_packet_has_seen_the_queue_too() {
     let measure = Measure { warmup: at(0.2), end: at(1.2), boundaries: vec![], step: None };
     let o = go(udp(link, Gaps::Constant, &[800_000; 3], measure));
     let third = &o.links[0].segments[0].classes[2];
-    assert_eq!((third.arrived, third.dropped(), third.queue_seen_packets), (100, 100, 100));
+    assert_eq!(
+        (third.counts.arrived, third.counts.dropped(), third.counts.queue_seen_packets),
+        (100, 100, 100)
+    );
 }
 
 #[test]

@@ -164,7 +164,7 @@ pub fn queue(s: &Segment) -> f64 {
 
 /// Mean of the packets that an arrival finds waiting, over all classes.
 pub fn queue_seen(s: &Segment) -> f64 {
-    let seen: u64 = s.classes.iter().map(|c| c.queue_seen_packets).sum();
-    let arrived: u64 = s.classes.iter().map(|c| c.arrived).sum();
+    let seen: u64 = s.classes.iter().map(|c| c.counts.queue_seen_packets).sum();
+    let arrived: u64 = s.classes.iter().map(|c| c.counts.arrived).sum();
     seen as f64 / arrived as f64
 }

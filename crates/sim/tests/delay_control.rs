@@ -40,8 +40,9 @@ fn ratio(aqm: &AqmConfig, seed: u64) -> f64 {
         flow.traffic = Traffic::Tcp { tcp: reno.clone(), app: App::Bulk };
     }
     let out = go(network);
-    let bytes =
-        |class: usize| out.links[0].segments.iter().map(|s| s.classes[class].departed_bytes).sum::<u64>();
+    let bytes = |class: usize| {
+        out.links[0].segments.iter().map(|s| s.classes[class].counts.departed_bytes).sum::<u64>()
+    };
     bytes(0) as f64 / bytes(2) as f64
 }
 
@@ -97,10 +98,10 @@ fn figures_of(aqm: &AqmConfig, flows: usize, ecn: bool, own: Option<&Read>) -> (
         let out = go(network);
         for s in &out.links[0].segments {
             let c = &s.classes[0];
-            wait += c.delay_sum_ns as f64 / c.departed as f64 / 1e6 / 3.0;
-            used += c.departed_bytes as f64 * 8.0 / 1e7 / (s.to - s.from).as_secs_f64() / 3.0;
-            let lost = c.dropped_early + c.dropped_forced + c.dropped_overflow;
-            signals += 100.0 * (lost + c.marked) as f64 / c.arrived as f64 / 3.0;
+            wait += c.counts.delay_sum_ns as f64 / c.counts.departed as f64 / 1e6 / 3.0;
+            used += c.counts.departed_bytes as f64 * 8.0 / 1e7 / (s.to - s.from).as_secs_f64() / 3.0;
+            let lost = c.counts.dropped_early + c.counts.dropped_forced + c.counts.dropped_overflow;
+            signals += 100.0 * (lost + c.counts.marked) as f64 / c.counts.arrived as f64 / 3.0;
         }
     }
     (wait, 100.0 * used, signals)

@@ -5,7 +5,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::dualpi2::DualPi2Params;
 use quell_aqm::part::dual_queue::Classifier;
 use quell_sim::network::*;
-use quell_sim::outcome::{ClassStats, Outcome};
+use quell_sim::outcome::{ClassStats, Counts, Outcome};
 use quell_sim::{Control, Engine, run};
 use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
 use quell_units::Duration;
@@ -58,7 +58,7 @@ fn lane<'a>(outcome: &'a Outcome, name: &str) -> &'a ClassStats {
 }
 
 fn delay(stats: &ClassStats) -> f64 {
-    stats.delay_sum_ns as f64 * 1e-9 / stats.departed as f64
+    stats.counts.delay_sum_ns as f64 * 1e-9 / stats.counts.departed as f64
 }
 
 /// RFC 9332 sections 1.2 and 2.1: with k = 2 the coupling gives Reno and a scalable sender the same window. Of
@@ -71,12 +71,13 @@ fn reno_and_scalable_senders_have_about_the_same_window() {
             let outcome = go(network(scalable, seed, 120.0));
             let classes = &outcome.links[0].segments[0].classes;
             let (c, l) = (lane(&outcome, "c"), lane(&outcome, "l"));
-            let window =
-                |class: usize, lane: &ClassStats| classes[class].departed_bytes as f64 * (RTT + delay(lane));
+            let window = |class: usize, lane: &ClassStats| {
+                classes[class].counts.departed_bytes as f64 * (RTT + delay(lane))
+            };
             let ratio = window(2, l) / window(0, c);
             println!(
                 "{scalable:?} seed {seed}: windows {ratio:.3}, rates {:.3}, delay {:.2} and {:.2} ms",
-                classes[2].departed_bytes as f64 / classes[0].departed_bytes as f64,
+                classes[2].counts.departed_bytes as f64 / classes[0].counts.departed_bytes as f64,
                 1e3 * delay(c),
                 1e3 * delay(l)
             );
@@ -97,23 +98,29 @@ fn lanes_are_recorded_alike_by_both_engines() {
     assert_eq!(fast.links, reference.links);
     let segment = &fast.links[0].segments[0];
     assert_eq!(fast.links[0].lanes, ["c", "l"]);
-    let sums: [fn(&ClassStats) -> u64; 7] = [
+    let sums: [fn(&Counts) -> u64; 7] = [
         |s| s.arrived,
         |s| s.departed,
         |s| s.departed_bytes,
         |s| s.marked,
-        ClassStats::dropped,
+        Counts::dropped,
         |s| s.dropped_ecn,
         |s| s.delay_sum_ns,
     ];
     for (i, of) in sums.into_iter().enumerate() {
-        let lanes: u64 = segment.lanes.iter().map(of).sum();
-        let classes: u64 = segment.classes.iter().map(of).sum();
+        let lanes: u64 = segment.lanes.iter().map(|s| of(&s.counts)).sum();
+        let classes: u64 = segment.classes.iter().map(|s| of(&s.counts)).sum();
         assert_eq!(lanes, classes, "sum {i}");
     }
     // Each class has a queue of its own here.
     let [c, l] = &segment.lanes[..] else { panic!("two lanes") };
-    assert_eq!((c.departed, l.departed), (segment.classes[0].departed, segment.classes[2].departed));
+    assert_eq!(
+        (c.counts.departed, l.counts.departed),
+        (segment.classes[0].counts.departed, segment.classes[2].counts.departed)
+    );
     assert_eq!(l.delay_ns, segment.classes[2].delay_ns);
-    assert!(c.dropped() > 0 && c.dropped_ecn == 0 && l.marked > 0, "Reno is dropped, Prague marked");
+    assert!(
+        c.counts.dropped() > 0 && c.counts.dropped_ecn == 0 && l.counts.marked > 0,
+        "Reno is dropped, Prague marked"
+    );
 }

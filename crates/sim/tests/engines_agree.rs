@@ -10,7 +10,7 @@ use quell_aqm::{
     Verdict, Victim,
 };
 use quell_sim::network::*;
-use quell_sim::outcome::{Admission, ClassStats, Left, Outcome};
+use quell_sim::outcome::{Admission, Counts, Left, Outcome};
 use quell_sim::{Control, Engine, run};
 use quell_tcp::{CongestionControl, Feedback, Growth, MarkReduction, Recovery, Rules, SlowStart, TcpParams};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
@@ -622,8 +622,9 @@ fn assert_counted(outcome: &Outcome) {
                 _ => {}
             }
         }
-        let count =
-            |of: fn(&ClassStats) -> u64| link.segments.iter().flat_map(|s| &s.classes).map(of).sum::<u64>();
+        let count = |of: fn(&Counts) -> u64| {
+            link.segments.iter().flat_map(|s| &s.classes).map(|c| of(&c.counts)).sum::<u64>()
+        };
         assert_eq!((arrived, dropped), (count(|c| c.arrived), count(|c| c.dropped())), "{}", link.name);
         assert_eq!((sent, marked), (count(|c| c.departed), count(|c| c.marked)), "{}", link.name);
     }
@@ -711,7 +712,7 @@ fn the_cases_are_busy_ones() {
                 .iter()
                 .flat_map(|l| l.segments.clone())
                 .flat_map(|s| s.classes)
-                .map(|c| c.marked)
+                .map(|c| c.counts.marked)
                 .sum::<u64>()
         };
         marks += classes(&fast);

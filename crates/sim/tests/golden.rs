@@ -29,16 +29,16 @@ fn describe(name: &str, o: &Outcome) -> String {
         timeouts += f.timeouts;
     }
     let rows = [
-        ("arrived", format!("{}", c.arrived)),
-        ("departed", format!("{}", c.departed)),
-        ("early", format!("{}", c.dropped_early)),
-        ("forced", format!("{}", c.dropped_forced)),
-        ("overflow", format!("{}", c.dropped_overflow)),
-        ("marked", format!("{}", c.marked)),
+        ("arrived", format!("{}", c.counts.arrived)),
+        ("departed", format!("{}", c.counts.departed)),
+        ("early", format!("{}", c.counts.dropped_early)),
+        ("forced", format!("{}", c.counts.dropped_forced)),
+        ("overflow", format!("{}", c.counts.dropped_overflow)),
+        ("marked", format!("{}", c.counts.marked)),
         ("sent", format!("{sent}")),
         ("sent again", format!("{again}")),
         ("timeouts", format!("{timeouts}")),
-        ("utilization", format!("{:.4}", c.departed_bytes as f64 * 8.0 / s.capacity_bits)),
+        ("utilization", format!("{:.4}", c.counts.departed_bytes as f64 * 8.0 / s.capacity_bits)),
         ("queue", format!("{q:.2} packets, deviation {deviation:.2}")),
         ("delay P99", format!("{:.1} ms", c.delay_ns.value_at_quantile(0.99) as f64 / 1e6)),
     ];
@@ -65,29 +65,29 @@ fn every_algorithm_on_one_link() {
             .run();
             // A run outside the regime of interest would prove nothing.
             let c = &o.links[0].segments[0].classes[0];
-            let signals = c.dropped() + c.marked;
-            assert!(signals as f64 > 0.002 * c.arrived as f64, "{}: hardly a signal", entry.name);
-            assert!((signals as f64) < 0.3 * c.arrived as f64, "{}: collapsed", entry.name);
+            let signals = c.counts.dropped() + c.counts.marked;
+            assert!(signals as f64 > 0.002 * c.counts.arrived as f64, "{}: hardly a signal", entry.name);
+            assert!((signals as f64) < 0.3 * c.counts.arrived as f64, "{}: collapsed", entry.name);
             // DOCSIS-PIE and policers drop, whatever a packet says; so does a full SFQ. A step signals L4S packets and
             // nothing else, of which there are none here.
             let drops = ["drop-tail", "docsis-pie", "policer", "sfq", "step"].contains(&entry.name);
             let of_the_buffer = ["drop-tail", "policer", "sfq", "step"].contains(&entry.name);
             if drops {
-                assert_eq!(c.marked, 0, "{}", entry.name);
+                assert_eq!(c.counts.marked, 0, "{}", entry.name);
             } else {
-                assert_eq!(c.marked > 0, ecn, "{}", entry.name);
+                assert_eq!(c.counts.marked > 0, ecn, "{}", entry.name);
             }
             if !of_the_buffer {
                 // SRED's probability falls with the square of the flows: for these few a buffer that
                 // small is full first.
-                let few = entry.name == "sred" && c.dropped_early + c.marked > 100;
+                let few = entry.name == "sred" && c.counts.dropped_early + c.counts.marked > 100;
                 assert!(
-                    few || c.dropped_early + c.marked > c.dropped_overflow,
+                    few || c.counts.dropped_early + c.counts.marked > c.counts.dropped_overflow,
                     "{}: the buffer decides",
                     entry.name
                 );
             }
-            let utilization = c.departed_bytes as f64 * 8.0 / o.links[0].segments[0].capacity_bits;
+            let utilization = c.counts.departed_bytes as f64 * 8.0 / o.links[0].segments[0].capacity_bits;
             assert!(utilization > 0.7, "{}: {utilization}", entry.name);
             let name = format!("golden__{}{}", entry.name, if ecn { "_ecn" } else { "" });
             insta::with_settings!({ prepend_module_to_snapshot => false }, {

@@ -70,7 +70,7 @@ fn assert_poisson_sees_time_averages(what: &str, o: &Outcome, theory: f64) {
 }
 
 fn delay_s(s: &quell_sim::outcome::Segment) -> f64 {
-    s.classes[0].delay_sum_ns as f64 * 1e-9 / s.classes[0].departed as f64
+    s.classes[0].counts.delay_sum_ns as f64 * 1e-9 / s.classes[0].counts.departed as f64
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn m_m_1_k() {
             _ => (1.0 - rho) * f64::powi(rho, k) / (1.0 - f64::powi(rho, k + 1)),
         };
         let loss = |s: &quell_sim::outcome::Segment| {
-            s.classes[0].dropped_overflow as f64 / s.classes[0].arrived as f64
+            s.classes[0].counts.dropped_overflow as f64 / s.classes[0].counts.arrived as f64
         };
         assert_within("M/M/1/K loss", batch_means(&o, loss), blocked, 0.1);
         // Busy with probability 1 - p0; the time it is busy is what it sends. With exponential sizes
@@ -120,8 +120,9 @@ fn m_m_1_k() {
             1.0 => 1.0 / (k as f64 + 1.0),
             _ => (1.0 - rho) / (1.0 - f64::powi(rho, k + 1)),
         };
-        let busy =
-            |s: &quell_sim::outcome::Segment| s.classes[0].departed_bytes as f64 * 8.0 / s.capacity_bits;
+        let busy = |s: &quell_sim::outcome::Segment| {
+            s.classes[0].counts.departed_bytes as f64 * 8.0 / s.capacity_bits
+        };
         assert_within("M/M/1/K utilization", batch_means(&o, busy), 1.0 - p0, 0.02);
     }
 }
@@ -130,7 +131,8 @@ fn m_m_1_k() {
 fn little_s_law_holds_to_the_edges_of_the_window() {
     let o = poisson_queue(0.9, Distribution::Exponential(1000.0), 100.0, 5);
     let integral: f64 = o.links[0].segments.iter().map(|s| s.queue_packet_seconds).sum();
-    let delays: f64 = o.links[0].segments.iter().map(|s| s.classes[0].delay_sum_ns as f64 * 1e-9).sum();
+    let delays: f64 =
+        o.links[0].segments.iter().map(|s| s.classes[0].counts.delay_sum_ns as f64 * 1e-9).sum();
     // They differ by what waited at the beginning and at the end: at most 100 packets, each for
     // as long as a hundred packets take.
     assert!((integral - delays).abs() < 2.0 * 100.0 * 100.0 / MU, "{integral} {delays}");
@@ -148,10 +150,12 @@ fn an_overloaded_link_sends_all_the_time_and_its_wire_loses_its_share() {
             s.sent_bits / s.capacity_bits
         );
     }
-    let lost = |s: &quell_sim::outcome::Segment| s.classes[0].lost as f64 / s.classes[0].departed as f64;
+    let lost = |s: &quell_sim::outcome::Segment| {
+        s.classes[0].counts.lost as f64 / s.classes[0].counts.departed as f64
+    };
     assert_within("wire loss", batch_means(&o, lost), 0.05, 0.02);
     // What is not lost arrives.
     let delivered: u64 = o.flows[0].segments.iter().map(|s| s.delivered_bytes).sum();
-    let sent: u64 = o.links[0].segments.iter().map(|s| s.classes[0].departed_bytes).sum();
+    let sent: u64 = o.links[0].segments.iter().map(|s| s.classes[0].counts.departed_bytes).sum();
     assert!((delivered as f64 / sent as f64 - 0.95).abs() < 0.001);
 }

@@ -63,8 +63,8 @@ fn utilization(s: &Segment) -> f64 {
 fn delays_of_hours_are_measured() {
     let o = one_link(Schedule::constant(BitRate::from_bps(8)), 100.0, 10, &[0.0, 80_000.0]);
     let c = &o.links[0].segments[0].classes[0];
-    let mean = c.delay_sum_ns as f64 * 1e-9 / c.departed as f64;
-    assert!((c.departed as i64 - 800).abs() <= 1, "{}", c.departed);
+    let mean = c.counts.delay_sum_ns as f64 * 1e-9 / c.counts.departed as f64;
+    assert!((c.counts.departed as i64 - 800).abs() <= 1, "{}", c.counts.departed);
     assert!((mean - 0.5 * 20.0 * 800.0).abs() < 30.0, "{mean}");
     let at = |q: f64| c.delay_ns.value_at_quantile(q) as f64 * 1e-9;
     assert!((at(0.5) / mean - 1.0).abs() < 0.01, "{} beside {mean}", at(0.5));
@@ -79,7 +79,7 @@ fn delays_below_a_microsecond_are_measured() {
     let rate = Schedule::constant(BitRate::from_bps(100_000_000_000));
     let o = one_link_of(rate, 1500.0, 200_000_000_000, &[0.0005, 0.001], 4.0);
     let c = &o.links[0].segments[0].classes[0];
-    let mean = c.delay_sum_ns as f64 / c.departed as f64;
+    let mean = c.counts.delay_sum_ns as f64 / c.counts.departed as f64;
     assert!(mean > 300.0 && mean < 600.0, "{mean}");
     for q in [0.5, 0.95, 0.99] {
         let delay = c.delay_ns.value_at_quantile(q) as f64;
@@ -140,7 +140,7 @@ fn round_trip_times_count_in_their_segments() {
         assert!((class.rtt_ns.mean() / mean - 1.0).abs() < 0.01, "{} {mean}", class.rtt_ns.mean());
         let seconds = segment.to.since(segment.from).as_secs_f64();
         assert!(samples as f64 * mean * 1e-9 <= 30.0 * seconds * 1.01, "more than one at a time");
-        let queue = class.delay_sum_ns as f64 / class.departed as f64;
+        let queue = class.counts.delay_sum_ns as f64 / class.counts.departed as f64;
         let propagation = 0.1009e9; // the mean of those of the flows, and four transmissions
         assert!((mean / (propagation + queue) - 1.0).abs() < 0.05, "{mean} {propagation} {queue}");
     }

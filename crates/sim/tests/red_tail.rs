@@ -101,8 +101,8 @@ fn network(aqm: &AqmConfig, long: usize, end: f64, seed: u64) -> Network {
 /// What a class lost of its packets, and their mean delay in seconds.
 fn loss_and_delay(outcome: &Outcome, class: usize) -> (f64, f64) {
     let c = &outcome.links[0].segments[0].classes[class];
-    let lost = c.dropped_early + c.dropped_forced + c.dropped_overflow;
-    (lost as f64 / c.arrived as f64, c.delay_sum_ns as f64 * 1e-9 / c.departed as f64)
+    let lost = c.counts.dropped_early + c.counts.dropped_forced + c.counts.dropped_overflow;
+    (lost as f64 / c.counts.arrived as f64, c.counts.delay_sum_ns as f64 * 1e-9 / c.counts.departed as f64)
 }
 
 fn internal(outcome: &Outcome, name: &str) -> f64 {
@@ -141,7 +141,7 @@ fn young_flows_lose_less_than_under_adaptive_red() {
     }
     let early = |class: usize| {
         let c = &two.links[0].segments[0].classes[class];
-        c.dropped_early as f64 / c.arrived as f64
+        c.counts.dropped_early as f64 / c.counts.arrived as f64
     };
     assert!(early(FTP) > 0.02 && early(CBR) == 0.0, "{} {}", early(FTP), early(CBR));
 }

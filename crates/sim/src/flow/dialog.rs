@@ -1,5 +1,4 @@
-//! A flow whose transfers are asked for: a client at the receiver's end, the server at the sender's. The client loads
-//! what it likes, or plays a video.
+//! A connection over which a client at the receiver's end asks, and the server at the sender's replies.
 //!
 //! The ends are ahead of the clock by different times, so each touches only what is its own, and learns
 //! of the other from packets: the server when a request arrives, the client when the reply does. A
@@ -10,107 +9,11 @@ use quell_units::Time;
 
 use super::host::{Direction, Host};
 use super::tcp::{Application, Group, Server, TcpFlow};
-use super::video::Player;
 use crate::network::Connection;
-use crate::outcome::VideoSegment;
 use crate::packet::{Kind, Pkt};
-use crate::source::Transfers;
 use quell_tcp::RttEstimator;
 
-/// The flow.
-pub(crate) struct Dialog {
-    pub(super) exchange: Exchange,
-    client: Client,
-}
-
-/// The side that asks.
-pub(crate) enum Client {
-    /// A user who makes transfers until a time.
-    User(Transfers, Time),
-    Player(Box<Player>),
-}
-
-impl Dialog {
-    /// A dialog over `connection` that begins at `start`.
-    pub fn new(
-        id: u32,
-        cfg: &Group,
-        (connection, client): (Connection, Client),
-        dscp: u8,
-        (start, stop): (Time, Time),
-        bounds: &[Time],
-    ) -> Self {
-        let start = if start < stop { start } else { Time::MAX };
-        Dialog { exchange: Exchange::new(id, cfg, connection, dscp, start, bounds), client }
-    }
-
-    pub fn due(&self) -> Time {
-        self.exchange.due()
-    }
-
-    #[inline(never)]
-    pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        self.exchange.advance_server(cfg, now, host);
-        self.advance_client(cfg, now, host);
-    }
-
-    /// Runs the timers at the receiver's end, each at its time.
-    fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
-        loop {
-            let due = self.exchange.client_due();
-            if due > now || due == Time::MAX {
-                return;
-            }
-            if !self.exchange.asks_first(due) {
-                self.exchange.on_timer(cfg, due, host);
-                continue;
-            }
-            let wish = match &mut self.client {
-                Client::User(law, _) => law.next(),
-                Client::Player(player) => Some(player.wish(cfg, due)),
-            };
-            match wish {
-                Some(wish) => self.exchange.ask(cfg, due, wish, host),
-                None => self.exchange.ask_at(Time::MAX),
-            }
-        }
-    }
-
-    /// See [`Flow::on_packet`](super::Flow::on_packet).
-    #[inline(never)]
-    pub fn on_packet(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> Time {
-        if pkt.is_ack() {
-            self.exchange.advance_server(cfg, now, host);
-            self.exchange.on_packet_of_server(cfg, now, pkt, host);
-        } else {
-            self.advance_client(cfg, now, host);
-            if self.exchange.on_packet_of_client(cfg, now, pkt, host) {
-                let due = match &mut self.client {
-                    Client::User(law, stop) => {
-                        let due = law.think().map(|think| now + think);
-                        due.filter(|due| *due < *stop).unwrap_or(Time::MAX)
-                    }
-                    Client::Player(player) => {
-                        player.next(cfg, now, self.exchange.asker.asked.0, host.bounds())
-                    }
-                };
-                self.exchange.ask_at(due);
-            }
-        }
-        self.due()
-    }
-
-    /// The connection, and what a video measured.
-    pub fn finish(self, bounds: &[Time]) -> (TcpFlow, Vec<VideoSegment>) {
-        let video = match self.client {
-            Client::User(..) => Vec::new(),
-            Client::Player(player) => player.finish(bounds),
-        };
-        (self.exchange.tcp, video)
-    }
-}
-
-/// A connection over which a client asks and a server replies.
+/// The connection.
 pub(super) struct Exchange {
     pub tcp: TcpFlow,
     /// The requests that the server has answered: the number of the next one.
@@ -244,15 +147,21 @@ impl Exchange {
         tcp.pump(cfg, now, host);
     }
 
-    /// A packet reaches the client, whose timers have run; whether the reply is complete now.
-    pub fn on_packet_of_client(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) -> bool {
+    /// A packet reaches the client, whose timers have run; the size of the reply in packets if it is complete now.
+    pub fn on_packet_of_client(
+        &mut self,
+        cfg: &Group,
+        now: Time,
+        pkt: Pkt,
+        host: &mut impl Host,
+    ) -> Option<u32> {
         self.tcp.on_packet(cfg, now, pkt, host);
-        self.asker.on_reply(pkt, self.tcp.receiver.next())
+        self.asker.on_reply(pkt, self.tcp.receiver.next()).then_some(self.asker.asked.0)
     }
 }
 
 impl Asker {
-    /// A packet has reached the receiver, which now waits for number `next`.
+    /// A packet has reached the receiver, which now waits for number `next`; whether the reply is complete now.
     fn on_reply(&mut self, pkt: Pkt, next: u32) -> bool {
         let answers = match self.connection {
             // A connection is a reply.

@@ -9,35 +9,51 @@ use crate::outcome::FlowSegment;
 use crate::packet::{Kind, Pkt};
 use crate::source::Clock;
 
-pub(crate) struct UdpFlow {
-    id: u32,
-    packet: Distribution,
-    ecn: Ecn,
-    dscp: u8,
-    clock: Clock,
+pub(crate) struct OpenFlow {
+    source: Source,
     /// The time at which the next packet goes, or the source looks again.
     pub due: Time,
     stop: Time,
-    seq: u32,
     pub sent: Meter<FlowSegment>,
     /// Bytes.
     pub received: Meter<u64>,
 }
 
-impl UdpFlow {
-    pub fn new(id: u32, udp: &UdpSpec, spec: &FlowSpec, rng: Rng, bounds: &[Time]) -> Self {
-        UdpFlow {
-            id,
-            packet: udp.packet,
-            ecn: if udp.ecn { Ecn::Ect0 } else { Ecn::NotEct },
-            dscp: spec.dscp,
-            clock: Clock::new(&udp.pace, rng),
-            due: spec.start,
-            stop: spec.stop.unwrap_or(Time::MAX),
-            seq: 0,
-            sent: Meter::new(bounds),
-            received: Meter::new(bounds),
-        }
+enum Source {
+    Udp {
+        /// The last packet, from which the next one is made.
+        last: Pkt,
+        bytes: Distribution,
+        clock: Clock,
+    },
+    Trace {
+        id: u32,
+        trace: Trace,
+        /// The number of the next packet.
+        next: usize,
+        start: Time,
+    },
+}
+
+impl OpenFlow {
+    pub fn udp(id: u32, udp: &UdpSpec, spec: &FlowSpec, rng: Rng, bounds: &[Time]) -> Self {
+        // The number after this one is 0.
+        let mut last = Pkt::new(Kind::Datagram, id, 0, u32::MAX, 0);
+        last.set_ecn(if udp.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        last.set_dscp(spec.dscp);
+        let clock = Clock::new(&udp.pace, rng);
+        OpenFlow::new(Source::Udp { last, bytes: udp.packet, clock }, spec.start, spec, bounds)
+    }
+
+    pub fn trace(id: u32, trace: &Trace, spec: &FlowSpec, bounds: &[Time]) -> Self {
+        let due = arrival(trace, 0, spec.start, spec.stop.unwrap_or(Time::MAX));
+        let source = Source::Trace { id, trace: trace.clone(), next: 0, start: spec.start };
+        OpenFlow::new(source, due, spec, bounds)
+    }
+
+    fn new(source: Source, due: Time, spec: &FlowSpec, bounds: &[Time]) -> Self {
+        let stop = spec.stop.unwrap_or(Time::MAX);
+        OpenFlow { source, due, stop, sent: Meter::new(bounds), received: Meter::new(bounds) }
     }
 
     pub fn advance(&mut self, now: Time, host: &mut impl Host) {
@@ -49,68 +65,31 @@ impl UdpFlow {
 
     /// Sends what is due at `at` and says when the next packet is.
     fn step(&mut self, at: Time, host: &mut impl Host) -> Time {
-        let rate = match self.clock.rate(at) {
-            Ok(rate) => rate,
-            Err(later) => return later,
+        let (pkt, next) = match &mut self.source {
+            Source::Udp { last, bytes, clock } => {
+                let rate = match clock.rate(at) {
+                    Ok(rate) => rate,
+                    Err(later) => return later,
+                };
+                let size = clock.bytes(bytes);
+                *last = last.with(last.flow(), 0, last.seq().wrapping_add(1)).sized(size);
+                (*last, clock.after(at, rate, (f64::from(size), bytes.mean())))
+            }
+            Source::Trace { id, trace, next, start } => {
+                let pkt = Pkt::recorded(*id, &trace.arrivals()[*next]);
+                *next += 1;
+                (pkt, arrival(trace, *next, *start, self.stop))
+            }
         };
-        let bytes = self.clock.bytes(&self.packet);
-        let mut pkt = Pkt::new(Kind::Datagram, self.id, 0, self.seq, bytes);
-        pkt.set_ecn(self.ecn);
-        pkt.set_dscp(self.dscp);
-        self.seq = self.seq.wrapping_add(1);
         self.sent.at(at, host).sent_packets += 1;
         host.send(at, pkt, Direction::Forward);
-        self.clock.after(at, rate, (f64::from(bytes), self.packet.mean()))
+        next
     }
 }
 
-/// The packets of a trace.
-pub(crate) struct TraceFlow {
-    id: u32,
-    trace: Trace,
-    /// The number of the next packet.
-    next: usize,
-    start: Time,
-    /// The time at which the next packet goes.
-    pub due: Time,
-    stop: Time,
-    pub sent: Meter<FlowSegment>,
-    /// Bytes.
-    pub received: Meter<u64>,
-}
-
-impl TraceFlow {
-    pub fn new(id: u32, trace: &Trace, spec: &FlowSpec, bounds: &[Time]) -> Self {
-        let mut flow = TraceFlow {
-            id,
-            trace: trace.clone(),
-            next: 0,
-            start: spec.start,
-            due: Time::MAX,
-            stop: spec.stop.unwrap_or(Time::MAX),
-            sent: Meter::new(bounds),
-            received: Meter::new(bounds),
-        };
-        flow.look();
-        flow
-    }
-
-    pub fn advance(&mut self, now: Time, host: &mut impl Host) {
-        while self.due <= now
-            && let Some(arrival) = self.trace.arrivals().get(self.next)
-        {
-            let pkt = Pkt::recorded(self.id, arrival);
-            self.sent.at(self.due, host).sent_packets += 1;
-            host.send(self.due, pkt, Direction::Forward);
-            self.next += 1;
-            self.look();
-        }
-    }
-
-    /// Finds out when the next packet goes.
-    fn look(&mut self) {
-        let next = self.trace.arrivals().get(self.next);
-        let at = next.map_or(Time::MAX, |arrival| self.start + (arrival.time - Time::ZERO));
-        self.due = if at >= self.stop { Time::MAX } else { at };
-    }
+/// The time at which packet `number` of a trace goes; never if none does before `stop`.
+fn arrival(trace: &Trace, number: usize, start: Time, stop: Time) -> Time {
+    let arrival = trace.arrivals().get(number);
+    let at = arrival.map_or(Time::MAX, |arrival| start + (arrival.time - Time::ZERO));
+    if at >= stop { Time::MAX } else { at }
 }

@@ -1,4 +1,5 @@
-//! A client that loads pages: the objects of one over several connections at once, then thinks.
+//! A client that asks for what it is sent: a user who makes transfers, the player of a video, or a reader who loads the
+//! objects of a page over several connections at once, then thinks.
 //!
 //! All its connections are one flow to whoever runs it. They take the same links, so their packets reach the client,
 //! and the server, in the order of time, and what they share is found there as it is at that time. To queues each is
@@ -11,19 +12,28 @@ use quell_units::{Duration, Time};
 use super::dialog::Exchange;
 use super::host::Host;
 use super::tcp::{Group, TcpFlow};
-use crate::network::Pages;
-use crate::outcome::Transfer;
+use super::video::Player;
+use crate::network::{App, Connection, FlowSpec, Pages};
+use crate::outcome::{Transfer, VideoSegment};
 use crate::packet::Pkt;
-use crate::source::{time_to_think, whole_bytes, whole_packets};
+use crate::source::{Transfers, time_to_think, whole_bytes, whole_packets};
 
-pub(crate) struct Browser {
+pub(crate) struct Client {
     /// The number of its first connection.
     id: u32,
     pub(super) connections: Vec<Exchange>,
-    reader: Reader,
+    wishes: Wishes,
 }
 
-/// The state that the connections share: the page under way.
+/// Whoever says what is asked for, and when.
+enum Wishes {
+    /// A user who makes transfers until a time.
+    User(Transfers, Time),
+    Player(Box<Player>),
+    Reader(Box<Reader>),
+}
+
+/// The reader of pages, and the page under way, which the connections share.
 struct Reader {
     pages: Pages,
     stop: Time,
@@ -40,9 +50,9 @@ struct Reader {
     loaded: Vec<Transfer>,
 }
 
-/// The next step of a connection after an object.
+/// The next step of a connection after a reply.
 enum Then {
-    /// It asks for another one at that time.
+    /// It asks for another one at that time; [`Time::MAX`] for never.
     Ask(Time),
     /// It waits for the others.
     Wait,
@@ -50,7 +60,44 @@ enum Then {
     AllAsk(Time),
 }
 
+impl Wishes {
+    /// The next reply in packets, and the request for it in bytes; none if none is left.
+    fn wish(&mut self, cfg: &Group, now: Time) -> Option<(u32, u16)> {
+        match self {
+            Wishes::User(law, _) => law.next(),
+            Wishes::Player(player) => Some(player.wish(cfg, now)),
+            Wishes::Reader(reader) => reader.wish(now),
+        }
+    }
+
+    /// A reply of so many packets is complete.
+    fn next(&mut self, cfg: &Group, now: Time, (flow, packets): (u32, u32), bounds: &[Time]) -> Then {
+        match self {
+            Wishes::User(law, stop) => {
+                let due = law.think().map(|think| now + think);
+                Then::Ask(due.filter(|due| *due < *stop).unwrap_or(Time::MAX))
+            }
+            Wishes::Player(player) => Then::Ask(player.next(cfg, now, packets, bounds)),
+            Wishes::Reader(reader) => reader.next(flow, now),
+        }
+    }
+}
+
 impl Reader {
+    fn new(pages: &Pages, (start, stop): (Time, Time), rng: Rng) -> Self {
+        Reader {
+            pages: pages.clone(),
+            stop,
+            rng,
+            left: pages.count,
+            unasked: 0,
+            missing: 0,
+            packets: 0,
+            begun: start,
+            loaded: Vec::new(),
+        }
+    }
+
     /// The next object in packets, and the request for it in bytes; none if none is left.
     fn wish(&mut self, now: Time) -> Option<(u32, u16)> {
         if self.missing == 0 {
@@ -83,33 +130,28 @@ impl Reader {
     }
 }
 
-impl Browser {
-    /// A client whose connections have the numbers from `id` on, and whose first page begins at `start`.
-    pub fn new(
-        id: u32,
-        cfg: &Group,
-        pages: &Pages,
-        (dscp, rng): (u8, Rng),
-        (start, stop): (Time, Time),
-        bounds: &[Time],
-    ) -> Self {
-        let due = if start < stop { start } else { Time::MAX };
-        let connection = |i| Exchange::new(id + i, cfg, pages.connection, dscp, due, bounds);
-        Browser {
-            id,
-            connections: (0..pages.connections).map(connection).collect(),
-            reader: Reader {
-                pages: pages.clone(),
-                stop,
-                rng,
-                left: pages.count,
-                unasked: 0,
-                missing: 0,
-                packets: 0,
-                begun: start,
-                loaded: Vec::new(),
-            },
-        }
+impl Client {
+    /// The client of a flow whose application [asks](App::asks); its connections have the numbers from `id` on.
+    pub fn new(id: u32, cfg: &Group, spec: &FlowSpec, app: &App, rng: Rng, bounds: &[Time]) -> Self {
+        let stop = spec.stop.unwrap_or(Time::MAX);
+        let (count, connection, wishes) = match app {
+            &App::Transfers { size, think, count, connection, request } => {
+                let law = Transfers::new((size, think), request, count, rng);
+                (1, connection, Wishes::User(law, stop))
+            }
+            App::Video(video) => {
+                let player = Player::new(video, stop, rng, bounds);
+                (1, Connection::Persistent, Wishes::Player(Box::new(player)))
+            }
+            App::Pages(pages) => {
+                let reader = Reader::new(pages, (spec.start, stop), rng);
+                (pages.connections, pages.connection, Wishes::Reader(Box::new(reader)))
+            }
+            App::Bulk | App::Paced(_) | App::Connection { .. } => unreachable!("nobody asks for their data"),
+        };
+        let due = if spec.start < stop { spec.start } else { Time::MAX };
+        let exchange = |i| Exchange::new(id + i, cfg, connection, spec.dscp, due, bounds);
+        Client { id, connections: (0..count).map(exchange).collect(), wishes }
     }
 
     pub fn due(&self) -> Time {
@@ -135,7 +177,7 @@ impl Browser {
             let connection = &mut self.connections[i];
             if !connection.asks_first(due) {
                 connection.on_timer(cfg, due, host);
-            } else if let Some(wish) = self.reader.wish(due) {
+            } else if let Some(wish) = self.wishes.wish(cfg, due) {
                 connection.ask(cfg, due, wish, host);
             } else {
                 connection.ask_at(Time::MAX);
@@ -152,8 +194,8 @@ impl Browser {
             self.connections[number].on_packet_of_server(cfg, now, pkt, host);
         } else {
             self.advance_client(cfg, now, host);
-            if self.connections[number].on_packet_of_client(cfg, now, pkt, host) {
-                match self.reader.next(self.id, now) {
+            if let Some(packets) = self.connections[number].on_packet_of_client(cfg, now, pkt, host) {
+                match self.wishes.next(cfg, now, (self.id, packets), host.bounds()) {
                     Then::Ask(due) => self.connections[number].ask_at(due),
                     Then::Wait => {}
                     Then::AllAsk(due) => self.connections.iter_mut().for_each(|c| c.ask_at(due)),
@@ -169,9 +211,17 @@ impl Browser {
         (number, &self.connections[number].tcp)
     }
 
-    /// The connections, and the pages that were loaded.
-    pub fn finish(self) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>) {
-        (self.connections.into_iter().map(|exchange| exchange.tcp), self.reader.loaded)
+    /// The connections, the pages that were loaded, and what a video measured.
+    pub fn finish(
+        self,
+        bounds: &[Time],
+    ) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>, Vec<VideoSegment>) {
+        let (pages, video) = match self.wishes {
+            Wishes::User(..) => (Vec::new(), Vec::new()),
+            Wishes::Player(player) => (Vec::new(), player.finish(bounds)),
+            Wishes::Reader(reader) => (reader.loaded, Vec::new()),
+        };
+        (self.connections.into_iter().map(|exchange| exchange.tcp), pages, video)
     }
 }
 
