@@ -5,6 +5,9 @@
 //! declaration is not an arrow, nor is an import of a whole module: the names then taken out of it are. A re-export
 //! is not an arrow either, in `lib.rs` and `mod.rs` as elsewhere: who takes a re-exported name depends on the file
 //! that defines it.
+//!
+//! Names are seen, not types: a method has no arrow to the file of the `impl` that has it. A type's methods may lie in
+//! files of their own, which take the type from its file (`crates/tcp/src/sender`).
 
 use crate::names::{Arrows, arrows};
 use crate::tree::crates;
