@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use quell::*;
 use quell_aqm::catalog::Visitor;
 use quell_aqm::{Aqm, Discipline, Link, Seed};
-use quell_queue::{Dequeued, Fifo, Limit, Parallel, Place, Qdisc};
+use quell_queue::{Dequeued, DropPoint, Fifo, Limit, Parallel, Qdisc};
 use quell_units::{BitRate, Bytes, QueueSize, Time};
 
 /// Rounds of passes, one way after the other.
@@ -89,7 +89,7 @@ fn drive<Q: Qdisc<Packet = Handle>>(mut queue: Q, arrivals: u64) -> Pass {
         let (now, packet) = packet(number);
         let now = Time::from_nanos(now);
         let handle = Handle::new(number, black_box(&packet), 20).unwrap();
-        let admission = queue.enqueue(now, handle, &mut |d| gone += u64::from(d.place != Place::Arrival));
+        let admission = queue.enqueue(now, handle, &mut |d| gone += u64::from(d.place != DropPoint::Arrival));
         let _ = black_box(admission);
         if number >= 50 {
             match queue.dequeue(now, &mut |_| gone += 1) {

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use quell_aqm::Cause;
-use quell_queue::{Admission, Dequeued, Dropped, Place, Qdisc};
+use quell_queue::{Admission, Dequeued, DropPoint, Dropped, Qdisc};
 use quell_units::Time;
 
 use crate::types::*;
@@ -38,7 +38,7 @@ impl<Q: Qdisc<Packet = Handle>> Face for Q {
     #[inline]
     fn offer(&mut self, now: Time, packet: Handle, back: Back) -> i32 {
         let admission = self.enqueue(now, packet, &mut |dropped: Dropped<Handle>| {
-            if dropped.place != Place::Arrival {
+            if dropped.place != DropPoint::Arrival {
                 back.call(dropped.packet.handle, cause(dropped.cause));
             }
         });

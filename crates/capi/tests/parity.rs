@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char, c_void};
 use quell::*;
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Probe, Rng, Seed};
-use quell_queue::{Admission, Dequeued, Place, Qdisc};
+use quell_queue::{Admission, Dequeued, DropPoint, Qdisc};
 use quell_units::Time;
 
 thread_local! { static ALLOCATIONS: Cell<u64> = const { Cell::new(0) }; }
@@ -147,7 +147,7 @@ fn c_and_rust_decide_alike_and_nothing_allocates() {
                 let code = unsafe { quell_enqueue(theirs, now, number, &packet) };
                 assert_eq!(ALLOCATIONS.get(), before, "{}: an arrival allocates", entry.name);
                 let admission = own.enqueue(Time::from_nanos(now), handle, &mut |d| {
-                    if d.place != Place::Arrival {
+                    if d.place != DropPoint::Arrival {
                         lost.push(d.packet.handle);
                     }
                 });

@@ -13,7 +13,7 @@ use quell_aqm::{
     Algorithm, Aqm, Ctx, Departures, Discipline, FlowId, Lanes, LanesCtx, Next, PacketMeta, Probe, QueueView,
     Rng, Seed, Transport, Victim,
 };
-use quell_queue::{Admission, Counters, Dequeued, Dropped, Host, Limit, Line, Place, Qdisc, Queue, Sent};
+use quell_queue::{Admission, Counters, Dequeued, DropPoint, Dropped, Host, Limit, Line, Qdisc, Queue, Sent};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde_json::Value;
 
@@ -318,7 +318,7 @@ pub(crate) fn arrive<Q: Qdisc<Packet = Carried>>(
 ) -> (Admission, Answer) {
     let mut answer = Answer::default();
     let admission = queue.enqueue(now, packet, &mut |d: Dropped<Carried>| {
-        if d.place != Place::Arrival {
+        if d.place != DropPoint::Arrival {
             answer.dropped.push(d.packet.packet.id);
         }
     });

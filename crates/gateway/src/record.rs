@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
-use quell_queue::{Admission, Place};
+use quell_queue::{Admission, DropPoint};
 use quell_units::{BitRate, Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ pub enum Event {
         /// The cause.
         cause: Cause,
         /// The place.
-        place: Place,
+        place: DropPoint,
     },
     /// The line has another configuration from here on; what waits stays.
     Reconfigured(Box<LineConfig>),
@@ -171,9 +171,9 @@ impl Entry {
             Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], [*number, 0, 0, 0]),
             Event::Dropped { number, cause, place } => {
                 let place = match place {
-                    Place::Arrival => 0,
-                    Place::Head => 1,
-                    Place::Waiting => 2,
+                    DropPoint::Arrival => 0,
+                    DropPoint::Head => 1,
+                    DropPoint::Waiting => 2,
                 };
                 (DROPPED, [cause_code(*cause), place], [*number, 0, 0, 0])
             }
@@ -398,9 +398,9 @@ impl<R: Read> LogReader<R> {
             DROPPED => {
                 let cause = cause(record[2]).ok_or_else(|| damaged("no such cause"))?;
                 let place = match record[3] {
-                    0 => Place::Arrival,
-                    1 => Place::Head,
-                    2 => Place::Waiting,
+                    0 => DropPoint::Arrival,
+                    1 => DropPoint::Head,
+                    2 => DropPoint::Waiting,
                     _ => return Err(damaged("no such place")),
                 };
                 Event::Dropped { number: word(12), cause, place }

@@ -207,7 +207,7 @@ impl<P: Ports> Host<Packet> for Listener<'_, P> {
     #[inline]
     fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
         let Dropped { packet, cause, place } = dropped;
-        if self.recorder.is_some() && place != quell_queue::Place::Arrival {
+        if self.recorder.is_some() && place != quell_queue::DropPoint::Arrival {
             self.log(now, Event::Dropped { number: packet.number, cause, place });
         }
         self.ports.discard(self.path, &packet);

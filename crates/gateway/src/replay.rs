@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 
-use quell_queue::{Admission, Counters, Dropped, Host, Place, Sent};
+use quell_queue::{Admission, Counters, DropPoint, Dropped, Host, Sent};
 use quell_units::Time;
 
 use crate::config::{LineConfig, Shaped};
@@ -75,7 +75,7 @@ pub enum ReplayError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Sent(u32, Time, bool),
-    Dropped(u32, Time, quell_aqm::Cause, Place),
+    Dropped(u32, Time, quell_aqm::Cause, DropPoint),
 }
 
 impl Fate {
@@ -110,7 +110,7 @@ impl Host<Packet> for Listener<'_> {
     }
     #[inline]
     fn dropped(&mut self, now: Time, dropped: Dropped<Packet>) {
-        if self.keep && dropped.place != Place::Arrival {
+        if self.keep && dropped.place != DropPoint::Arrival {
             self.own.push_back(Fate::Dropped(dropped.packet.number, now, dropped.cause, dropped.place));
         }
     }

@@ -9,7 +9,7 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 use crate::counters::{Events, Tally};
 use crate::gate::{Admission, Gate, Limit};
 use crate::qdisc::meta;
-use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
+use crate::{Counters, Dequeued, DropPoint, Dropped, Packet, Qdisc};
 
 /// First in, first out, behind a [`Gate`].
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
         match admission {
             Admission::Dropped(cause) => {
                 self.events.refused(meta.bytes, meta.ecn, cause);
-                dropped(Dropped { packet, cause, place: Place::Arrival });
+                dropped(Dropped { packet, cause, place: DropPoint::Arrival });
                 return admission;
             }
             Admission::Marked => {
@@ -99,7 +99,7 @@ impl<P: Packet, A: Aqm> Qdisc for Fifo<P, A> {
                 Admission::Dropped(cause) => {
                     self.events.dropped(meta.bytes, meta.ecn, cause);
                     self.emptied = now;
-                    dropped(Dropped { packet, cause, place: Place::Head });
+                    dropped(Dropped { packet, cause, place: DropPoint::Head });
                     continue;
                 }
                 Admission::Marked => {

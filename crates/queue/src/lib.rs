@@ -23,7 +23,7 @@ pub use fifo::Fifo;
 pub use gate::{Admission, Gate, Limit};
 pub use line::{CATCH_UP, Carry, Host, Line, Sent, Transmitter};
 pub use parallel::Parallel;
-pub use qdisc::{Dequeued, Dropped, Place, Qdisc};
+pub use qdisc::{Dequeued, DropPoint, Dropped, Qdisc};
 pub use queue::Queue;
 
 use quell_aqm::{Ecn, FlowId, Hosts, Transport};

@@ -8,7 +8,7 @@ use quell_units::{BitRate, Bytes, Packets, Time};
 use crate::counters::{Events, Tally};
 use crate::gate::{Admission, Limit, judge, shown};
 use crate::qdisc::meta;
-use crate::{Counters, Dequeued, Dropped, Packet, Place, Qdisc};
+use crate::{Counters, Dequeued, DropPoint, Dropped, Packet, Qdisc};
 
 /// The lanes of a [`Discipline`]. Whatever their number, an operation costs the same: the packets of
 /// all lanes are in one store, those of a lane linked to each other.
@@ -288,7 +288,7 @@ impl<P: Packet, D: Discipline> Parallel<P, D> {
             let meta = shown(&meta, self.marks);
             self.ask(now, |d, cx| d.on_overflow(cx, victim, &meta));
             self.after_drop(victim, now);
-            dropped(Dropped { packet, cause: Cause::Overflow, place: Place::Waiting });
+            dropped(Dropped { packet, cause: Cause::Overflow, place: DropPoint::Waiting });
         }
         true
     }
@@ -317,7 +317,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
         match admission {
             Admission::Dropped(cause) => {
                 self.count(lane, |events| events.refused(meta.bytes, meta.ecn, cause));
-                dropped(Dropped { packet, cause, place: Place::Arrival });
+                dropped(Dropped { packet, cause, place: DropPoint::Arrival });
                 return admission;
             }
             Admission::Marked => {
@@ -355,7 +355,7 @@ impl<P: Packet, D: Discipline> Qdisc for Parallel<P, D> {
                 Admission::Dropped(cause) => {
                     self.count(lane, |events| events.dropped(meta.bytes, meta.ecn, cause));
                     self.after_drop(lane, now);
-                    dropped(Dropped { packet, cause, place: Place::Head });
+                    dropped(Dropped { packet, cause, place: DropPoint::Head });
                     continue;
                 }
                 Admission::Marked => {

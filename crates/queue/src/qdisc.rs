@@ -107,12 +107,12 @@ pub struct Dropped<P> {
     /// The cause.
     pub cause: Cause,
     /// The place.
-    pub place: Place,
+    pub place: DropPoint,
 }
 
 /// The place in a queue at which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum DropPoint {
     /// It has just arrived and was not stored.
     Arrival,
     /// It came to the head, and the algorithm dropped it.

@@ -11,8 +11,8 @@ use quell_aqm::{
     Transport, Verdict, Victim,
 };
 use quell_queue::{
-    Admission, CATCH_UP, Dequeued, Dropped, Fifo, Host, Limit, Line, Packet, Parallel, Place, Qdisc, Queue,
-    Sent,
+    Admission, CATCH_UP, Dequeued, DropPoint, Dropped, Fifo, Host, Limit, Line, Packet, Parallel, Qdisc,
+    Queue, Sent,
 };
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
@@ -684,7 +684,7 @@ fn the_buffer_is_shared() {
         assert_eq!(admission, Admission::Dropped(Cause::Overflow));
     }
     assert_eq!(queue.counters().refused.overflow.packets, 3);
-    assert_eq!(gone, [Dropped { packet: old, cause: Cause::Overflow, place: Place::Arrival }; 3]);
+    assert_eq!(gone, [Dropped { packet: old, cause: Cause::Overflow, place: DropPoint::Arrival }; 3]);
 }
 
 /// Every departure has the time that the rates make it, whenever the host wakes.

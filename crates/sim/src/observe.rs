@@ -1,7 +1,7 @@
 //! The contract between a queue and its observer.
 
 use quell_aqm::{Cause, Probe};
-use quell_queue::{Admission, Place};
+use quell_queue::{Admission, DropPoint};
 use quell_units::Time;
 
 use crate::outcome::LinkOutcome;
@@ -29,7 +29,7 @@ pub(crate) struct EarlyEnd {
     pub pkt: Pkt,
     pub lane: u8,
     pub cause: Cause,
-    pub place: Place,
+    pub place: DropPoint,
 }
 
 /// The observer of a queue. Its host calls it in order of time, and calls [`Observer::mark`] before anything that

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use quell_aqm::{Cause, FlowId};
 use quell_units::{Duration, Time};
 
-pub use quell_queue::{Admission, Place};
+pub use quell_queue::{Admission, DropPoint};
 
 use crate::network::LinkId;
 
@@ -140,7 +140,7 @@ pub enum Left {
         /// The cause.
         cause: Cause,
         /// The head, by the algorithm, or anywhere to make room.
-        place: Place,
+        place: DropPoint,
     },
 }
 

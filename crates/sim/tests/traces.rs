@@ -6,7 +6,7 @@ use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Cause, Ecn, FlowId, Rng, Seed, Transport};
 use quell_queue::{Dropped, Host, Limit, Line, Packet, Queue, Sent};
 use quell_sim::network::*;
-use quell_sim::outcome::{Admission, Fate, Left, Outcome, Place};
+use quell_sim::outcome::{Admission, DropPoint, Fate, Left, Outcome};
 use quell_sim::{Control, Engine, Error, run};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
@@ -94,7 +94,7 @@ impl Host<Recorded> for Keeper {
     fn dropped(&mut self, time: Time, dropped: Dropped<Recorded>) {
         let Dropped { packet: Recorded(number, ..), cause, place } = dropped;
         match place {
-            Place::Arrival => self.0[number].admission = Admission::Dropped(cause),
+            DropPoint::Arrival => self.0[number].admission = Admission::Dropped(cause),
             _ => self.0[number].left = Some(Left::Dropped { time, cause, place }),
         }
     }
@@ -191,10 +191,10 @@ fn a_line_and_both_engines_decide_the_same_about_every_packet() {
                 let kind = match (fate.admission, fate.left) {
                     (Admission::Queued, Some(Left::Sent { marked: false, .. })) => "passed",
                     (Admission::Queued, Some(Left::Sent { marked: true, .. })) => "marked at the head",
-                    (Admission::Queued, Some(Left::Dropped { place: Place::Head, .. })) => {
+                    (Admission::Queued, Some(Left::Dropped { place: DropPoint::Head, .. })) => {
                         "dropped at the head"
                     }
-                    (_, Some(Left::Dropped { place: Place::Waiting, .. })) => "evicted",
+                    (_, Some(Left::Dropped { place: DropPoint::Waiting, .. })) => "evicted",
                     (Admission::Marked, _) => "marked on arrival",
                     (Admission::Dropped(Cause::Overflow), None) => "overflow",
                     (Admission::Dropped(Cause::Early), None) => "early",

@@ -15,7 +15,7 @@ use quell_gateway::{
     Sleep, replay,
 };
 use quell_sim::network::*;
-use quell_sim::outcome::{Left, Place};
+use quell_sim::outcome::{DropPoint, Left};
 use quell_sim::{Control, Engine, run};
 use quell_units::{BitRate, Duration, Time};
 
@@ -89,7 +89,7 @@ fn log(config: &LineConfig, way: &Way, turns: usize) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Sent(Time, bool),
-    Dropped(Time, quell_aqm::Cause, Place),
+    Dropped(Time, quell_aqm::Cause, DropPoint),
 }
 
 /// The packets of a turn are two on average.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use quell_aqm::{Ecn, FlowId, Hosts, Transport};
-use quell_queue::{Admission, Dropped, Host, Line, Packet, Place, Qdisc, Sent};
+use quell_queue::{Admission, DropPoint, Dropped, Host, Line, Packet, Qdisc, Sent};
 use quell_units::{BitRate, Bytes, Time};
 
 use super::inbox::Entry;
@@ -133,7 +133,7 @@ impl<O: Observer, W: Way> Host<Queued<O::Ticket>> for Beyond<'_, O, W> {
 
     fn dropped(&mut self, now: Time, Dropped { packet, cause, place }: Dropped<Queued<O::Ticket>>) {
         let Queued { pkt, class, lane, ticket, .. } = packet;
-        if let Place::Head | Place::Waiting = place {
+        if let DropPoint::Head | DropPoint::Waiting = place {
             let packet = EarlyEnd { class, lane, pkt, cause, place };
             self.observer.dropped_from_queue(now, ticket, packet);
         }
