@@ -385,8 +385,8 @@ fn packets_wait_for_the_end_of_an_outage() {
         let o = run(&text, &[]);
         // One packet a second. Those of 1 s and 2 s leave at 3 s, together with that of 3 s.
         let c = &o.links[0].segments[0].classes[0];
-        assert_eq!((c.arrived, c.departed), (5, 5), "{algorithm}");
-        let millis = c.delay_sum_ns as f64 * 1e-6;
+        assert_eq!((c.counts.arrived, c.counts.departed), (5, 5), "{algorithm}");
+        let millis = c.counts.delay_sum_ns as f64 * 1e-6;
         // After 3 s: 2000 ms, 1001 ms and 2 ms, if the first is on the link and each takes a millisecond.
         assert!((millis - 3003.0).abs() < 0.5, "{algorithm}: {millis}");
     }
