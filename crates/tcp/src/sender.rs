@@ -12,9 +12,9 @@ use alloc::boxed::Box;
 
 use quell_units::{Duration, Time};
 
-use crate::choices::{CongestionControl, Growth, Recovery, SlowStart};
+use crate::choices::{CongestionControl, Growth, Recovery, SlowStart, congestion_controls};
 use crate::congestion::contract::{Acked, Answer, Cause, Congestion, Delivery, Window};
-use crate::congestion::{Control, reno};
+use crate::congestion::{self, Control, Kind, reno};
 use crate::feedback::{Marks, Report};
 use crate::float::larger;
 use crate::pacing::Release;
@@ -340,9 +340,36 @@ impl Sender {
         self.on_special_ack(cfg, now, ack, ece, report.blocks.as_slice(), Some(report))
     }
 
-    /// Takes in any acknowledgment.
-    #[inline(never)]
+    /// Takes in any acknowledgment. Where losses are found by time it is compiled for each congestion control.
+    #[inline(always)]
     fn on_special_ack(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        ece: bool,
+        blocks: &[Block],
+        report: Option<&Report>,
+    ) -> Reaction {
+        macro_rules! by_control {
+            ($( #[doc = $doc:literal] $name:ident = $text:literal, $module:ident: $kind:ty; )+) => {
+                match cfg.congestion {
+                    $( CongestionControl::$name => {
+                        type Kind = congestion::$module::$name;
+                        self.take_any::<Kind, true>(cfg, now, ack, ece, blocks, report)
+                    } )+
+                }
+            };
+        }
+        if cfg.recovery != Recovery::Rack {
+            // None of them is a model, and that is all that is asked of the kind.
+            return self.take_any::<reno::Reno, false>(cfg, now, ack, ece, blocks, report);
+        }
+        congestion_controls!(by_control)
+    }
+
+    #[inline(never)]
+    fn take_any<C: Kind, const RACK: bool>(
         &mut self,
         cfg: &Config,
         now: Time,
@@ -354,7 +381,7 @@ impl Sender {
         self.in_order = false;
         if self.phase == Phase::Handshake {
             self.on_syn_ack(cfg, now);
-            self.set_pace();
+            self.set_pace::<C>();
             return Reaction::default();
         }
         let mut did = Reaction::default();
@@ -362,10 +389,9 @@ impl Sender {
         if cfg.gradual() && ack > self.recover {
             self.end_fall();
         }
-        let rack = cfg.recovery == Recovery::Rack;
         let (una, sacked) = (self.una, self.repair.sacked());
-        let flight = if rack { self.deliver(cfg, now, from, blocks) } else { 0 };
-        let board = self.repair.board_mut();
+        let flight = if RACK { self.deliver::<C>(now, from, blocks) } else { 0 };
+        let board = if RACK { None } else { self.repair.board_mut() };
         let sack_news = board.is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
         let delivered = (from - una + self.repair.sacked()).saturating_sub(sacked);
@@ -381,19 +407,19 @@ impl Sender {
         }
         if ack > self.una {
             self.on_new_ack(cfg, now, ack, delivered, congested);
-        } else if ack == self.una && self.una < self.max && !rack {
+        } else if ack == self.una && self.una < self.max && !RACK {
             // RFC 6675 section 2: with SACK, a duplicate is an acknowledgment that brings news.
             if !cfg.recovery.is_selective() || sack_news || blocks.is_empty() {
                 did.fast_retransmit = self.on_dup_ack(cfg, now);
             }
         }
-        if rack {
+        if RACK {
             let twice = report.and_then(|r| r.duplicate);
             let plain = ack == una && blocks.is_empty() && twice.is_none();
             did.fast_retransmit = self.after_rack_ack(cfg, now, ack, ack > una, plain, twice);
         }
-        if cfg.congestion.is_model() {
-            self.feed_model(now, flight);
+        if C::MODEL {
+            self.feed_model::<C>(now, flight);
         } else {
             let falls = cfg.gradual() && self.repair.falls();
             let recovers = self.phase == Phase::Recovery && cfg.recovery.is_proportional();
@@ -409,7 +435,7 @@ impl Sender {
                 fall.falling = false;
             }
         }
-        self.set_pace();
+        self.set_pace::<C>();
         did
     }
 
@@ -778,10 +804,12 @@ impl Sender {
                 did = self.on_rack_timer(cfg, now);
             }
         }
-        self.look_ahead();
-        self.set_pace();
-        if let Some(modern) = &mut self.modern {
-            modern.control.on_timer();
+        if let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() {
+            self.sooner = self.repair.due().min(release.due());
+            if let Release::Paced(pacer) = release {
+                pacer.follow(control.pacing_rate(), &self.window, gauges.rtts.srtt);
+            }
+            control.on_timer();
         }
         did
     }
@@ -834,15 +862,17 @@ impl Sender {
     }
 
     /// The next packet to send at `now`, if the window and the application allow one.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        if self.only_window(cfg) {
-            self.poll_below(cfg, now, self.end_of_window(cfg))
-        } else if cfg.recovery == Recovery::Rack && self.phase != Phase::Handshake {
-            self.poll_rack(cfg, now)
-        } else {
-            self.poll_special(cfg, now)
+        if cfg.recovery == Recovery::Rack && self.phase != Phase::Handshake {
+            return self.poll_rack(cfg, now);
         }
+        if self.only_window(cfg) { self.poll_window(cfg, now) } else { self.poll_special(cfg, now) }
+    }
+
+    #[inline(never)]
+    fn poll_window(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
+        self.poll_below(cfg, now, self.end_of_window(cfg))
     }
 
     /// Returns whether the window alone decides what is sent, until the next acknowledgment or timeout.

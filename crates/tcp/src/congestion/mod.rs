@@ -95,11 +95,6 @@ impl Control {
     }
 
     #[inline(always)]
-    pub fn on_delivered(&mut self, now: Time, seq: u32) {
-        congestion_controls!(each [self, c => c.on_delivered(now, seq)])
-    }
-
-    #[inline(always)]
     pub fn pacing_rate(&self) -> Option<f64> {
         congestion_controls!(each [self, c => c.pacing_rate()])
     }

@@ -3,6 +3,7 @@
 use quell_units::Time;
 
 use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
+use crate::congestion::Kind;
 use crate::congestion::contract::Cause;
 use crate::params::Config;
 use crate::recovery::prr::Prr;
@@ -13,19 +14,18 @@ impl Sender {
     /// Takes in what an acknowledgment says to have arrived: all below `ack`, and its blocks. Returns how many packets
     /// were in flight before.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, cfg: &Config, now: Time, ack: u32, blocks: &[Block]) -> u32 {
+    pub(super) fn deliver<C: Kind>(&mut self, now: Time, ack: u32, blocks: &[Block]) -> u32 {
         let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
         let Some(ByTime { rack, .. }) = self.repair.by_time() else { return 0 };
-        let (flight, model) = (rack.flying(), cfg.congestion.is_model());
+        let Some(control) = C::of(control) else { return 0 };
+        let flight = rack.flying();
         let (mut measured, mut first) = (None, None);
         rack.acknowledge(ack, blocks, now, |seq, delivery| {
             if !delivery.again {
                 measured = Some(delivery.rtt);
                 first = first.or(measured);
             }
-            if model {
-                control.on_delivered(now, seq);
-            }
+            control.on_delivered(now, seq);
         });
         rack.tlp.measured |= measured.is_some();
         if let (Some(pacer), Some(rtt)) = (release.pacer_mut(), first) {
@@ -294,6 +294,7 @@ impl Sender {
     }
 
     /// TLP_send_probe() (RFC 8985 section 7.3): a new packet if there is one, else the last one again.
+    #[inline(never)]
     fn send_probe(&mut self, cfg: &Config, now: Time) -> Outgoing {
         let new = self.max < self.limit && ((self.max - self.una) as f64) < cfg.max_window;
         let seq = if new { self.max } else { self.max - 1 };
@@ -310,7 +311,7 @@ impl Sender {
     }
 
     /// A packet goes.
-    #[inline(never)]
+    #[inline(always)]
     fn send_by_time(&mut self, cfg: &Config, now: Time, seq: u32) -> Outgoing {
         let retransmission = seq < self.max;
         let out = self.leaves(cfg, now, seq);

@@ -4,6 +4,7 @@ use quell_units::Time;
 
 use super::in_order::waits_for_more;
 use super::{Modern, Outgoing, Phase, Sender};
+use crate::congestion::Kind;
 use crate::congestion::contract::{AckFacts, Cause, Repairing};
 use crate::pacing::Release;
 use crate::params::Config;
@@ -42,11 +43,12 @@ impl Sender {
         self.poll_below(cfg, now, end)
     }
 
-    /// The rate follows what an acknowledgment or a timer has changed.
-    #[inline]
-    pub(super) fn set_pace(&mut self) {
+    /// The rate follows what an acknowledgment has changed.
+    #[inline(always)]
+    pub(super) fn set_pace<C: Kind>(&mut self) {
         if let Some(Modern { control, gauges, release: Release::Paced(pacer) }) = self.modern.as_deref_mut() {
-            pacer.follow(control.pacing_rate(), &self.window, gauges.rtts.srtt);
+            let rate = if C::MODEL { C::of(control).and_then(|c| c.pacing_rate()) } else { None };
+            pacer.follow(rate, &self.window, gauges.rtts.srtt);
         }
     }
 
@@ -59,10 +61,12 @@ impl Sender {
     }
 
     /// The model learns from an acknowledgment before which so many packets were in flight.
-    pub(super) fn feed_model(&mut self, now: Time, prior_flight: u32) {
+    #[inline(always)]
+    pub(super) fn feed_model<C: Kind>(&mut self, now: Time, prior_flight: u32) {
         let repairing = self.repairing();
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &self.repair) else { return };
         let Modern { control, gauges, release } = &mut **modern;
+        let Some(control) = C::of(control) else { return };
         let facts = AckFacts {
             now,
             una: self.una,
