@@ -429,8 +429,22 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
         next(exhibit.name);
         catch(&runner(&["museum.py", exhibit.name]), exhibit, stop)
     });
-    let all = caught.collect::<Result<Vec<_>, _>>()?;
+    let (mut all, mut ended) = (Vec::new(), None);
+    for one in caught.collect::<Vec<_>>() {
+        match one {
+            Ok(one) => all.push(one),
+            Err(interrupted @ Failure::Interrupted(_)) => ended = Some(interrupted),
+            Err(failure) => return Err(failure),
+        }
+    }
     drop(progress);
+    if let Some(interrupted) = ended.take() {
+        // What was found before counts.
+        if all.is_empty() {
+            return Err(interrupted);
+        }
+        ended = Some(Failure::Interrupted(format!("{} of {} exhibits were run", all.len(), exhibits.len())));
+    }
     let missed: Vec<&str> = all.iter().filter(|c| c.vector.is_none()).map(|c| c.exhibit).collect();
     if args.format.format == Format::Json {
         json::print(&json!({ "exhibits": all }))?;
@@ -449,7 +463,7 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
         terminal::print(&table::text(&["exhibit", "caught by", "bug"], &rows))?;
     }
     match missed.as_slice() {
-        [] => Ok(()),
+        [] => ended.map_or(Ok(()), Err),
         missed => Err(Failure::Failed(format!("not caught: {}", missed.join(", ")))),
     }
 }
