@@ -42,7 +42,12 @@ where
     T: Into<OsString>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let parsed = keep_whole(commands::Cli::command()).try_get_matches_from(&args);
+    let mut command = commands::Cli::command();
+    if let Some(note) = commands::note_of_absent() {
+        let help = command.get_after_help().cloned().unwrap_or_default();
+        command = command.after_help(format!("{help}\n\n{note}"));
+    }
+    let parsed = keep_whole(command).try_get_matches_from(&args);
     let cli = match parsed.and_then(|matches| commands::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {

@@ -25,6 +25,10 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
             );
         }
     }
+    assert!(
+        help.contains("Not in this build,") && help.contains(": analyze, design, map, reproduce,"),
+        "{help}"
+    );
     let (code, list) = quell(&["aqm", "list"]);
     assert!(code == Some(0) && list.contains("drop-tail"), "{list}");
 }

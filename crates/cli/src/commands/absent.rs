@@ -22,7 +22,7 @@ pub fn run(_: &Args, line: Vec<String>) -> Result<(), Failure> {
         "gateway" | "wire" if !cfg!(target_os = "linux") => format!("quell {name} needs Linux"),
         _ => format!(
             "quell {name} is not in this build, which only runs scenarios; `cargo build --release --bin quell` in Quell's \
-             source tree builds the one with all commands"
+             source tree builds the one with all commands, and `make run` this one again"
         ),
     }))
 }

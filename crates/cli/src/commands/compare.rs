@@ -26,7 +26,7 @@ Examples:
   quell compare scenarios/main.toml --baseline red --seeds auto --metric goodput_bps
   quell compare results/main --baseline red
   quell compare results/dumbbell-live results/dumbbell
-  quell compare scenarios/main.toml --baseline red --sweep dumbbell.delay=\"5 ms..50 ms:log:4\"
+  quell compare scenarios/main.toml --baseline red --sweep dumbbell.rate=\"5 Mbit/s..40 Mbit/s:log:4\"
 
 With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
 and --precision (without either: those shown) is decided: its interval excludes 0, or is within the width of \

@@ -71,6 +71,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// What the help of a build without all commands ends with.
+pub fn note_of_absent() -> Option<String> {
+    let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
+    let others = ["reproduce", "characterize", "wire", "gateway", "measure", "conformance"].iter();
+    let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
+    (!absent.is_empty()).then(|| {
+        format!(
+            "Not in this build, and in that of `cargo build --release --bin quell`: {}.",
+            absent.join(", ")
+        )
+    })
+}
+
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
