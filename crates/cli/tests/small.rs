@@ -25,10 +25,8 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
             );
         }
     }
-    assert!(
-        help.contains("Not in this build,") && help.contains(": analyze, design, map, reproduce,"),
-        "{help}"
-    );
+    let note = help.split("Not in this build").nth(1).unwrap_or_default();
+    assert!(note.contains("analyze") && note.contains("conformance"), "{help}");
     let (code, list) = quell(&["aqm", "list"]);
     assert!(code == Some(0) && list.contains("drop-tail"), "{list}");
 }
