@@ -337,5 +337,6 @@ def test_a_file_of_a_scenario_file_lies_beside_it(scenario: dict[str, Any], tmp_
     assert len(changes["sha256"]) == 64
     link = {**scenario["dumbbell"], "changes": tmp_path / "rates.csv"}
     (tmp_path / "rates.csv").write_text("time_s,rate_bps\n5,1e6\n5,2e6\n", encoding="utf-8")
-    with pytest.raises(quell.ScenarioError, match=r"rates\.csv:3: time_s = \"5\": must be later"):
+    # Of a long path, as those of tests may be, the end is cut.
+    with pytest.raises(quell.ScenarioError, match=r":3: time_s = \"5\": must be later"):
         quell.check({**scenario, "dumbbell": link})
