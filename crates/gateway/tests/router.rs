@@ -302,6 +302,169 @@ fn rules_of_others_keep_their_marks_and_change_none_here() {
     assert_eq!(net.state(), before);
 }
 
+/// The packets that came with CE, of IPv4 and IPv6, at host `i`.
+fn came_with_ce(net: &Net, i: usize) -> [u64; 2] {
+    [("netstat", "InCEPkts"), ("snmp6", "Ip6InCEPkts")].map(|(file, name)| {
+        let text =
+            net.within(i, || std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap());
+        counter(&text, name)
+    })
+}
+
+/// The packets that a line dropped, and those that it marked.
+fn dropped_and_marked(line: &serde_json::Value) -> (u64, u64) {
+    let count = |path: &str| line.pointer(path).and_then(|v| v.as_u64()).unwrap();
+    let dropped = ["refused", "dropped"]
+        .iter()
+        .flat_map(|place| ["early", "forced", "overflow"].map(|c| format!("/queue/{place}/{c}/packets")))
+        .map(|path| count(&path));
+    (dropped.sum(), count("/queue/marked/packets"))
+}
+
+/// Firewalls of which a packet with another bit in its mark than those that they set would be dropped, sent from
+/// another address or led elsewhere.
+const FIREWALLS: [(&str, &str); 4] = [
+    (
+        "exact marks",
+        "for t in iptables ip6tables; do
+           $t -t mangle -A PREROUTING -j MARK --set-mark 1
+           $t -P FORWARD DROP; $t -A FORWARD -m mark --mark 1 -j ACCEPT
+           $t -t mangle -A POSTROUTING -o g1 -m mark ! --mark 1 -j DROP
+         done",
+    ),
+    (
+        "exact marks with NAT",
+        "for t in iptables ip6tables; do
+           $t -t mangle -A PREROUTING -j MARK --set-mark 1
+           $t -P FORWARD DROP; $t -A FORWARD -m mark --mark 1 -j ACCEPT
+           $t -t nat -A POSTROUTING -o g1 -m mark --mark 1 -j MASQUERADE
+         done",
+    ),
+    (
+        "zones and remembered marks",
+        "for t in iptables ip6tables; do
+           $t -t mangle -A PREROUTING -j CONNMARK --restore-mark
+           $t -t mangle -A PREROUTING -m mark --mark 0 -j MARK --set-mark 7
+           $t -t mangle -A POSTROUTING -j CONNMARK --save-mark
+           $t -N zone_wan; $t -P FORWARD DROP; $t -A FORWARD -o g1 -j zone_wan; $t -A FORWARD -i g1 -j zone_wan
+           $t -A zone_wan -m mark --mark 7 -j RETURN; $t -A zone_wan -j DROP
+           $t -A FORWARD -m conntrack --ctstate NEW,ESTABLISHED,RELATED -m connmark ! --mark 0x40000000/0x60000000 -j ACCEPT
+           $t -t nat -A POSTROUTING -o g1 -j MASQUERADE
+         done",
+    ),
+    (
+        "nft",
+        "nft -f - <<END
+         table inet fw {
+           chain first { type filter hook prerouting priority mangle; meta mark set 1; }
+           chain forwarded { type filter hook forward priority filter; policy drop; meta mark 1 accept; }
+           chain forwarded_later { type filter hook forward priority 40; policy drop; meta mark 1 accept; }
+           chain leaving { type filter hook postrouting priority 0; policy drop; meta mark 1 accept; meta oif lo accept; ip6 nexthdr icmpv6 accept; }
+           chain masquerading { type nat hook postrouting priority srcnat; oifname g1 meta mark 1 masquerade; }
+         }
+END",
+    ),
+];
+
+#[test]
+fn marks_of_the_gateway_meet_no_rule_of_others() {
+    if !possible(router()) {
+        return;
+    }
+    for (style, script) in FIREWALLS {
+        let Some(net) = net() else { return };
+        if style == "nft" && std::process::Command::new("nft").arg("--version").output().is_err() {
+            println!("skipped: there is no nft");
+            continue;
+        }
+        net.on(G, script);
+        let limits = ["--wan", "g1", "--up", "5Mbit/s", "--down", "20Mbit/s", "--buffer", "60packets"];
+        let mut running = net.start(&[&limits[..], &["--aqm", "red", "--ecn"]].concat());
+        let before = came_with_ce(&net, R);
+        let streams = RECEIVER.map(|to| net.stream(to, true, 1000, Wait::from_micros(2500)));
+        std::thread::sleep(1200 * MS);
+        let sums = streams.map(Stream::finish);
+        let (dropped, marked) = dropped_and_marked(&net.status()["lines"][0]);
+        let after = came_with_ce(&net, R);
+        let lost: u64 = sums.iter().map(|(sent, came)| u64::from(*sent) - *came as u64).sum();
+        println!("{style}: {sums:?}, dropped {dropped}, marked {marked}");
+        assert_eq!(lost, dropped, "{style}: others dropped what the gateway did not");
+        let ce = [after[0] - before[0], after[1] - before[1]];
+        assert!(ce[0] > 10 && ce[1] > 10 && ce[0] + ce[1] == marked, "{style}: {ce:?} of {marked}");
+        // Nobody reads the queue: what passes unshaped passes the firewall as without the gateway.
+        signal(running.supervisor(), "KILL");
+        running.wait();
+        // What the worker held goes with it.
+        std::thread::sleep(200 * MS);
+        for to in RECEIVER {
+            let stream = net.stream(to, false, 200, MS);
+            assert!(stream.until(100, Wait::from_secs(5)), "{style}: {to} is not reached without a worker");
+            let (sent, came) = stream.finish();
+            assert_eq!(came, sent as usize, "{style}");
+        }
+    }
+}
+
+/// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed anew with
+/// another mark, and can be reached while a closed gateway has no worker.
+#[test]
+fn the_routers_own_traffic_is_shaped_too() {
+    let Some(net) = net() else { return };
+    net.on(
+        G,
+        "for t in iptables ip6tables; do
+           $t -P INPUT DROP; $t -P OUTPUT DROP
+           $t -A INPUT -m tos --tos 3/3
+           $t -A INPUT -i lo -j ACCEPT; $t -A OUTPUT -o lo -j ACCEPT
+           $t -A INPUT -m mark --mark 0 -j ACCEPT; $t -A OUTPUT -m mark --mark 1 -j ACCEPT
+           $t -t mangle -A OUTPUT -j MARK --set-mark 1
+         done
+         ip rule add pref 10 not fwmark 1 iif lo to 10.2.0.1 prohibit
+         ip -6 rule add pref 10 not fwmark 1 iif lo to fd02::1 prohibit
+         ip rule add pref 9 fwmark 0 to 10.2.0.1 lookup main; ip -6 rule add pref 9 fwmark 0 to fd02::1 lookup main",
+    );
+    let before = net.state();
+    let limits = ["--wan", "g1", "--up", "5Mbit/s", "--down", "4Mbit/s", "--buffer", "60packets"];
+    let mut running = net.start(&[&limits[..], &["--aqm", "red", "--ecn", "--on-exit", "closed"]].concat());
+    for (hosts, to, line, rate) in [([G, R], RECEIVER, 0, 5e6), ([R, G], ["10.2.0.2", "fd02::2"], 1, 4e6)] {
+        // The kernel counts what comes with CE before INPUT.
+        let ce = || match line {
+            0 => came_with_ce(&net, R),
+            _ => ["iptables", "ip6tables"].map(|t| {
+                let said = net.on(G, &format!("{t} -vxnL INPUT"));
+                let rule = said.lines().find(|l| l.contains("tos match") || l.contains("TOS match")).unwrap();
+                rule.split_whitespace().next().unwrap().parse().unwrap()
+            }),
+        };
+        let before: [u64; 2] = ce();
+        let begin = Instant::now();
+        let streams = to.map(|to| net.stream_between(hosts, to, true, 1000, Wait::from_micros(2500)));
+        std::thread::sleep(1500 * MS);
+        let sums = streams.map(Stream::finish);
+        let came: usize = sums.iter().map(|(_, came)| came).sum();
+        let (dropped, marked) = dropped_and_marked(&net.status()["lines"][line]);
+        let after = ce();
+        let lost: u64 = sums.iter().map(|(sent, came)| u64::from(*sent) - *came as u64).sum();
+        let bps = came as f64 * 1028.0 * 8.0 / begin.elapsed().as_secs_f64();
+        println!("own, line {line}: {sums:?}, {bps:.0} bit/s, dropped {dropped}, marked {marked}");
+        assert!(bps < rate * 1.02 && came > 500, "{bps}");
+        assert_eq!(lost, dropped, "the firewall or the routes drop what the gateway did not");
+        let ce = [after[0] - before[0], after[1] - before[1]];
+        assert!(ce[0] > 10 && ce[1] > 10 && ce[0] + ce[1] == marked, "{ce:?} of {marked}");
+    }
+    // What is forwarded stops, and the router is there.
+    signal(running.supervisor(), "KILL");
+    running.wait();
+    let forwarded = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(!forwarded.until(0, 300 * MS), "what is forwarded passes a gateway that is closed and gone");
+    for (hosts, to) in [([G, R], RECEIVER[0]), ([R, G], "fd02::2")] {
+        let stream = net.stream_between(hosts, to, false, 200, MS);
+        assert!(stream.until(100, Wait::from_secs(5)), "the router is not reached at {to}");
+    }
+    assert!(net.asked("clean", &[]).status.success());
+    assert_eq!(net.state(), before);
+}
+
 #[test]
 fn of_two_starts_at_once_one_runs() {
     let Some(net) = net() else { return };

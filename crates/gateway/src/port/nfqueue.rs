@@ -20,6 +20,10 @@ pub const MARKED: u32 = 1 << 30;
 /// around the gateway.
 pub const WAITS: u32 = 1 << 29;
 
+/// The bit of a packet's note that says that this host itself receives or sends it. In marks it is the gateway's, so that
+/// it says nothing of others'.
+const OWN: u32 = MARKED;
+
 /// The bytes of a packet that are copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;
 /// Room for a message: its own header and attributes, and what is copied.
@@ -64,6 +68,9 @@ mod number {
     pub const FAIL_OPEN: u32 = 1;
     pub const ACCEPT: u32 = 1;
     pub const DROP: u32 = 0;
+    pub const REPEAT: u32 = 4;
+    /// The hook of what is forwarded, of netfilter.h.
+    pub const FORWARD: u8 = 2;
     /// Attributes of a configuration.
     pub const CFG_CMD: u16 = 1;
     pub const CFG_PARAMS: u16 = 2;
@@ -98,18 +105,25 @@ fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOn
     out[begin..begin + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
-/// A verdict; `mark` is the firewall's with which the packet came.
-fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, mark: u32, accept: bool, marked: bool) {
+/// A verdict; `mark` is the note of its packet ([`Queued::note`]).
+///
+/// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
+/// of its queue again instead, at whose beginning such a rule is: the kernel would route anew what is sent with another
+/// mark.
+fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, note: u32, accept: bool, marked: bool) {
     message(out, number::VERDICT, 0, queue, |out| {
-        let what = if accept { number::ACCEPT } else { number::DROP };
+        let what = match (accept, marked && note & OWN != 0) {
+            (true, true) => number::REPEAT,
+            (true, false) => number::ACCEPT,
+            (false, _) => number::DROP,
+        };
         let mut value = [0; 8];
         value[..4].copy_from_slice(&what.to_be_bytes());
         value[4..].copy_from_slice(&id.to_be_bytes());
         attribute(out, number::VERDICT_HEADER, &value);
-        // What was remembered of an earlier packet of its connection says nothing of this one.
-        let new = mark & !(MARKED | WAITS) | if marked { MARKED } else { 0 };
-        if accept && new != mark {
-            attribute(out, number::MARK, &new.to_be_bytes());
+        if accept {
+            let mark = note & !(MARKED | WAITS) | if marked { MARKED } else { 0 };
+            attribute(out, number::MARK, &mark.to_be_bytes());
         }
     });
 }
@@ -122,7 +136,17 @@ struct Queued<'a> {
     bytes: u32,
     /// The firewall's mark.
     mark: u32,
+    /// It is neither received nor sent by this host itself.
+    forwarded: bool,
     payload: &'a [u8],
+}
+
+impl Queued<'_> {
+    /// The mark as others' rules have left it, and whether it is this host's own.
+    fn note(&self) -> u32 {
+        // What was remembered of an earlier packet of its connection says nothing of this one.
+        self.mark & !(MARKED | WAITS) | if self.forwarded { 0 } else { OWN }
+    }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -140,14 +164,18 @@ fn parse(message: &[u8]) -> Option<Queued<'_>> {
         return None;
     }
     let queue = u16::from_be_bytes(*message.get(18..)?.first_chunk()?);
-    let (mut id, mut payload, mut captured, mut mark) = (None, None, None, 0);
+    let (mut id, mut payload, mut captured, mut mark, mut forwarded) = (None, None, None, 0, true);
     let mut at = 20;
     while let Some(head) = message.get(at..at + 4) {
         let length = usize::from(u16::from_ne_bytes([head[0], head[1]]));
         let kind = u16::from_ne_bytes([head[2], head[3]]) & 0x3fff;
         let Some(value) = length.checked_sub(4).and_then(|n| message.get(at + 4..at + 4 + n)) else { break };
         match kind {
-            number::HEADER => id = word(value, 0),
+            // Its number, the protocol, the hook.
+            number::HEADER => {
+                id = word(value, 0);
+                forwarded = value.get(6).is_none_or(|hook| *hook == number::FORWARD);
+            }
             number::PAYLOAD => payload = Some(value),
             number::CAPTURED => captured = word(value, 0),
             // Which is not sent if it is zero.
@@ -158,7 +186,7 @@ fn parse(message: &[u8]) -> Option<Queued<'_>> {
     }
     // None where the kernel copies nothing: it is a packet all the same, and waits for a verdict.
     let payload = payload.unwrap_or(&[]);
-    Some(Queued { queue, id: id?, bytes: captured.unwrap_or(payload.len() as u32), mark, payload })
+    Some(Queued { queue, id: id?, bytes: captured.unwrap_or(payload.len() as u32), mark, forwarded, payload })
 }
 
 impl NfQueue {
@@ -232,7 +260,7 @@ impl NfQueue {
                     // The rules may have been there before: one that comes in between is not to wait for ever.
                     if let Some(queued) = parse(answer) {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.mark, true, false);
+                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.note(), true, false);
                         self.send();
                         continue;
                     }
@@ -334,12 +362,12 @@ impl Ports for NfQueue {
                 match Header::parse(queued.payload, &self.key) {
                     Some(header) => {
                         let mut packet = Packet::new(queued.id, queued.bytes, header);
-                        packet.kept = queued.mark;
+                        packet.kept = queued.note();
                         arrivals.push((path, packet));
                     }
                     None => {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.mark, true, false);
+                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.note(), true, false);
                     }
                 }
             }
@@ -406,7 +434,7 @@ mod tests {
             cut: prop::sample::Index,
         ) {
             let mut bytes = packet(queue, id, captured, &payload);
-            let expected = Queued { queue, id, bytes: captured.unwrap_or(payload.len() as u32), mark: 0, payload: &payload };
+            let expected = Queued { queue, id, bytes: captured.unwrap_or(payload.len() as u32), mark: 0, forwarded: true, payload: &payload };
             prop_assert_eq!(parse(&bytes), Some(expected));
             for (at, value) in damage {
                 let at = at.index(bytes.len());
@@ -419,22 +447,37 @@ mod tests {
     #[test]
     fn verdicts_are_whole_messages() {
         let mut out = Vec::new();
-        verdict(&mut out, 7, 0x0102_0304, WAITS | 7, true, true);
+        verdict(&mut out, 7, 0x0102_0304, 7, true, true);
         assert_eq!(out.len(), 40);
         assert_eq!(u32::from_ne_bytes(*out.first_chunk().unwrap()), 40);
         assert_eq!(&out[18..20], [0, 7]);
         assert_eq!(&out[24..32], [0, 0, 0, 1, 1, 2, 3, 4]);
-        // Only the bits of the gateway's change, and one that is remembered of another packet goes.
         assert_eq!(&out[36..40], (MARKED | 7).to_be_bytes());
-        for (mark, marked, new) in [(MARKED | 9, false, 9), (WAITS, false, 0), (MARKED | WAITS, true, MARKED)]
-        {
+        // What this host itself sends is repeated if it is to be marked.
+        for (own, marked, what, mark) in [
+            (false, false, 1, 9),
+            (true, false, 1, 9),
+            (true, true, 4, MARKED | 9),
+            (false, true, 1, MARKED | 9),
+        ] {
             out.clear();
-            verdict(&mut out, 7, 1, mark, true, marked);
-            assert_eq!(&out[36..40], new.to_be_bytes());
+            verdict(&mut out, 7, 1, 9 | if own { OWN } else { 0 }, true, marked);
+            assert_eq!((&out[24..28], &out[36..40]), (&[0, 0, 0, what][..], &u32::to_be_bytes(mark)[..]));
         }
         out.clear();
-        verdict(&mut out, 7, 1, 9, true, false);
-        assert_eq!(out.len(), 32);
+        verdict(&mut out, 7, 1, OWN | 9, false, true);
+        assert_eq!((&out[24..28], out.len()), (&[0; 4][..], 32));
+    }
+
+    /// Only the bits of the gateway's are not as others' rules left them, and one that is remembered of another packet
+    /// goes.
+    #[test]
+    fn a_note_has_the_mark_of_others() {
+        for mark in [9, MARKED | 9, WAITS | 9, MARKED | WAITS | 9] {
+            let queued = Queued { queue: 7, id: 1, bytes: 40, mark, forwarded: true, payload: &[] };
+            assert_eq!(queued.note(), 9);
+            assert_eq!(Queued { forwarded: false, ..queued }.note(), OWN | 9);
+        }
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Net {
 
     /// The router's rules and routes, and the names of all namespaces but others' of these tests.
     pub fn state(&self) -> String {
-        let rules = "iptables -t mangle -S; ip6tables -t mangle -S; ip route; ip -6 route";
+        let rules = "for table in mangle security; do iptables -t $table -S; ip6tables -t $table -S; done; ip route; ip -6 route";
         let mut names: Vec<String> = sh("ip netns list").lines().map(String::from).collect();
         names.retain(|name| !name.starts_with("quell-test-") || name.contains(&self.id));
         names.sort();
@@ -167,12 +167,24 @@ impl Net {
         serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"))
     }
 
-    /// Sends numbered packets to the receiver, one each `every`, until it is stopped.
+    /// Sends numbered packets from the sender to the receiver, one each `every`, until it is stopped.
     pub fn stream(&self, to: &str, ecn: bool, bytes: usize, every: Wait) -> Stream {
+        self.stream_between([S, R], to, ecn, bytes, every)
+    }
+
+    /// The same from one host to another, which has the address `to`.
+    pub fn stream_between(
+        &self,
+        hosts: [usize; 2],
+        to: &str,
+        ecn: bool,
+        bytes: usize,
+        every: Wait,
+    ) -> Stream {
         let to: IpAddr = to.parse().unwrap();
-        let receiver = self.within(R, || UdpSocket::bind(SocketAddr::new(to, 0)).unwrap());
+        let receiver = self.within(hosts[1], || UdpSocket::bind(SocketAddr::new(to, 0)).unwrap());
         let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-        let sender = self.within(S, || UdpSocket::bind(any).unwrap());
+        let sender = self.within(hosts[0], || UdpSocket::bind(any).unwrap());
         if ecn {
             match to {
                 IpAddr::V4(_) => rustix::net::sockopt::set_ip_tos(&sender, 2).unwrap(),

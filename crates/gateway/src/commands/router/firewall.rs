@@ -1,7 +1,8 @@
 //! The rules that lead packets here, in the firewall that the host has.
 //!
-//! All of them are in chains or a table of the gateway's own, so that they go as they came. Each family's are added
-//! in one transaction: a kill leaves all of them or none.
+//! All of them are in chains or a table of the gateway's own, so that they go as they came. Each table's are added
+//! in one transaction. The bits that they set in a packet's mark are gone before a rule of others sees it: many of those
+//! compare the whole mark.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::port::nfqueue::{MARKED, WAITS};
 use crate::sys;
+
+/// The priority of the queues of nft: whatever filters does so before.
+const BEHIND: i32 = 1000;
 
 /// The program that sets the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -107,56 +111,180 @@ fn families() -> &'static [[&'static str; 2]] {
     if v6 { &BOTH } else { &BOTH[..1] }
 }
 
+/// The rules in one of the tables of iptables.
+struct Table {
+    name: &'static str,
+    /// The chains of the gateway.
+    chains: Vec<String>,
+    /// From which chain of the kernel's what goes to which of the gateway's; `first` or last in it.
+    jumps: Vec<Jump>,
+    rules: Vec<String>,
+}
+
+/// A rule of a chain of the kernel's that leads to one of the gateway's.
+struct Jump {
+    from: &'static str,
+    to: String,
+    first: bool,
+}
+
+impl Table {
+    /// The lines that add them.
+    fn adding(&self) -> Vec<String> {
+        let chains = self.chains.iter().map(|chain| format!(":{chain} - [0:0]"));
+        let jumps = self.jumps.iter().map(|Jump { from, to, first }| {
+            let how = if *first { "-I" } else { "-A" };
+            format!("{how} {from} -j {to}")
+        });
+        chains.chain(self.rules.iter().cloned()).chain(jumps).collect()
+    }
+
+    /// The lines that undo them.
+    fn undoing(&self) -> Vec<String> {
+        let jumps = self.jumps.iter().map(|Jump { from, to, .. }| format!("-D {from} -j {to}"));
+        let chains = self.chains.iter().flat_map(|chain| [format!("-F {chain}"), format!("-X {chain}")]);
+        jumps.chain(chains).collect()
+    }
+
+    /// These lines as what the programs read.
+    fn text(&self, lines: &[String]) -> String {
+        format!("*{}\n{}\nCOMMIT\n", self.name, lines.join("\n"))
+    }
+
+    /// Tells whether all of them are in what `-S` says, where they belong: a rule that comes after a queue does not see
+    /// what comes back from there, and one that comes before the marks are cleared does see them.
+    fn is_in(&self, said: &str) -> bool {
+        let of = |chain: &str| {
+            let begin = format!("-A {chain} ");
+            said.lines().filter(move |line| line.starts_with(&begin))
+        };
+        let jumps = self.jumps.iter().all(|Jump { from, to, first }| {
+            let there: Vec<&str> = of(from).filter_map(|line| line.split(" -j ").nth(1)).collect();
+            let is_it = |target: &&str| target.split_whitespace().next() == Some(to);
+            // Other gateways want the same place.
+            let is_ours = |target: &&&str| target.starts_with("quell-");
+            let found = there.iter().filter(|target| is_it(target)).count() == 1;
+            let in_order = if *first {
+                there.iter().take_while(is_ours).any(is_it)
+            } else {
+                there.iter().rev().take_while(is_ours).any(is_it)
+            };
+            found && in_order
+        });
+        let rules = self.chains.iter().all(|chain| {
+            let begin = format!("-A {chain} ");
+            of(chain).count() == self.rules.iter().filter(|rule| rule.starts_with(&begin)).count()
+        });
+        jumps && rules
+    }
+}
+
 impl Rules {
     /// The rules as text: what the programs of the firewall read.
     pub fn text(&self) -> String {
+        match self.kind {
+            Kind::Iptables => self.tables().iter().map(|table| table.text(&table.adding())).collect(),
+            Kind::Nft => self.nft(),
+        }
+    }
+
+    /// The rules of iptables.
+    ///
+    /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`WAITS`], which is gone
+    /// again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, so what the
+    /// host itself receives and sends is queued at the end of INPUT and OUTPUT of `mangle` without a mark; the verdict
+    /// about a packet that is to be marked sends it through that chain again (`NF_REPEAT`), where the first rule sets CE.
+    /// It always passes while nobody reads the queue, so that the router can still be reached and mended.
+    fn tables(&self) -> [Table; 2] {
+        let Rules { id, wan, queue: up, .. } = self;
+        let down = up + 1;
+        let both = MARKED | WAITS;
+        let bypass = if self.open { " --queue-bypass" } else { "" };
+        let [waiting, leaving, marked, own] = ["q", "m", "c", "o"].map(|end| format!("quell-{id}-{end}"));
+        const CE: &str = "-m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03";
+        let jump = |from: &'static str, to: &str, first: bool| Jump { from, to: to.into(), first };
+        let mangle = Table {
+            name: "mangle",
+            rules: vec![
+                format!("-A {leaving} -m mark --mark {WAITS:#x}/{both:#x}"),
+                format!("-A {leaving} -m mark --mark {MARKED:#x}/{both:#x} {CE}"),
+                format!("-A {leaving} -j MARK --set-xmark 0x0/{both:#x}"),
+                format!("-A {marked} -m mark ! --mark {MARKED:#x}/{both:#x} -j RETURN"),
+                format!("-A {marked} {CE}"),
+                format!("-A {marked} -j MARK --set-xmark 0x0/{both:#x}"),
+                // It has gone through the rules that follow.
+                format!("-A {marked} -j ACCEPT"),
+                format!("-A {own} -o {wan} -j NFQUEUE --queue-num {up} --queue-bypass"),
+                format!("-A {own} -i {wan} -j NFQUEUE --queue-num {down} --queue-bypass"),
+            ],
+            jumps: vec![
+                jump("POSTROUTING", &leaving, true),
+                jump("INPUT", &marked, true),
+                jump("INPUT", &own, false),
+                jump("OUTPUT", &marked, true),
+                jump("OUTPUT", &own, false),
+            ],
+            chains: vec![leaving, marked, own],
+        };
+        let security = Table {
+            name: "security",
+            rules: vec![
+                format!("-A {waiting} -o {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}"),
+                format!("-A {waiting} -o {wan} -j NFQUEUE --queue-num {up}{bypass}"),
+                format!("-A {waiting} -i {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}"),
+                format!("-A {waiting} -i {wan} -j NFQUEUE --queue-num {down}{bypass}"),
+            ],
+            jumps: vec![jump("FORWARD", &waiting, false)],
+            chains: vec![waiting],
+        };
+        // What clears the marks is there before what sets them.
+        [mangle, security]
+    }
+
+    /// The rules of nft: a queue behind all chains of others at each hook, and directly behind it a chain that sets CE
+    /// and clears the marks. A packet that this host sends would be routed again if its verdict changed its mark for good
+    /// (`NF_REPEAT` instead, as with iptables).
+    fn nft(&self) -> String {
         let Rules { id, wan, queue: up, .. } = self;
         let down = up + 1;
         let both = MARKED | WAITS;
         let others = !both;
-        match self.kind {
-            Kind::Iptables => {
-                let bypass = if self.open { " --queue-bypass" } else { "" };
-                // Last in FORWARD, since a packet that comes back from a queue skips the rules that follow; first in
-                // POSTROUTING, where others may accept it for good or save its mark.
-                format!(
-                    "*mangle\n\
-                     :quell-{id}-q - [0:0]\n\
-                     -A quell-{id}-q -o {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}\n\
-                     -A quell-{id}-q -o {wan} -j NFQUEUE --queue-num {up}{bypass}\n\
-                     -A quell-{id}-q -i {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}\n\
-                     -A quell-{id}-q -i {wan} -j NFQUEUE --queue-num {down}{bypass}\n\
-                     -A FORWARD -j quell-{id}-q\n\
-                     :quell-{id}-m - [0:0]\n\
-                     -A quell-{id}-m -m mark --mark {WAITS:#x}/{both:#x}\n\
-                     -A quell-{id}-m -m mark --mark {MARKED:#x}/{both:#x} -m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03\n\
-                     -A quell-{id}-m -j MARK --set-xmark 0x0/{both:#x}\n\
-                     -I POSTROUTING -j quell-{id}-m\n\
-                     COMMIT\n"
-                )
-            }
-            Kind::Nft => {
-                let bypass = if self.open { " bypass" } else { "" };
-                format!(
-                    "table inet quell_{id} {{\n\
-                     \tchain queues {{\n\
-                     \t\ttype filter hook forward priority mangle; policy accept;\n\
-                     \t\toifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
-                     \t\toifname \"{wan}\" queue num {up}{bypass}\n\
-                     \t\tiifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
-                     \t\tiifname \"{wan}\" queue num {down}{bypass}\n\
-                     \t}}\n\
-                     \tchain marks {{\n\
-                     \t\ttype filter hook postrouting priority mangle - 10; policy accept;\n\
-                     \t\tmeta mark & {both:#x} == {WAITS:#x} counter\n\
-                     \t\tmeta mark & {both:#x} == {MARKED:#x} ip ecn != not-ect ip ecn set ce\n\
-                     \t\tmeta mark & {both:#x} == {MARKED:#x} ip6 ecn != not-ect ip6 ecn set ce\n\
-                     \t\tmeta mark set meta mark & {others:#x}\n\
-                     \t}}\n\
-                     }}\n"
-                )
-            }
-        }
+        let queue = |direction: &str, number: u16, bypass: bool| {
+            let bypass = if bypass { " bypass" } else { "" };
+            format!(
+                "\t\t{direction}ifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
+                 \t\t{direction}ifname \"{wan}\" queue num {number}{bypass}\n"
+            )
+        };
+        let marked = format!("\t\tmeta mark & {both:#x} == {MARKED:#x} goto marked\n");
+        let hook = |hook: &str, queues: &[String]| {
+            let behind = BEHIND + 1;
+            let queues = queues.concat();
+            format!(
+                "\tchain {hook}_queue {{\n\
+                 \t\ttype filter hook {hook} priority {BEHIND}; policy accept;\n\
+                 {queues}\
+                 \t}}\n\
+                 \tchain {hook}_leave {{\n\
+                 \t\ttype filter hook {hook} priority {behind}; policy accept;\n\
+                 \t\tmeta mark & {both:#x} == {WAITS:#x} counter\n\
+                 {marked}\
+                 \t\tmeta mark set meta mark & {others:#x}\n\
+                 \t}}\n"
+            )
+        };
+        let forward = hook("forward", &[queue("o", *up, self.open), queue("i", down, self.open)]);
+        let input = hook("input", &[marked.clone(), queue("i", down, true)]);
+        let output = hook("output", &[marked.clone(), queue("o", *up, true)]);
+        format!(
+            "table inet quell_{id} {{\n\
+             \tchain marked {{\n\
+             \t\tip ecn != not-ect ip ecn set ce\n\
+             \t\tip6 ecn != not-ect ip6 ecn set ce\n\
+             \t\tmeta mark set meta mark & {others:#x} accept\n\
+             \t}}\n\
+             {forward}{input}{output}}}\n"
+        )
     }
 
     /// The programs that add them, in order.
@@ -178,21 +306,22 @@ impl Rules {
         self.adding().iter().try_for_each(|call| call.run(false).map(|_| ()))
     }
 
-    /// Puts them in the place of those that another gateway of this name has left, in one transaction where all of
-    /// those are there: nothing passes between that did not pass before.
+    /// Puts them in the place of those that another gateway of this name has left, in one transaction for each table
+    /// where all of those are there: nothing passes between that did not pass before.
     ///
     /// # Errors
     /// What the firewall says.
     pub fn replace(&self) -> Result<(), String> {
         for call in self.adding() {
-            let undone = match self.kind {
-                Kind::Iptables => {
-                    let [head, rest] = ["*mangle\n", self.undoing().join("\n").as_str()].map(String::from);
-                    call.input.replacen(&head, &format!("{head}{rest}\n"), 1)
-                }
-                Kind::Nft => self.undoing().join("\n") + "\n" + &call.input,
+            let input = match self.kind {
+                Kind::Iptables => self
+                    .tables()
+                    .iter()
+                    .map(|table| table.text(&[table.undoing(), table.adding()].concat()))
+                    .collect(),
+                Kind::Nft => self.nft_undoing() + &call.input,
             };
-            if (Call { input: undone, ..call }).run(false).is_err() {
+            if (Call { input, ..call }).run(false).is_err() {
                 self.remove()?;
                 return self.add();
             }
@@ -200,87 +329,67 @@ impl Rules {
         Ok(())
     }
 
-    /// The text that undoes them, line by line.
-    fn undoing(&self) -> Vec<String> {
+    /// Adding first makes deleting right whether it is there or not; it is one transaction.
+    fn nft_undoing(&self) -> String {
         let id = &self.id;
-        match self.kind {
-            Kind::Iptables => vec![
-                format!("-D FORWARD -j quell-{id}-q"),
-                format!("-D POSTROUTING -j quell-{id}-m"),
-                format!("-F quell-{id}-q"),
-                format!("-X quell-{id}-q"),
-                format!("-F quell-{id}-m"),
-                format!("-X quell-{id}-m"),
-            ],
-            // Adding first makes deleting right whether it is there or not; it is one transaction.
-            Kind::Nft => vec![format!("add table inet quell_{id}"), format!("delete table inet quell_{id}")],
-        }
+        format!("add table inet quell_{id}\ndelete table inet quell_{id}\n")
     }
 
     /// Counts the packets that have left without a verdict since the rules were added; `None` if some of the rules
-    /// are gone.
+    /// are gone or not in their place. What the host itself receives and sends is not counted by iptables, which has no
+    /// place for it that no other rule sees.
     ///
     /// # Errors
     /// If the firewall does not say.
     pub fn look(&self) -> Result<Option<u64>, String> {
-        let mut packets = 0;
-        let texts: Vec<String> = match self.kind {
-            Kind::Iptables => families()
-                .iter()
-                .map(|[program, _]| {
-                    let args = ["-w", "1", "-t", "mangle", "-v", "-S"];
-                    Call::new(program, &args, String::new()).run(false)
-                })
-                .collect::<Result<_, _>>()?,
+        match self.kind {
+            Kind::Iptables => {
+                let mut packets = 0;
+                for [program, _] in families() {
+                    for table in self.tables() {
+                        let list = ["-w", "1", "-t", table.name, "-v", "-S"];
+                        let said = Call::new(program, &list, String::new()).run(false)?;
+                        if !table.is_in(&said) {
+                            return Ok(None);
+                        }
+                        packets += self.counted(&said);
+                    }
+                }
+                Ok(Some(packets))
+            }
             Kind::Nft => {
                 let list = |what: &[&str]| Call::new("nft", what, String::new()).run(false);
                 let name = format!("quell_{}", self.id);
                 if !list(&["list", "tables"])?.lines().any(|l| l == format!("table inet {name}")) {
                     return Ok(None);
                 }
-                vec![list(&["list", "table", "inet", &name])?]
-            }
-        };
-        for text in &texts {
-            match self.counted(text) {
-                Some(count) => packets += count,
-                None => return Ok(None),
+                let said = list(&["list", "table", "inet", &name])?;
+                let rules = |text: &str| {
+                    let all = text.lines().map(str::trim).filter(|l| !l.is_empty() && *l != "}");
+                    all.count()
+                };
+                let there = rules(&said) == rules(&self.text());
+                Ok(there.then(|| self.counted(&said)))
             }
         }
-        Ok(Some(packets))
     }
 
-    /// The count of the rules in `text`, if all are there.
-    fn counted(&self, text: &str) -> Option<u64> {
+    /// The packets that the rules in `said` have counted.
+    fn counted(&self, said: &str) -> u64 {
         let number = |line: &str, word: &str| -> Option<u64> {
             let mut words = line.split_whitespace().skip_while(|w| *w != word).skip(1);
             words.next()?.parse().ok()
         };
         match self.kind {
             Kind::Iptables => {
-                let (q, m) = (format!("quell-{}-q", self.id), format!("quell-{}-m", self.id));
-                let of = |chain: &str, target: &str| -> Vec<&str> {
-                    let begin = format!("-A {chain} ");
-                    let end = |l: &&str| l.split_whitespace().any(|word| word == target);
-                    text.lines().filter(|l| l.starts_with(&begin)).filter(end).collect()
-                };
-                let there = of("FORWARD", &q).len() == 1
-                    && of("POSTROUTING", &m).len() == 1
-                    && of(&q, "NFQUEUE").len() == 2
-                    && of(&q, "MARK").len() == 2
-                    && of(&m, "TOS").len() == 1
-                    && of(&m, "MARK").len() == 1;
-                let waits = format!("{WAITS:#x}/{:#x}", MARKED | WAITS);
-                of(&m, &waits).first().filter(|_| there).and_then(|line| number(line, "-c"))
+                let chain = format!("-A quell-{}-m ", self.id);
+                let waits = format!("--mark {WAITS:#x}/{:#x}", MARKED | WAITS);
+                said.lines()
+                    .filter(|l| l.starts_with(&chain) && l.contains(&waits))
+                    .filter_map(|l| number(l, "-c"))
+                    .sum()
             }
-            Kind::Nft => {
-                let lines = |what: &str| text.lines().filter(|l| l.contains(what)).count();
-                let there = (lines("ifname"), lines("ecn set ce")) == (4, 2) && lines("meta mark set") == 3;
-                text.lines()
-                    .find(|l| l.contains(" counter packets "))
-                    .filter(|_| there)
-                    .and_then(|l| number(l, "packets"))
-            }
+            Kind::Nft => said.lines().filter_map(|l| number(l, "packets")).sum(),
         }
     }
 
@@ -293,7 +402,9 @@ impl Rules {
             Kind::Iptables => {
                 let mut left = false;
                 for [program, _] in families() {
-                    left |= self.left_of(program)?;
+                    for table in self.tables() {
+                        left |= self.left_of(program, &table)?;
+                    }
                 }
                 Ok(left)
             }
@@ -304,9 +415,9 @@ impl Rules {
         }
     }
 
-    /// Tells whether any chain of this name is in this family of iptables.
-    fn left_of(&self, program: &'static str) -> Result<bool, String> {
-        let list = Call::new(program, &["-w", "5", "-t", "mangle", "-S"], String::new());
+    /// Tells whether any chain of this name is in this table of this family of iptables.
+    fn left_of(&self, program: &'static str, table: &Table) -> Result<bool, String> {
+        let list = Call::new(program, &["-w", "5", "-t", table.name, "-S"], String::new());
         list.run(false).map(|text| text.contains(&format!("quell-{}-", self.id)))
     }
 
@@ -316,32 +427,31 @@ impl Rules {
     /// If some are still there.
     pub fn remove(&self) -> Result<(), String> {
         let id = &self.id;
-        let undo = self.undoing();
         match self.kind {
             Kind::Iptables => {
                 for [program, restore] in families() {
-                    let all = format!("*mangle\n{}\nCOMMIT\n", undo.join("\n"));
-                    if Call::new(restore, &["-w", "5", "-n"], all).run(false).is_ok() {
-                        continue;
-                    }
-                    // Some are missing. Those that are there go one by one.
-                    if !self.left_of(program)? {
-                        continue;
-                    }
-                    for line in &undo {
-                        let args = ["-w", "5", "-t", "mangle"].into_iter().chain(line.split(' '));
-                        let _ = Call::new(program, &args.collect::<Vec<_>>(), String::new()).run(false);
-                    }
-                    if self.left_of(program)? {
-                        return Err(format!("{program}: chains quell-{id}-* cannot be removed"));
+                    // What sets marks goes before what clears them.
+                    for table in self.tables().iter().rev() {
+                        let undo = table.undoing();
+                        if Call::new(restore, &["-w", "5", "-n"], table.text(&undo)).run(false).is_ok() {
+                            continue;
+                        }
+                        // Some are missing. Those that are there go one by one.
+                        if !self.left_of(program, table)? {
+                            continue;
+                        }
+                        for line in &undo {
+                            let args = ["-w", "5", "-t", table.name].into_iter().chain(line.split(' '));
+                            let _ = Call::new(program, &args.collect::<Vec<_>>(), String::new()).run(false);
+                        }
+                        if self.left_of(program, table)? {
+                            return Err(format!("{program}: chains quell-{id}-* cannot be removed"));
+                        }
                     }
                 }
                 Ok(())
             }
-            Kind::Nft => {
-                let text = undo.join("\n") + "\n";
-                Call::new("nft", &["-f", "-"], text).run(false).map(|_| ())
-            }
+            Kind::Nft => Call::new("nft", &["-f", "-"], self.nft_undoing()).run(false).map(|_| ()),
         }
     }
 
@@ -393,7 +503,7 @@ impl Rules {
             return Err(format!("{missing}: {INSTALL}"));
         }
         Err(format!(
-            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_dscp xt_DSCP, or nft_queue for nft",
+            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_dscp xt_DSCP iptable_security, or nft_queue for nft",
             why.join("; ")
         ))
     }
@@ -438,11 +548,60 @@ mod tests {
         let text = rules(Kind::Iptables, true).text();
         assert!(text.contains("-o eth0 -j NFQUEUE --queue-num 5100 --queue-bypass\n"), "{text}");
         assert!(text.contains("-i eth0 -j NFQUEUE --queue-num 5101 --queue-bypass\n"), "{text}");
-        assert!(!rules(Kind::Iptables, false).text().contains("bypass"));
         let text = rules(Kind::Nft, true).text();
         assert!(text.contains("oifname \"eth0\" queue num 5100 bypass\n"), "{text}");
         assert!(text.contains("iifname \"eth0\" queue num 5101 bypass\n"), "{text}");
-        assert!(!rules(Kind::Nft, false).text().contains("bypass"));
+        // What the host itself receives and sends always passes while nobody reads.
+        for kind in [Kind::Iptables, Kind::Nft] {
+            let [open, closed] =
+                [true, false].map(|open| rules(kind, open).text().matches("bypass\n").count());
+            assert_eq!((open, closed), (4, 2));
+        }
+    }
+
+    /// A rule that is missing or not in its place is noticed, whichever it is.
+    #[test]
+    fn rules_that_are_gone_or_out_of_order_show() {
+        let said = |table: &Table| {
+            let mut lines: Vec<String> = ["INPUT", "FORWARD", "OUTPUT", "POSTROUTING"]
+                .iter()
+                .map(|c| format!("-P {c} ACCEPT -c 0 0"))
+                .collect();
+            let counted = |line: &str| line.replacen(" -j", " -c 3 210 -j", 1);
+            let foreign = |chain: &str| format!("-A {chain} -p tcp -c 1 60 -j TCPMSS --clamp-mss-to-pmtu");
+            for chain in ["INPUT", "FORWARD", "OUTPUT", "POSTROUTING"] {
+                let to = |first| table.jumps.iter().filter(move |j| j.first == first && j.from == chain);
+                lines.extend(to(true).map(|j| format!("-A {chain} -c 3 210 -j {}", j.to)));
+                lines.push(foreign(chain));
+                lines.extend(to(false).map(|j| format!("-A {chain} -c 3 210 -j {}", j.to)));
+            }
+            lines.extend(table.rules.iter().map(|rule| counted(rule)));
+            lines
+        };
+        for table in rules(Kind::Iptables, true).tables() {
+            let lines = said(&table);
+            assert!(table.is_in(&lines.join("\n")), "{}", lines.join("\n"));
+            let ours = |line: &&String| line.contains("quell-7-");
+            assert!(lines.iter().filter(ours).count() >= 5);
+            for missing in lines.iter().filter(ours) {
+                let rest: Vec<&str> = lines.iter().filter(|l| *l != missing).map(String::as_str).collect();
+                assert!(!table.is_in(&rest.join("\n")), "{missing}");
+            }
+            for Jump { from, to, first } in &table.jumps {
+                let at = lines
+                    .iter()
+                    .position(|l| l.starts_with(&format!("-A {from} ")) && l.contains(to))
+                    .unwrap();
+                let mut moved = lines.clone();
+                let other = if *first { at + 1 } else { at - 1 };
+                moved.swap(at, other);
+                assert!(!table.is_in(&moved.join("\n")), "{to} in {from}");
+                // Another gateway's may be where this one's would be.
+                let mut shared = lines.clone();
+                shared.insert(if *first { at } else { at + 1 }, format!("-A {from} -c 0 0 -j quell-8-x"));
+                assert!(table.is_in(&shared.join("\n")), "{to} in {from}");
+            }
+        }
     }
 
     /// `nft -c` asks the kernel; where it has no queue statement, as here, the rest of the text is what can be tried.
@@ -472,25 +631,44 @@ mod tests {
                 return;
             }
             let whole = Rules { wan: "lo".into(), ..rules(Kind::Nft, true) };
-            let queues = ["5100", "5101"].map(|n| format!("queue num {n} bypass"));
+            let queues = ["5100 bypass", "5101 bypass"].map(|n| format!("queue num {n}"));
             let text = queues.iter().fold(whole.text(), |text, queue| text.replace(queue, "accept"));
             let nft = |text: &str| Call::new("nft", &["-f", "-"], text.into()).run(false).unwrap();
             assert_eq!(whole.look(), Ok(None));
             nft(&text);
             assert_eq!(whole.look(), Ok(Some(0)));
-            // A packet that left without a verdict still has the mark of one that waits.
+            // A packet that left without a verdict still has the mark of one that waits: here once when it is sent and
+            // once when it is received. No rule of others sees it, nor does who receives it.
+            nft(
+                "table inet other {\nchain input { type filter hook input priority 900; meta mark != 0 counter drop; }\n\
+                 chain output { type filter hook output priority 900; meta mark != 0 counter drop; }\n\
+                 chain post { type filter hook postrouting priority -900; meta mark != 0 counter drop; }\n}\n",
+            );
             Call::new("ip", &["link", "set", "lo", "up"], String::new()).run(false).unwrap();
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            socket2::SockRef::from(&socket).set_mark(WAITS).unwrap();
+            socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
             socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
-            assert_eq!(whole.look(), Ok(Some(1)));
-            nft("flush chain inet quell_7 queues\n");
+            socket.recv(&mut [0; 10]).unwrap();
+            assert_eq!(whole.look(), Ok(Some(2)));
+            // One that comes back from its queue to be marked gets CE.
+            socket2::SockRef::from(&socket).set_mark(MARKED).unwrap();
+            nft("delete table inet other\n");
+            nft(
+                "table inet other {\nchain input { type filter hook input priority 2000; ip ecn ce counter drop; }\n}\n",
+            );
+            rustix::net::sockopt::set_ip_tos(&socket, 2).unwrap();
+            socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
+            let said =
+                Call::new("nft", &["list", "table", "inet", "other"], String::new()).run(false).unwrap();
+            assert!(said.contains("counter packets 1 "), "{said}");
+            nft("flush chain inet quell_7 forward_queue\n");
             assert_eq!(whole.look(), Ok(None), "a chain without rules");
             whole.remove().unwrap();
             assert_eq!(whole.look(), Ok(None));
             // Whether a rule is missing shows, whichever it is.
             let text: Vec<&str> = text.lines().collect();
-            let is_rule = |line: &str| ["name \"lo\"", "meta mark"].iter().any(|word| line.contains(word));
+            let is_rule =
+                |line: &str| ["name \"lo\"", "meta mark", " ecn "].iter().any(|word| line.contains(word));
             for missing in (0..text.len()).filter(|n| is_rule(text[*n])) {
                 let rest = text.iter().enumerate().filter(|(n, _)| *n != missing);
                 nft(&rest.map(|(_, line)| format!("{line}\n")).collect::<String>());
