@@ -24,7 +24,7 @@ pub use text::Format;
 /// What a gateway does.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Shape and manage what this host forwards: packets wait in the kernel, verdicts are made here.
+    /// Shape and manage what goes through a link of this host: packets wait in the kernel, verdicts are made here.
     #[cfg(target_os = "linux")]
     #[command(after_help = router::RUN_HELP)]
     Run(router::RunArgs),

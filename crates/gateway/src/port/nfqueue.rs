@@ -9,20 +9,45 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use quell_units::Duration;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::header::{FlowKey, Header};
 use crate::metrics::KernelDrops;
 use crate::{Packet, Ports, sys};
 
-/// The bit of the firewall's mark that packets have which were marked here, until a rule has set CE.
-pub const MARKED: u32 = 1 << 30;
-/// The bit that a rule gives packets before they are queued, and each verdict takes away: what leaves with it has passed
-/// around the gateway.
-pub const WAITS: u32 = 1 << 29;
+/// Two bits of the firewall's mark, from a lowest one on, which are the gateway's; the others are others'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkBits(u8);
 
-/// The bit of a packet's note that says that this host itself receives or sends it. In marks it is the gateway's, so that
-/// it says nothing of others'.
-const OWN: u32 = MARKED;
+impl MarkBits {
+    /// The bits `lowest` and the next one; `None` if a mark of 32 bits does not have both.
+    pub fn from(lowest: u8) -> Option<Self> {
+        (lowest <= 30).then_some(MarkBits(lowest))
+    }
+
+    /// The bit that a rule gives packets before they are queued, and each verdict takes away: what leaves with it has
+    /// passed around the gateway.
+    pub fn waits(self) -> u32 {
+        1 << self.0
+    }
+
+    /// The bit that packets have which were marked here, until a rule has set CE.
+    pub fn marked(self) -> u32 {
+        2 << self.0
+    }
+
+    /// Both.
+    pub fn both(self) -> u32 {
+        3 << self.0
+    }
+}
+
+impl Default for MarkBits {
+    /// Bits 29 and 30.
+    fn default() -> Self {
+        MarkBits(29)
+    }
+}
 
 /// The bytes of a packet that are copied: the headers, with some of IPv6's extensions.
 const COPIED: u32 = 160;
@@ -46,6 +71,7 @@ pub struct QueueCounters {
 pub struct NfQueue {
     fd: OwnedFd,
     queues: [u16; 2],
+    bits: MarkBits,
     buffer: Vec<u8>,
     lengths: [usize; BATCH],
     verdicts: Vec<u8>,
@@ -110,9 +136,9 @@ fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOn
 /// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
 /// of its queue again instead, at whose beginning such a rule is: the kernel would route anew what is sent with another
 /// mark.
-fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, note: u32, accept: bool, marked: bool) {
+fn verdict(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, accept: bool, marked: bool) {
     message(out, number::VERDICT, 0, queue, |out| {
-        let what = match (accept, marked && note & OWN != 0) {
+        let what = match (accept, marked && note & bits.both() != 0) {
             (true, true) => number::REPEAT,
             (true, false) => number::ACCEPT,
             (false, _) => number::DROP,
@@ -122,7 +148,7 @@ fn verdict(out: &mut Vec<u8>, queue: u16, id: u32, note: u32, accept: bool, mark
         value[4..].copy_from_slice(&id.to_be_bytes());
         attribute(out, number::VERDICT_HEADER, &value);
         if accept {
-            let mark = note & !(MARKED | WAITS) | if marked { MARKED } else { 0 };
+            let mark = note & !bits.both() | if marked { bits.marked() } else { 0 };
             attribute(out, number::MARK, &mark.to_be_bytes());
         }
     });
@@ -142,10 +168,11 @@ struct Queued<'a> {
 }
 
 impl Queued<'_> {
-    /// The mark as others' rules have left it, and whether it is this host's own.
-    fn note(&self) -> u32 {
+    /// The mark as others' rules have left it. In the gateway's bits, which say nothing of others', is whether this host
+    /// itself receives or sends the packet.
+    fn note(&self, bits: MarkBits) -> u32 {
         // What was remembered of an earlier packet of its connection says nothing of this one.
-        self.mark & !(MARKED | WAITS) | if self.forwarded { 0 } else { OWN }
+        self.mark & !bits.both() | if self.forwarded { 0 } else { bits.marked() }
     }
 }
 
@@ -194,10 +221,11 @@ impl NfQueue {
     ///
     /// # Errors
     /// If the kernel has no such sockets.
-    pub fn open(queues: [u16; 2], key: FlowKey) -> io::Result<Self> {
+    pub fn open(queues: [u16; 2], bits: MarkBits, key: FlowKey) -> io::Result<Self> {
         Ok(NfQueue {
             fd: sys::netfilter_socket()?,
             queues,
+            bits,
             buffer: vec![0; WIDTH * BATCH],
             lengths: [0; BATCH],
             // A verdict takes at most 40 bytes; what comes and goes in a turn is bounded by a batch and a line.
@@ -260,7 +288,15 @@ impl NfQueue {
                     // The rules may have been there before: one that comes in between is not to wait for ever.
                     if let Some(queued) = parse(answer) {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.note(), true, false);
+                        verdict(
+                            &mut self.verdicts,
+                            self.bits,
+                            queued.queue,
+                            queued.id,
+                            queued.note(self.bits),
+                            true,
+                            false,
+                        );
                         self.send();
                         continue;
                     }
@@ -362,12 +398,20 @@ impl Ports for NfQueue {
                 match Header::parse(queued.payload, &self.key) {
                     Some(header) => {
                         let mut packet = Packet::new(queued.id, queued.bytes, header);
-                        packet.kept = queued.note();
+                        packet.kept = queued.note(self.bits);
                         arrivals.push((path, packet));
                     }
                     None => {
                         self.counters.passed += 1;
-                        verdict(&mut self.verdicts, queued.queue, queued.id, queued.note(), true, false);
+                        verdict(
+                            &mut self.verdicts,
+                            self.bits,
+                            queued.queue,
+                            queued.id,
+                            queued.note(self.bits),
+                            true,
+                            false,
+                        );
                     }
                 }
             }
@@ -382,7 +426,7 @@ impl Ports for NfQueue {
     #[inline]
     fn forward(&mut self, path: u8, packet: &Packet) {
         let queue = self.queues[usize::from(path)];
-        verdict(&mut self.verdicts, queue, packet.handle, packet.kept, true, packet.marked);
+        verdict(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, true, packet.marked);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -391,7 +435,7 @@ impl Ports for NfQueue {
     #[inline]
     fn discard(&mut self, path: u8, packet: &Packet) {
         let queue = self.queues[usize::from(path)];
-        verdict(&mut self.verdicts, queue, packet.handle, packet.kept, false, false);
+        verdict(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, false, false);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -446,26 +490,27 @@ mod tests {
 
     #[test]
     fn verdicts_are_whole_messages() {
+        let bits = MarkBits::default();
         let mut out = Vec::new();
-        verdict(&mut out, 7, 0x0102_0304, 7, true, true);
+        verdict(&mut out, bits, 7, 0x0102_0304, 7, true, true);
         assert_eq!(out.len(), 40);
         assert_eq!(u32::from_ne_bytes(*out.first_chunk().unwrap()), 40);
         assert_eq!(&out[18..20], [0, 7]);
         assert_eq!(&out[24..32], [0, 0, 0, 1, 1, 2, 3, 4]);
-        assert_eq!(&out[36..40], (MARKED | 7).to_be_bytes());
+        assert_eq!(&out[36..40], (bits.marked() | 7).to_be_bytes());
         // What this host itself sends is repeated if it is to be marked.
         for (own, marked, what, mark) in [
             (false, false, 1, 9),
             (true, false, 1, 9),
-            (true, true, 4, MARKED | 9),
-            (false, true, 1, MARKED | 9),
+            (true, true, 4, bits.marked() | 9),
+            (false, true, 1, bits.marked() | 9),
         ] {
             out.clear();
-            verdict(&mut out, 7, 1, 9 | if own { OWN } else { 0 }, true, marked);
+            verdict(&mut out, bits, 7, 1, 9 | if own { bits.marked() } else { 0 }, true, marked);
             assert_eq!((&out[24..28], &out[36..40]), (&[0, 0, 0, what][..], &u32::to_be_bytes(mark)[..]));
         }
         out.clear();
-        verdict(&mut out, 7, 1, OWN | 9, false, true);
+        verdict(&mut out, bits, 7, 1, bits.marked() | 9, false, true);
         assert_eq!((&out[24..28], out.len()), (&[0; 4][..], 32));
     }
 
@@ -473,11 +518,13 @@ mod tests {
     /// goes.
     #[test]
     fn a_note_has_the_mark_of_others() {
-        for mark in [9, MARKED | 9, WAITS | 9, MARKED | WAITS | 9] {
+        let bits = MarkBits::from(3).unwrap();
+        for mark in [1, bits.marked() | 1, bits.waits() | 1, bits.both() | 1] {
             let queued = Queued { queue: 7, id: 1, bytes: 40, mark, forwarded: true, payload: &[] };
-            assert_eq!(queued.note(), 9);
-            assert_eq!(Queued { forwarded: false, ..queued }.note(), OWN | 9);
+            assert_eq!(queued.note(bits), 1);
+            assert_eq!(Queued { forwarded: false, ..queued }.note(bits), bits.marked() | 1);
         }
+        assert_eq!((MarkBits::from(30).unwrap().both(), MarkBits::from(31)), (3 << 30, None));
     }
 
     #[test]

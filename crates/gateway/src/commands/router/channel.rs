@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::LineConfig;
+use crate::port::nfqueue::MarkBits;
 
 /// The task of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +22,7 @@ pub(super) struct Start {
     pub lines: [LineConfig; 2],
     pub shadows: Vec<AqmConfig>,
     pub queues: [u16; 2],
+    pub bits: MarkBits,
     pub log: Option<PathBuf>,
     /// Another worker was there before: packets are waiting, and a log that cannot be written is not a reason to stop.
     pub again: bool,

@@ -9,7 +9,7 @@ use quell_units::text::three_digits;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::CapabilitySet;
 
-use super::firewall::{Rules, flow_tables};
+use super::firewall::{Rules, collisions, flow_tables};
 use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
 use crate::record::THERE_ALREADY;
@@ -108,13 +108,13 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         });
     }
 
-    let forwards = |file: &str| fs::read_to_string(file).is_ok_and(|t| t.trim() == "1");
-    let [v4, v6] = ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(forwards);
-    found.need(v4 || v6, || "this host forwards nothing: sysctl -w net.ipv4.ip_forward=1".into());
-
+    found.forwarding(wan);
     if effective.contains(CapabilitySet::NET_ADMIN) {
         match Rules::find(settings.fixed.firewall, |kind| settings.rules(kind)) {
-            Ok(rules) => found.rules = Some(rules),
+            Ok(rules) => {
+                found.notes.extend(collisions(&rules));
+                found.rules = Some(rules);
+            }
             Err(e) => found.refused.push(e),
         }
         found.refused.extend(flow_tables());
@@ -142,10 +142,51 @@ pub(super) fn look_at_rates(settings: &Settings) -> RouterState {
     found
 }
 
+/// The families of addresses that `device` has, IPv4 and IPv6, other than those that lead no further than the link.
+fn families_at(device: &str) -> [bool; 2] {
+    // net/ipv6/addrconf.c: address, index, length of the prefix, scope, flags, device; scope 0 is the whole net's.
+    let v6 = fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+    let v6 = v6.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+    let v6 = v6.into_iter().any(|words| matches!(words[..], [_, _, _, "00", _, name] if name == device));
+    // net/ipv4/fib_trie.c: the device comes first.
+    let v4 = fs::read_to_string("/proc/thread-self/net/route").unwrap_or_default();
+    let v4 = v4.lines().any(|l| l.split_whitespace().next() == Some(device));
+    [v4, v6]
+}
+
 impl RouterState {
+    /// Looks which families this host forwards. What it does not forward is no obstacle: its own traffic is shaped too.
+    fn forwarding(&mut self, wan: &str) {
+        let forwards = |file: &str| fs::read_to_string(file).is_ok_and(|t| t.trim() == "1");
+        let [v4, v6] =
+            ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(forwards);
+        let at = families_at(wan);
+        for (forwards, there, family, key) in [
+            (v4, at[0] || !at[1], "IPv4", "net.ipv4.ip_forward"),
+            (v6, at[1], "IPv6", "net.ipv6.conf.all.forwarding"),
+        ] {
+            if there && !forwards {
+                self.notes.push(format!(
+                    "this host forwards no {family}, so only what it sends and receives itself is shaped of that; if it is \
+                     a router: sysctl -w {key}=1"
+                ));
+            }
+        }
+    }
+
     /// Looks at what the device does with packets.
     fn device(&mut self, settings: &Settings) {
         let wan = &settings.fixed.wan;
+        let master = fs::read_link(format!("/sys/class/net/{wan}/master"));
+        if let Some(master) = master.ok().as_deref().and_then(Path::file_name).and_then(|name| name.to_str())
+        {
+            let is = |what: &str| Path::new(&format!("/sys/class/net/{master}/{what}")).exists();
+            if is("bridge") || is("bonding") {
+                self.refused.push(format!(
+                    "{wan} is a part of {master}, and the firewall sees its packets as those of {master}: --wan {master}"
+                ));
+            }
+        }
         // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
         // by itself matters.
         if sys::large_receive(wan).unwrap_or(false) {

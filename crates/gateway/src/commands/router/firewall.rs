@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::port::nfqueue::{MARKED, WAITS};
+use crate::port::nfqueue::MarkBits;
 use crate::sys;
 
 /// The priority of the queues of nft: whatever filters does so before.
@@ -59,6 +59,9 @@ pub(super) struct Rules {
     pub queue: u16,
     /// Packets pass while nobody reads a queue.
     pub open: bool,
+    /// The bits of packets' marks that are used.
+    #[serde(default)]
+    pub bits: MarkBits,
 }
 
 /// A program, its arguments and what it reads.
@@ -190,15 +193,15 @@ impl Rules {
 
     /// The rules of iptables.
     ///
-    /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`WAITS`], which is gone
-    /// again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, so what the
+    /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`MarkBits::waits`], which is
+    /// gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, so what the
     /// host itself receives and sends is queued at the end of INPUT and OUTPUT of `mangle` without a mark; the verdict
     /// about a packet that is to be marked sends it through that chain again (`NF_REPEAT`), where the first rule sets CE.
     /// It always passes while nobody reads the queue, so that the router can still be reached and mended.
     fn tables(&self) -> [Table; 2] {
-        let Rules { id, wan, queue: up, .. } = self;
+        let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;
-        let both = MARKED | WAITS;
+        let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
         let bypass = if self.open { " --queue-bypass" } else { "" };
         let [waiting, leaving, marked, own] = ["q", "m", "c", "o"].map(|end| format!("quell-{id}-{end}"));
         const CE: &str = "-m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03";
@@ -206,10 +209,10 @@ impl Rules {
         let mangle = Table {
             name: "mangle",
             rules: vec![
-                format!("-A {leaving} -m mark --mark {WAITS:#x}/{both:#x}"),
-                format!("-A {leaving} -m mark --mark {MARKED:#x}/{both:#x} {CE}"),
+                format!("-A {leaving} -m mark --mark {waits:#x}/{both:#x}"),
+                format!("-A {leaving} -m mark --mark {marks:#x}/{both:#x} {CE}"),
                 format!("-A {leaving} -j MARK --set-xmark 0x0/{both:#x}"),
-                format!("-A {marked} -m mark ! --mark {MARKED:#x}/{both:#x} -j RETURN"),
+                format!("-A {marked} -m mark ! --mark {marks:#x}/{both:#x} -j RETURN"),
                 format!("-A {marked} {CE}"),
                 format!("-A {marked} -j MARK --set-xmark 0x0/{both:#x}"),
                 // It has gone through the rules that follow.
@@ -229,9 +232,9 @@ impl Rules {
         let security = Table {
             name: "security",
             rules: vec![
-                format!("-A {waiting} -o {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}"),
+                format!("-A {waiting} -o {wan} -j MARK --set-xmark {waits:#x}/{both:#x}"),
                 format!("-A {waiting} -o {wan} -j NFQUEUE --queue-num {up}{bypass}"),
-                format!("-A {waiting} -i {wan} -j MARK --set-xmark {WAITS:#x}/{both:#x}"),
+                format!("-A {waiting} -i {wan} -j MARK --set-xmark {waits:#x}/{both:#x}"),
                 format!("-A {waiting} -i {wan} -j NFQUEUE --queue-num {down}{bypass}"),
             ],
             jumps: vec![jump("FORWARD", &waiting, false)],
@@ -245,18 +248,18 @@ impl Rules {
     /// and clears the marks. A packet that this host sends would be routed again if its verdict changed its mark for good
     /// (`NF_REPEAT` instead, as with iptables).
     fn nft(&self) -> String {
-        let Rules { id, wan, queue: up, .. } = self;
+        let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;
-        let both = MARKED | WAITS;
+        let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
         let others = !both;
         let queue = |direction: &str, number: u16, bypass: bool| {
             let bypass = if bypass { " bypass" } else { "" };
             format!(
-                "\t\t{direction}ifname \"{wan}\" meta mark set meta mark & {others:#x} | {WAITS:#x}\n\
+                "\t\t{direction}ifname \"{wan}\" meta mark set meta mark & {others:#x} | {waits:#x}\n\
                  \t\t{direction}ifname \"{wan}\" queue num {number}{bypass}\n"
             )
         };
-        let marked = format!("\t\tmeta mark & {both:#x} == {MARKED:#x} goto marked\n");
+        let marked = format!("\t\tmeta mark & {both:#x} == {marks:#x} goto marked\n");
         let hook = |hook: &str, queues: &[String]| {
             let behind = BEHIND + 1;
             let queues = queues.concat();
@@ -267,7 +270,7 @@ impl Rules {
                  \t}}\n\
                  \tchain {hook}_leave {{\n\
                  \t\ttype filter hook {hook} priority {behind}; policy accept;\n\
-                 \t\tmeta mark & {both:#x} == {WAITS:#x} counter\n\
+                 \t\tmeta mark & {both:#x} == {waits:#x} counter\n\
                  {marked}\
                  \t\tmeta mark set meta mark & {others:#x}\n\
                  \t}}\n"
@@ -383,7 +386,7 @@ impl Rules {
         match self.kind {
             Kind::Iptables => {
                 let chain = format!("-A quell-{}-m ", self.id);
-                let waits = format!("--mark {WAITS:#x}/{:#x}", MARKED | WAITS);
+                let waits = format!("--mark {:#x}/{:#x}", self.bits.waits(), self.bits.both());
                 said.lines()
                     .filter(|l| l.starts_with(&chain) && l.contains(&waits))
                     .filter_map(|l| number(l, "-c"))
@@ -535,12 +538,135 @@ pub(super) fn flow_tables() -> Vec<String> {
     found
 }
 
+/// The rules of others that do not get on with these: they use the same bits of the mark, or may see a packet while it
+/// has these.
+pub(super) fn collisions(rules: &Rules) -> Vec<String> {
+    let list =
+        |program, args: &[&str]| Call::new(program, args, String::new()).run(false).unwrap_or_default();
+    let mut found = Vec::new();
+    for program in ["iptables-save", "ip6tables-save"] {
+        found.extend(colliding_rules(program, &list(program, &[]), rules.bits));
+    }
+    found.extend(colliding_chains(&list("nft", &["list", "ruleset"]), rules));
+    found
+}
+
+/// A number as firewalls write it.
+fn number(text: &str) -> Option<u32> {
+    let text = text.trim_end_matches(';');
+    text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok())
+}
+
+/// Those in what iptables-save says.
+fn colliding_rules(program: &str, said: &str, bits: MarkBits) -> Vec<String> {
+    const VALUES: [&str; 6] =
+        ["--mark", "--set-mark", "--set-xmark", "--or-mark", "--xor-mark", "--restore-mark"];
+    const MASKS: [&str; 3] = ["--mask", "--nfmask", "--ctmask"];
+    let uses = |option: &str, value: &str| {
+        let value = number(value.split('/').next().unwrap_or_default()).unwrap_or(0);
+        let whole = value == u32::MAX;
+        (VALUES.contains(&option) || MASKS.contains(&option) && !whole) && value & bits.both() != 0
+    };
+    let (mut table, mut found) = ("", Vec::new());
+    for line in said.lines().filter(|line| !line.contains("quell-")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match line.strip_prefix('*') {
+            Some(name) => table = name,
+            None if words.windows(2).any(|pair| uses(pair[0], pair[1])) => {
+                let program = program.trim_end_matches("-save");
+                found.push(format!("rule \"{program} -t {table} {line}\" {}", uses_a_bit(bits)));
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+fn uses_a_bit(bits: MarkBits) -> String {
+    let lowest = bits.waits().trailing_zeros();
+    let next = lowest + 1;
+    format!(
+        "uses bit {lowest} or {next} of the mark, which the gateway clears: choose two others with --mark-bit"
+    )
+}
+
+/// Those in what nft lists.
+fn colliding_chains(said: &str, rules: &Rules) -> Vec<String> {
+    let bits = rules.bits;
+    let mut found = Vec::new();
+    let (mut table, mut chain, mut between, mut others) = ("", "", false, true);
+    for line in said.lines().map(str::trim) {
+        // What iptables has put there is in what that lists.
+        if line.starts_with('#') {
+            others = !line.contains("managed by iptables");
+        } else if let Some(name) = line.strip_prefix("table ") {
+            table = name.trim_end_matches(" {");
+            others &= !table.contains("quell_");
+        } else if let Some(name) = line.strip_prefix("chain ") {
+            (chain, between) = (name.trim_end_matches(" {"), false);
+        } else if line == "}" && chain.is_empty() {
+            others = true;
+        } else if line == "}" {
+            chain = "";
+        } else if let Some((hook, priority)) = hook(line) {
+            between = match (rules.kind, hook) {
+                (Kind::Iptables, "forward") => priority >= 50,
+                (Kind::Iptables, "postrouting") => priority <= -150,
+                (Kind::Nft, "forward" | "input" | "output") => priority >= BEHIND,
+                _ => false,
+            };
+        } else if others && line.split_whitespace().any(|word| word == "mark") {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // A mask says which bits stay as they are.
+            let value =
+                |pair: &[&str]| pair[0] != "&" && number(pair[1]).is_some_and(|n| n & bits.both() != 0);
+            if words.windows(2).any(value) {
+                found.push(format!("rule \"{line}\" of chain {chain} in table {table} {}", uses_a_bit(bits)));
+            } else if between {
+                let mask = !bits.both();
+                found.push(format!(
+                    "rule \"{line}\" of chain {chain} in table {table} is between the gateway's queue and the rule that \
+                     clears its bits: compare meta mark & {mask:#x} there, or give the chain a priority before the queue's"
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// The hook and the priority of a chain of nft, if the line has them.
+fn hook(line: &str) -> Option<(&str, i32)> {
+    let (hook, rest) = line.strip_prefix("type ")?.split_once(" hook ")?.1.split_once(' ')?;
+    let hook = hook.trim();
+    let (_, priority) = rest.split_once("priority ")?;
+    let words: Vec<&str> = priority.split(';').next()?.split_whitespace().collect();
+    let named = |name: &str| {
+        let named = match name {
+            "raw" => -300,
+            "mangle" => -150,
+            "dstnat" => -100,
+            "filter" => 0,
+            "security" => 50,
+            "srcnat" => 100,
+            number => return number.parse().ok(),
+        };
+        Some(named)
+    };
+    let priority = match words[..] {
+        [name] => named(name)?,
+        [name, "+", more] => named(name)? + more.parse::<i32>().ok()?,
+        [name, "-", less] => named(name)? - less.parse::<i32>().ok()?,
+        _ => return None,
+    };
+    Some((hook, priority))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rules(kind: Kind, open: bool) -> Rules {
-        Rules { kind, id: "7".into(), wan: "eth0".into(), queue: 5100, open }
+        Rules { kind, id: "7".into(), wan: "eth0".into(), queue: 5100, open, bits: MarkBits::default() }
     }
 
     #[test]
@@ -604,6 +730,62 @@ mod tests {
         }
     }
 
+    #[test]
+    fn rules_that_use_the_same_bits_are_found() {
+        let bits = MarkBits::default();
+        let said = "*mangle\n:PREROUTING ACCEPT [0:0]\n\
+            -A PREROUTING -j MARK --set-xmark 0x40000000/0x40000000\n\
+            -A PREROUTING -j CONNMARK --restore-mark --nfmask 0xff000000 --ctmask 0xff000000\n\
+            -A PREROUTING -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff\n\
+            -A PREROUTING -j MARK --set-xmark 0x1/0xffffffff\n\
+            -A quell-0-m -m mark --mark 0x20000000/0x60000000\nCOMMIT\n*filter\n\
+            -A FORWARD -m mark --mark 0x2000000/0x2000000 -j ACCEPT\n\
+            -A FORWARD -m mark --mark 536870912 -j ACCEPT\n";
+        let found = colliding_rules("iptables-save", said, bits);
+        let rules: Vec<&str> = found.iter().map(|f| f.split('"').nth(1).unwrap()).collect();
+        let expected = [
+            "iptables -t mangle -A PREROUTING -j MARK --set-xmark 0x40000000/0x40000000",
+            "iptables -t mangle -A PREROUTING -j CONNMARK --restore-mark --nfmask 0xff000000 --ctmask 0xff000000",
+            "iptables -t filter -A FORWARD -m mark --mark 536870912 -j ACCEPT",
+        ];
+        assert_eq!(rules, expected);
+        assert!(
+            found[0].ends_with("which the gateway clears: choose two others with --mark-bit"),
+            "{}",
+            found[0]
+        );
+        assert!(colliding_rules("iptables-save", said, MarkBits::from(3).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn chains_that_see_the_bits_are_found() {
+        let said = "table inet fw {\n\
+            \tset names {\n\t\ttype ifname\n\t}\n\n\
+            \tchain early {\n\t\ttype filter hook forward priority filter; policy drop;\n\t\tmeta mark 0x00000001 accept\n\t}\n\n\
+            \tchain late {\n\t\ttype filter hook forward priority security + 10; policy drop;\n\t\tmeta mark 0x00000001 accept\n\t}\n\n\
+            \tchain unmarked {\n\t\ttype filter hook forward priority 1200; policy accept;\n\t\ttcp dport 22 accept\n\t}\n\n\
+            \tchain leaving {\n\t\ttype nat hook postrouting priority mangle - 5; policy accept;\n\t\tmeta mark & 0x60000000 == 0x00000002 accept\n\t}\n\n\
+            \tchain own {\n\t\ttype filter hook output priority 1001; policy accept;\n\t\tmeta mark set 0x40000000\n\t}\n\
+            }\n\
+            table inet quell_0 {\n\tchain forward_queue {\n\t\ttype filter hook forward priority 1000; policy accept;\n\
+            \t\toifname \"g1\" meta mark set meta mark & 0x9fffffff | 0x20000000\n\t}\n}\n\
+            # Warning: table ip mangle is managed by iptables-nft, do not touch!\n\
+            table ip mangle {\n\tchain FORWARD {\n\t\ttype filter hook forward priority 60; policy accept;\n\
+            \t\tmeta mark set 0x40000000\n\t}\n}\n\
+            table inet more {\n\tchain late {\n\t\ttype filter hook forward priority 1000; policy drop;\n\t\tmeta mark 0x3 accept\n\t}\n}\n";
+        let of = |kind| {
+            let found = colliding_chains(said, &rules(kind, true));
+            let place = |text: &String| {
+                let chain = text.split(" of chain ").nth(1).unwrap();
+                let words: Vec<&str> = chain.split_whitespace().take(5).collect();
+                format!("{} {}", words[0], words[4])
+            };
+            found.iter().map(place).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Kind::Iptables), ["late fw", "leaving fw", "own fw", "late more"]);
+        assert_eq!(of(Kind::Nft), ["own fw", "late more"]);
+    }
+
     /// `nft -c` asks the kernel; where it has no queue statement, as here, the rest of the text is what can be tried.
     #[test]
     fn nft_reads_the_rules() {
@@ -651,7 +833,7 @@ mod tests {
             socket.recv(&mut [0; 10]).unwrap();
             assert_eq!(whole.look(), Ok(Some(2)));
             // One that comes back from its queue to be marked gets CE.
-            socket2::SockRef::from(&socket).set_mark(MARKED).unwrap();
+            socket2::SockRef::from(&socket).set_mark(MarkBits::default().marked()).unwrap();
             nft("delete table inet other\n");
             nft(
                 "table inet other {\nchain input { type filter hook input priority 2000; ip ecn ce counter drop; }\n}\n",

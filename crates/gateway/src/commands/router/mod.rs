@@ -24,6 +24,7 @@ use super::algorithm::named_algorithm;
 use super::failure::Failure;
 use super::run_dir::{file, replace};
 use super::text::print;
+use crate::port::nfqueue::MarkBits;
 use firewall::{Kind, Rules};
 use journal::{Journal, forget};
 use lock::Lock;
@@ -32,8 +33,9 @@ use settings::{assignment, id};
 use supervisor::Change;
 
 pub(super) const RUN_HELP: &str = "\
-Packets that this host forwards out of and in from DEVICE wait in the kernel (NFQUEUE) until the line of their direction
-has sent them. If this program dies, they pass unshaped; with --on-exit closed they stop.
+Packets that go out of DEVICE and come in there wait in the kernel (NFQUEUE) until the line of their direction has sent
+them: what this host forwards, and its own. If this program dies, they pass unshaped; with --on-exit closed, what is
+forwarded stops.
 
   quell gateway run --wan eth0 --up 18Mbit/s --down 95Mbit/s --aqm codel --ecn
   quell gateway run --config /etc/quell/gateway.toml
@@ -166,7 +168,8 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
 fn remove_by_name(id: &str) -> Result<bool, Failure> {
     let mut found = false;
     for kind in [Kind::Iptables, Kind::Nft].into_iter().filter(|kind| kind.there()) {
-        let rules = Rules { kind, id: id.into(), wan: "lo".into(), queue: 0, open: true };
+        let rules =
+            Rules { kind, id: id.into(), wan: "lo".into(), queue: 0, open: true, bits: MarkBits::default() };
         found |= rules.left().map_err(Failure::Failed)?;
         rules.remove().map_err(Failure::Failed)?;
     }

@@ -14,6 +14,7 @@ use super::super::algorithm::{algorithm, named_algorithm};
 use super::super::failure::Failure;
 use super::firewall::{Choice, Kind, Rules};
 use crate::LineConfig;
+use crate::port::nfqueue::MarkBits;
 
 /// A router's gateway.
 #[derive(Clone, Debug, Default, Args)]
@@ -66,6 +67,9 @@ pub struct RunArgs {
     /// The numbers N and N+1 of the kernel's queues; default: 5100.
     #[arg(long, value_name = "N")]
     queue: Option<u16>,
+    /// The bits N and N+1 of the firewall's mark; default: 29.
+    #[arg(long, value_name = "N")]
+    mark_bit: Option<u8>,
     /// Tells several gateways on one host apart; default: 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
@@ -116,6 +120,7 @@ struct File {
     metrics_any: Option<bool>,
     firewall: Option<Choice>,
     queue: Option<u16>,
+    mark_bit: Option<u8>,
     id: Option<String>,
     user: Option<Value>,
 }
@@ -130,6 +135,7 @@ pub(super) struct Fixed {
     pub metrics_any: bool,
     pub firewall: Choice,
     pub queue: u16,
+    pub bits: MarkBits,
     pub id: String,
     pub user: (u32, u32),
 }
@@ -280,6 +286,13 @@ impl RunArgs {
             let rule = "65535 must leave room for a second queue; use 65534 or less";
             return Err(Failure::BadInput(format!("{}: {rule}", at("queue"))));
         }
+        let bits = match self.mark_bit.or(file.mark_bit) {
+            None => MarkBits::default(),
+            Some(bit) => MarkBits::from(bit).ok_or_else(|| {
+                let rule = "must leave room for a second of 32 bits; use 30 or less";
+                Failure::BadInput(format!("{}: {bit} {rule}", at("mark_bit")))
+            })?,
+        };
         let name = self.id.clone().or(file.id).unwrap_or_else(|| "0".into());
         let name = id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id"))))?;
         let who = match (&self.user, file.user) {
@@ -302,6 +315,7 @@ impl RunArgs {
             metrics_any,
             firewall: self.firewall.or(file.firewall).unwrap_or_default(),
             queue,
+            bits,
             id: name,
             user: user(&who)?,
         };
@@ -327,8 +341,9 @@ fn read(path: &Path) -> Result<File, Failure> {
 impl Settings {
     /// The rules that lead packets here.
     pub fn rules(&self, kind: Kind) -> Rules {
-        let Fixed { wan, queue, id, on_exit, .. } = &self.fixed;
-        Rules { kind, id: id.clone(), wan: wan.clone(), queue: *queue, open: *on_exit == OnExit::Open }
+        let Fixed { wan, queue, bits, id, on_exit, .. } = &self.fixed;
+        let open = *on_exit == OnExit::Open;
+        Rules { kind, id: id.clone(), wan: wan.clone(), queue: *queue, open, bits: *bits }
     }
 
     /// The settings from now on where `self` holds, if `new` can be had without a new start. A seed that was drawn
@@ -345,6 +360,7 @@ impl Settings {
             ("metrics", (is.metrics, is.metrics_any) != (was.metrics, was.metrics_any)),
             ("firewall", is.firewall != was.firewall),
             ("queue", is.queue != was.queue),
+            ("mark_bit", is.bits != was.bits),
             ("id", is.id != was.id),
             ("user", is.user != was.user),
             ("shadow", new.shadows != self.shadows),

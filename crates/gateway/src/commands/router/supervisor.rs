@@ -309,6 +309,7 @@ impl Supervisor<'_> {
             lines: self.settings.lines.clone(),
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
+            bits: fixed.bits,
             log: fixed.log.clone(),
             again: self.again,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
@@ -410,7 +411,7 @@ impl Supervisor<'_> {
             Ok(None) => {
                 seen.gone += 1;
                 seen.last = 0;
-                say("rules of the firewall are gone: they are added again");
+                say("rules of the firewall are gone or out of order: they are added again");
                 rules.replace().map_err(|e| format!("the firewall refuses a rule: {e}"))
             }
             Err(e) => Err(format!("the firewall does not show its rules: {e}")),

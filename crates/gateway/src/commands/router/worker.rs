@@ -130,7 +130,8 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     let listening = endpoint.listen().map_err(doing(&format!("metrics cannot be shown at {place}")))?;
     let mut losses = Losses::of(start.queues);
     let key = FlowKey::random().map_err(doing("flow hashes"))?;
-    let ports = NfQueue::open(start.queues, key).map_err(doing("no socket to the kernel's queues"))?;
+    let ports =
+        NfQueue::open(start.queues, start.bits, key).map_err(doing("no socket to the kernel's queues"))?;
 
     // Without.
     confine(CapabilitySet::NET_ADMIN, Some(start.user)).map_err(doing("rights cannot be given up"))?;
