@@ -423,13 +423,27 @@ fn the_routers_own_traffic_is_shaped_too() {
          ip -6 rule add pref 10 not fwmark 1 iif lo to fd02::1 prohibit
          ip rule add pref 9 fwmark 0 to 10.2.0.1 lookup main; ip -6 rule add pref 9 fwmark 0 to fd02::1 lookup main",
     );
+    if by_nft() {
+        net.on(
+            G,
+            "nft add table inet ce
+             nft add chain inet ce input {type filter hook input priority 2000\\;}
+             nft add rule inet ce input ip ecn ce counter
+             nft add rule inet ce input ip6 ecn ce counter",
+        );
+    }
     let before = net.state();
     let limits = ["--wan", "g1", "--up", "5Mbit/s", "--down", "4Mbit/s", "--buffer", "60packets"];
     let mut running = net.start(&[&limits[..], &["--aqm", "red", "--ecn", "--on-exit", "closed"]].concat());
     for (hosts, to, line, rate) in [([G, R], RECEIVER, 0, 5e6), ([R, G], ["10.2.0.2", "fd02::2"], 1, 4e6)] {
-        // The kernel counts what comes with CE before INPUT.
+        // The kernel counts what comes with CE before INPUT, so there a rule behind the gateway's does.
         let ce = || match line {
             0 => came_with_ce(&net, R),
+            _ if by_nft() => ["ip", "ip6"].map(|family| {
+                let said = net.on(G, "nft list table inet ce");
+                let rule = said.lines().find(|l| l.trim_start().starts_with(&format!("{family} "))).unwrap();
+                rule.split_whitespace().skip_while(|w| *w != "packets").nth(1).unwrap().parse().unwrap()
+            }),
             _ => ["iptables", "ip6tables"].map(|t| {
                 let said = net.on(G, &format!("{t} -vxnL INPUT"));
                 let rule = said.lines().find(|l| l.contains("tos match") || l.contains("TOS match")).unwrap();
@@ -570,7 +584,7 @@ fn rules_that_are_gone_are_added_again() {
     let with = net.state();
     let stream = net.stream(RECEIVER[0], false, 200, MS);
     assert!(stream.until(100, Wait::from_secs(5)));
-    net.on(G, "iptables -t mangle -F");
+    net.on(G, if by_nft() { "nft flush ruleset" } else { "iptables -t mangle -F" });
     running.says("rules of the firewall are gone or out of order: they are added again");
     let end = Instant::now() + Wait::from_secs(5);
     while net.state() != with {

@@ -41,6 +41,11 @@ pub fn router() -> Option<&'static str> {
     }
 }
 
+/// `QUELL_TEST_FIREWALL=nft` tries the rules of nft, where the kernel has its queues.
+pub fn by_nft() -> bool {
+    std::env::var_os("QUELL_TEST_FIREWALL").is_some_and(|name| name == "nft")
+}
+
 pub fn sh(script: &str) -> String {
     let done = Command::new("sh").args(["-ec", script]).output().unwrap();
     assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
@@ -141,7 +146,8 @@ impl Net {
 
     /// What a run is given.
     pub fn args<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        [&["run", "--id", &self.id, "--queue", "7000"], more].concat()
+        let firewall = if by_nft() { "nft" } else { "auto" };
+        [&["run", "--id", &self.id, "--queue", "7000", "--firewall", firewall], more].concat()
     }
 
     /// A gateway that runs.
@@ -350,10 +356,17 @@ impl Running {
     /// The process that reads packets.
     pub fn worker(&self) -> u32 {
         let pid = self.child.id();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-        let found: Vec<u32> = children.split_whitespace().map(|n| n.parse().unwrap()).collect();
-        assert_eq!(found.len(), 1, "one worker: {children}");
-        found[0]
+        let end = Instant::now() + Wait::from_secs(5);
+        loop {
+            let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+            let found: Vec<u32> = children.split_whitespace().map(|n| n.parse().unwrap()).collect();
+            if let [worker] = found[..] {
+                return worker;
+            }
+            // The supervisor may just be asking the firewall.
+            assert!(Instant::now() < end, "one worker: {children}");
+            std::thread::sleep(Wait::from_millis(5));
+        }
     }
 
     /// Tells it to stop; its exit code and what it printed.
