@@ -266,3 +266,29 @@ impl Rounds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QueueView;
+    use quell_units::{Bytes, Packets};
+
+    /// RFC 8290 section 4.2: a queue's turn is over when it has sent at least a quantum, that is at zero credits.
+    #[test]
+    fn a_turn_is_over_with_the_last_byte_of_the_quantum() {
+        let one =
+            QueueView { packets: Packets::new(9), bytes: Bytes::new(900), head_since: None, link_rate: None };
+        let lanes = Lanes { each: &[one; 2], packets: Packets::new(18), bytes: Bytes::new(1800) };
+        let next = |rounds: &mut Rounds| {
+            rounds.next(&lanes, Emptied::ToOld, |_| 300, |lane| panic!("{lane} is not empty"))
+        };
+        let mut rounds = Rounds::new(2);
+        rounds.inherit(0, 300, true);
+        rounds.inherit(1, 300, true);
+        rounds.charge(0, 299);
+        assert_eq!((next(&mut rounds), rounds.counts()), (0, (2, 0)), "one byte is left");
+        rounds.charge(0, 1);
+        assert_eq!((next(&mut rounds), rounds.counts()), (1, (1, 1)));
+        assert_eq!((rounds.credits(0), rounds.is_old(0)), (300, true));
+    }
+}

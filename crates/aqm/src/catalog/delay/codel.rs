@@ -461,4 +461,18 @@ mod tests {
         }
         assert!(drops.len() > 500, "{}", drops.len());
     }
+    /// RFC 8289 section 5.5: the count goes on where the last one ended if that was less than 16 intervals ago.
+    #[test]
+    fn after_16_intervals_the_count_begins_with_1() {
+        let law = CodelLaw::new(Duration::from_millis(5), Duration::from_millis(100), Arithmetic::Exact);
+        let drop_next = Time::from_nanos(5_000_000_000);
+        for (early, count) in [(1, 9), (0, 1)] {
+            let (above_since, last_count) = (Some(drop_next), 1);
+            let mut state =
+                CodelState { above_since, drop_next, count: 10, last_count, ..CodelState::default() };
+            let now = drop_next + (law.interval * 16 - Duration::from_nanos(early));
+            assert!(state.signals(&law, now, law.target, 5000, Mtu::new(None), true));
+            assert_eq!(state.count(), count, "{early} ns before");
+        }
+    }
 }

@@ -524,3 +524,62 @@ equations! {
     recur(count, likelihood) -> signal, count = recur(count, likelihood);
     Ramp::probability(min_th: Duration, range: Duration, delay: Duration) -> p = Ramp { min_th, range }.probability(delay);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecn, Lanes, Seed};
+    use quell_units::{BitRate, Packets, QueueSize};
+
+    const LINK: Link = Link {
+        rate: BitRate::from_bps(10_000_000),
+        buffer: QueueSize::Packets(500.0),
+        mean_packet: Bytes::new(1000),
+    };
+
+    /// So many packets in the L queue, none in the other.
+    fn views(packets: u32) -> [QueueView; 2] {
+        [0, packets].map(|packets| QueueView {
+            packets: Packets::new(packets),
+            bytes: Bytes::new(u64::from(packets) * 1000),
+            head_since: None,
+            link_rate: None,
+        })
+    }
+
+    /// Whether the L queue's own AQM signals a packet that found so many in it and leaves so many behind, all of
+    /// which have waited for long.
+    fn marks(th_len_at: ThLenAt, found: u32, behind: u32) -> bool {
+        let mut rng = Seed(1).stream("dualpi2");
+        let params = DualPi2Params { th_len_at, signals: Signals::Random, ..Default::default() };
+        let mut dualpi2 = params.build(&LINK).unwrap();
+        let mut call =
+            |ms: u64, packets: u32, f: fn(&mut DualPi2, &mut LanesCtx<'_>, &PacketMeta) -> Verdict| {
+                let each = views(packets);
+                let lanes = Lanes { each: &each, packets: each[L4S].packets, bytes: each[L4S].bytes };
+                let pkt = PacketMeta { bytes: Bytes::new(1000), ecn: Ecn::Ect1, ..Default::default() };
+                let mut cx = LanesCtx { now: Time::from_nanos(ms * 1_000_000), lanes, rng: &mut rng };
+                f(&mut dualpi2, &mut cx, &pkt)
+            };
+        assert_eq!(call(0, found, |d, cx, pkt| d.on_enqueue(cx, L4S, pkt)), Verdict::Pass);
+        call(9, behind, |d, cx, pkt| d.on_dequeue(cx, L4S, pkt)) == Verdict::Signal(Cause::Early)
+    }
+
+    /// RFC 9332 Fig. 7, line 5a: the ramp acts while more than Th_len = 1 packet waits, by each way to count.
+    #[test]
+    fn one_packet_in_the_l_queue_is_not_too_many() {
+        assert_eq!([0, 1, 2].map(|behind| marks(ThLenAt::Dequeue, 5, behind)), [false, false, true]);
+        assert_eq!([0, 1, 2].map(|behind| marks(ThLenAt::Head, 5, behind)), [false, true, true]);
+        assert_eq!([0, 1, 2].map(|found| marks(ThLenAt::Enqueue, found, 5)), [false, true, true]);
+    }
+
+    /// RFC 9332 Fig. 5: 1 from the end of the ramp on, which is a step where its range is 0.
+    #[test]
+    fn the_ramp_marks_all_at_its_end() {
+        let micros = Duration::from_micros;
+        let ramp = Ramp { min_th: micros(800), range: micros(400) };
+        assert_eq!([800, 900, 1200].map(|us| ramp.probability(micros(us))), [0.0, 0.25, 1.0]);
+        let step = Ramp { min_th: micros(1000), range: Duration::ZERO };
+        assert_eq!([999, 1000].map(|us| step.probability(micros(us))), [0.0, 1.0]);
+    }
+}

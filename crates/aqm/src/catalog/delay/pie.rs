@@ -765,6 +765,19 @@ mod tests {
         }
     }
 
+    /// RFC 8033 section 4.1: below half of the target and below 0.2, or at two packets or less.
+    #[test]
+    fn an_arrival_bypasses_below_half_of_the_target_and_below_0_2() {
+        let (two, more) = (Bytes::new(2000), Bytes::new(2001));
+        let bypasses = |p: f64, delay: f64, queue: Bytes| bypasses(p, delay, 0.015, queue, Bytes::new(1000));
+        assert!(bypasses(0.2_f64.next_down(), 0.0075_f64.next_down(), more));
+        assert!(!bypasses(0.2, 0.0, more));
+        assert!(!bypasses(0.0, 0.0075, more));
+        assert!(bypasses(1.0, 1.0, two));
+        assert!(!linux_bypasses(0.2, 0.0, 0.015, Bytes::new(3028)));
+        assert!(linux_bypasses(0.2, 0.0, 0.015, Bytes::new(3027)));
+    }
+
     /// RFC 8033 Appendix B: without a measurement the delay is 0, and nothing is congested.
     #[test]
     fn light_load_leaves_the_burst_allowance_whole_before_the_rate_is_measured() {

@@ -340,3 +340,70 @@ equations! {
         (batch.packets, batch.bytes as f64)
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{QueueView, Seed};
+    use quell_units::{BitRate, Packets, QueueSize};
+
+    const THRESHOLD: Duration = Duration::from_millis(2);
+
+    fn fq_codel() -> FqCodel {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(500.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let memory_limit = Bytes::new(20_000);
+        let params =
+            FqCodelParams { flows: 1, memory_limit, ce_threshold: Some(THRESHOLD), ..Default::default() };
+        params.build(&link).unwrap()
+    }
+
+    fn waiting(packets: u32, bytes: u64) -> QueueView {
+        QueueView {
+            packets: Packets::new(packets),
+            bytes: Bytes::new(bytes),
+            head_since: None,
+            link_rate: None,
+        }
+    }
+
+    fn lanes(each: &[QueueView; 1]) -> Lanes<'_> {
+        Lanes { each, packets: each[0].packets, bytes: each[0].bytes }
+    }
+
+    /// RFC 8290 section 5.2.7: packets whose sojourn time exceeds the threshold are marked.
+    #[test]
+    fn a_packet_that_has_waited_for_just_the_threshold_is_not_marked() {
+        let mut rng = Seed(1).stream("fq-codel");
+        let each = [waiting(5, 5000)];
+        for (beyond, ecn, want) in [
+            (0, Ecn::Ect0, Verdict::Pass),
+            (1, Ecn::Ect0, Verdict::Signal(Cause::Forced)),
+            (1, Ecn::NotEct, Verdict::Pass),
+        ] {
+            let now = Time::ZERO + THRESHOLD + Duration::from_nanos(beyond);
+            let pkt = PacketMeta { bytes: Bytes::new(1000), ecn, ..Default::default() };
+            let mut cx = LanesCtx { now, lanes: lanes(&each), rng: &mut rng };
+            assert_eq!(fq_codel().on_dequeue(&mut cx, 0, &pkt), want, "{beyond} ns beyond, {ecn:?}");
+        }
+    }
+
+    /// The limit is what may wait, so an arrival may fill it to the last byte.
+    #[test]
+    fn the_memory_may_be_exactly_full() {
+        let fq_codel = fq_codel();
+        let pkt = PacketMeta { bytes: Bytes::new(1000), ..Default::default() };
+        assert!(!fq_codel.is_crowded(&lanes(&[waiting(19, 19_000)]), &pkt));
+        assert!(fq_codel.is_crowded(&lanes(&[waiting(19, 19_001)]), &pkt));
+    }
+
+    /// RFC 8290 section 4.1: half of the packets, at most 64; of an odd number the smaller half, but at least one.
+    #[test]
+    fn a_batch_is_the_smaller_half() {
+        let of = |packets| Batch::of(FqCodelRules::Rfc, packets, 0, 64).packets;
+        assert_eq!([1, 2, 3, 4, 5, 127, 128, 130].map(of), [1, 1, 1, 2, 2, 63, 64, 64]);
+    }
+}
