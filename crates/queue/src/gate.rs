@@ -165,4 +165,11 @@ mod tests {
         assert_eq!(judge(Verdict::Drop(Cause::Forced), Ecn::Ce), Admission::Dropped(Cause::Forced));
         assert_eq!(judge(Verdict::Pass, Ecn::Ce), Admission::Queued);
     }
+    /// A buffer holds what it says, to the last packet and byte.
+    #[test]
+    fn a_buffer_may_be_exactly_full() {
+        let admits = |limit: Limit, packets, bytes| limit.has_room(packets, bytes, 1000);
+        assert!(admits(Limit::Packets(3), 2, 2000) && !admits(Limit::Packets(3), 3, 3000));
+        assert!(admits(Limit::Bytes(3000), 2, 2000) && !admits(Limit::Bytes(3000), 2, 2001));
+    }
 }

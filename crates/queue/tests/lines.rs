@@ -756,6 +756,51 @@ fn an_idle_day_does_not_stall_a_host() {
     assert_eq!(obedient.queue().aqm().count, sleeper.queue().aqm().count);
 }
 
+/// Notes its updates, one a millisecond, and when the link fell idle.
+struct Diary {
+    due: Time,
+    notes: Vec<(&'static str, Time)>,
+}
+
+impl Aqm for Diary {
+    fn on_enqueue(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_idle(&mut self, since: Time) {
+        self.notes.push(("idle", since));
+    }
+    fn next_update(&self) -> Option<Time> {
+        Some(self.due)
+    }
+    fn on_update(&mut self, cx: &mut Ctx<'_>) {
+        self.notes.push(("update", cx.now));
+        self.due += Duration::from_millis(1);
+    }
+}
+
+/// Within one instant updates come first ([`Line`]): for one at the very end of a transmission the link is still busy.
+#[test]
+fn an_update_at_the_end_of_a_transmission_comes_before_idleness() {
+    let at = |us: u64| Time::from_nanos(1000 * us);
+    let diary = Diary { due: at(1000), notes: Vec::new() };
+    let queue = Fifo::new(diary, Seed(1).stream("diary"), Limit::Packets(60), false, Some(RATE));
+    let (mut line, mut away) = (Line::new(queue, RATE), Away::default());
+    // Transmissions from 0 to 1 ms and from 2.5 to 3.5 ms.
+    assert_eq!(line.arrive(at(0), plain(0), &mut away), Admission::Queued);
+    assert_eq!(line.arrive(at(2500), plain(1), &mut away), Admission::Queued);
+    line.run(at(4500), &mut away);
+    let want = [
+        ("idle", 0),
+        ("update", 1000),
+        ("idle", 1000),
+        ("update", 2000),
+        ("update", 3000),
+        ("idle", 3500),
+        ("update", 4000),
+    ];
+    assert_eq!(line.queue().aqm().notes, want.map(|(what, us)| (what, at(us))));
+}
+
 /// Many lanes, each with a packet: an operation touches one of them.
 #[test]
 fn a_thousand_lanes_are_served_by_turns() {

@@ -140,4 +140,14 @@ mod tests {
         assert_eq!(prr.on_ack(progress(5, false), 10.0), Some(6.0));
         assert_eq!(prr.on_ack(Progress { delivered: 0, pipe: 5, safe: false }, 10.0), None);
     }
+    /// RFC 9937 section 6: the reduction is proportional while more than ssthresh is on its way. Whatever share may
+    /// still be sent, at ssthresh there is no room for it.
+    #[test]
+    fn at_the_threshold_nothing_is_added() {
+        let prr = Prr { recover_fs: 20.0, delivered: 7, out: 3 };
+        let cwnd = |pipe| Prr::on_ack(&mut { prr }, Progress { delivered: 1, pipe, safe: true }, 10.0);
+        assert_eq!(cwnd(11), Some(12.0), "ceil(8 * 10 / 20) - 3");
+        assert_eq!(cwnd(10), Some(10.0));
+        assert_eq!(cwnd(9), Some(10.0));
+    }
 }
