@@ -3,11 +3,14 @@
 //!
 //! - `circles`: no circle of files in any crate, and no command that imports another.
 //! - `prose`: comments that open with their subject.
+//! - `licenses`: dependencies under licenses that `deny.toml` allows.
 //!
 //! `cargo test -p quell-tidy -- --nocapture` prints what each crate has.
 
 #[cfg(test)]
 mod circles;
+#[cfg(test)]
+mod licenses;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
