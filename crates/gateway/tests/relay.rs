@@ -7,8 +7,8 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
-    Change, Course, Delays, LineConfig, LogHeader, LogReader, Pace, Packet, Ports, RECORD, Recorder, Relay,
-    Sleep, replay,
+    Change, Course, Delays, LineConfig, LogHeader, LogReader, PAUSE, Pace, Packet, Ports, RECORD, Recorder,
+    Relay, Sleep, replay,
 };
 use quell_units::{BitRate, Duration, Time};
 
@@ -179,6 +179,42 @@ fn a_replay_finds_what_is_not_so() {
     assert!(found.lines[0].counters.arrived.packets > 0);
 }
 
+/// A departure that only one of the two tells is a difference, once the log is closed.
+#[test]
+fn a_replay_finds_what_only_one_of_the_two_tells() {
+    let config = config(named("red"), 7);
+    let (file, recorder) = recorder(&config);
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    drive(&mut relay, 500, &mut rng, &mut now);
+    let _ = relay.close(now).unwrap();
+    let bytes = file.bytes();
+    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
+    let (header, records) = bytes.split_at(begin);
+    let records: Vec<&[u8]> = records.chunks(RECORD).collect();
+    let mut log = LogReader::new(bytes.as_slice()).unwrap();
+    let mut last = None;
+    while let Some(entry) = log.next_entry().unwrap() {
+        if let quell_gateway::Event::Sent { number, .. } = entry.event {
+            last = Some((log.records() as usize - 1, number));
+        }
+    }
+    let (at, number) = last.unwrap();
+    // Without the last departure, and with it twice.
+    for (times, only) in [(0, "only in the replay"), (2, "only in the log")] {
+        let again = vec![records[at]; times];
+        let changed = [vec![header], records[..at].to_vec(), again, records[at + 1..].to_vec()].concat();
+        let changed = changed.concat();
+        let found = replay(&mut LogReader::new(changed.as_slice()).unwrap(), None).unwrap();
+        let line = &found.lines[0];
+        let first = line.first.as_ref().unwrap();
+        assert!(found.closed);
+        assert_eq!((line.differ, first.number), (1, number), "{first}");
+        assert!(first.logged.contains(only), "{first}");
+    }
+}
+
 #[test]
 fn a_log_that_is_cut_anywhere_is_read_up_to_there() {
     let config = config(named("pi"), 7);
@@ -275,7 +311,52 @@ fn a_bad_configuration_changes_nothing() {
     assert_eq!(relay.paths()[0].config(), Some(&good));
 }
 
-/// A packet leaves at the end of its transmission plus its delay, and not before.
+/// A shadow with the algorithm that acts does as that one does. What a reload changes of the link is the same for both.
+#[test]
+fn a_shadow_of_the_same_algorithm_does_the_same() {
+    let config = config(named("red"), 7);
+    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), None).unwrap();
+    relay.shadow(0, config.clone()).unwrap();
+    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
+    for mbps in [10, 7, 13] {
+        let config = LineConfig { rate: BitRate::from_bps(mbps * 1_000_000), ..config.clone() };
+        relay.reconfigure(0, config.clone(), now).unwrap();
+        drive(&mut relay, 500, &mut rng, &mut now);
+        let path = &relay.paths()[0];
+        let shadow = &path.shadows()[0];
+        assert_eq!((path.config(), &shadow.config), (Some(&config), &config));
+        assert_eq!(shadow.line().counters(), path.line().unwrap().counters(), "{mbps} Mbit/s");
+        assert_eq!(shadow.meter.delay_sum_ns, path.meter.delay_sum_ns, "{mbps} Mbit/s");
+    }
+    assert!(relay.ports.discarded > 100, "{}", relay.ports.discarded);
+}
+
+/// Only more than [`PAUSE`] between two turns is a pause.
+#[test]
+fn a_turn_in_time_is_not_after_a_pause() {
+    let paths = vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::ZERO))];
+    let mut relay = Relay::new(Burst(0, Vec::new()), paths, Pace::default(), None).unwrap();
+    let mut now = Time::from_nanos(1);
+    relay.turn(|| now).unwrap();
+    for (more, pauses) in [(0, 0), (1, 1), (0, 1)] {
+        now = now + PAUSE + Duration::from_nanos(more);
+        relay.turn(|| now).unwrap();
+        assert_eq!(relay.pauses, pauses, "{more} ns more");
+    }
+}
+
+/// Where a turn has taken in as much as it may, more can be waiting.
+#[test]
+fn a_full_turn_is_followed_at_once() {
+    let pace = Pace { batch: 8, ..Pace::default() };
+    for (burst, at_once) in [(7, false), (8, true)] {
+        let paths = vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::ZERO))];
+        let mut relay = Relay::new(Burst(burst, Vec::new()), paths, pace, None).unwrap();
+        assert_eq!(relay.turn(|| Time::ZERO).unwrap() == Sleep::None, at_once, "{burst}");
+    }
+}
+
 /// Ports that give so many packets of 1250 bytes at once, and keep the order in which they leave.
 struct Burst(u32, Vec<u32>);
 
@@ -295,6 +376,7 @@ impl Ports for Burst {
     }
 }
 
+/// A packet leaves at the end of its transmission plus its delay, and not before.
 #[test]
 fn departures_have_the_rate_and_the_delay() {
     let paths = vec![(Some(config(named("drop-tail"), 1)), Delays::all(Duration::from_millis(5)))];
@@ -320,7 +402,7 @@ fn a_course_is_followed_however_seldom_the_relay_wakes() {
     // Transmissions begin at 0, 1, 2 and 3 ms and take 1 ms, then at 4, 6, 8, 10 and 12 ms and take two, and the last
     // begins when the link is there again, at 30 ms. From 7 ms on packets are 9 ms on their way.
     let leave = [6.0, 7.0, 8.0, 9.0, 11.0, 13.0, 19.0, 21.0, 23.0, 40.0];
-    for step_us in [10, 700, 4300] {
+    for step_us in [10, 700, 1900, 4300] {
         let (log, recorder) = recorder(&config(named("drop-tail"), 1));
         let mut relay = Relay::new(Burst(10, Vec::new()), paths(), Pace::default(), Some(recorder)).unwrap();
         relay.follow(0, course());
