@@ -3,8 +3,10 @@
 #[path = "../../../../fuzz/src/entry.rs"]
 mod fuzz;
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use quell_lab::{
     Cache, Hit, Key, Lookup, Made, Options, Progress, Results, Reuse, RunError, Series, Table, Task,
@@ -213,6 +215,54 @@ fn entries_can_be_copied() {
     assert!(entries.iter().all(|e| other.copy(e).unwrap()));
     assert!(entries.iter().all(|e| !other.copy(e).unwrap()), "they are there");
     assert_eq!(run(&study(&[]), &with(&other)).unwrap().run.reused, 6);
+}
+
+/// An entry with time series is not lost to one without, unless that says something else of the same run.
+#[test]
+fn what_has_more_stays_and_replaces_what_has_less() {
+    let (dir, cache) = folder();
+    let other = Cache::at(dir.path().join("other"));
+    run(&study(&[("seeds", 1.into())]), &with(&cache)).unwrap();
+    let entry = &cache.entries().unwrap()[0];
+    let get = |cache: &Cache| match cache.get(&entry.key) {
+        Lookup::Hit(hit) => hit,
+        lookup => panic!("{lookup:?}"),
+    };
+    let whole = get(&cache);
+    let mut less = Hit { series: false, ..(*whole).clone() };
+    less.replication.series.clear();
+    cache.put(&entry.key, &less).unwrap();
+    assert!(get(&cache).series);
+    other.put(&entry.key, &less).unwrap();
+    assert!(!get(&other).series);
+    assert!(!cache.copy(&other.entries().unwrap()[0]).unwrap(), "it has less");
+    assert!(get(&cache).series);
+    assert!(other.copy(entry).unwrap(), "it has more");
+    assert!(get(&other).series);
+    less.replication.digest += 1;
+    cache.put(&entry.key, &less).unwrap();
+    let now = get(&cache);
+    assert_eq!((now.series, now.replication.digest), (false, whole.replication.digest + 1));
+}
+
+/// Whoever prunes keeps what was used last, and reading is a use.
+#[test]
+fn an_entry_that_is_read_has_been_used() {
+    let (_dir, cache) = folder();
+    run(&study(&[("seeds", 1.into())]), &with(&cache)).unwrap();
+    let used = || cache.entries().unwrap().iter().map(|e| (e.key, e.used)).collect::<HashMap<_, _>>();
+    let long_ago = SystemTime::now() - Duration::from_secs(86_400);
+    for entry in cache.entries().unwrap() {
+        let file = std::fs::File::options().append(true).open(&entry.path).unwrap();
+        file.set_modified(long_ago).unwrap();
+    }
+    let before = used();
+    let read = cache.entries().unwrap()[0].key;
+    assert!(matches!(cache.get(&read), Lookup::Hit(_)));
+    for (key, at) in used() {
+        assert_eq!(at > long_ago + Duration::from_secs(3600), key == read);
+        assert_eq!(at == before[&key], key != read);
+    }
 }
 
 /// The numbers of replications with time series, by algorithm.
