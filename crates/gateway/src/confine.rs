@@ -29,6 +29,92 @@ pub fn confine(keep: CapabilitySet, user: Option<(u32, u32)>) -> io::Result<()> 
     Ok(())
 }
 
+/// Tells what `f` finds in a thread that does not have these capabilities.
+///
+/// # Errors
+/// What the kernel says.
+pub fn holds_without(rights: CapabilitySet, f: impl FnOnce() -> bool + Send) -> io::Result<bool> {
+    std::thread::scope(|scope| {
+        let found = scope.spawn(|| {
+            let mut sets = rt::capabilities(None)?;
+            sets.effective.remove(rights);
+            // A process of root's may do what it is permitted, whatever is in effect (access(2)).
+            sets.permitted.remove(rights);
+            rt::set_capabilities(None, sets)?;
+            Ok(f())
+        });
+        found.join().map_err(|_| io::Error::other("a thread has panicked"))?
+    })
+}
+
+/// Gives up everything of the calling thread and of all programs that it starts but the capabilities `keep`, for good:
+/// no others can be gained, no memory is written to disk, and the system calls [`NEVER`] are closed, where there
+/// is a filter for this processor.
+///
+/// # Errors
+/// What the kernel says.
+pub fn confine_programs(keep: CapabilitySet) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    rt::clear_ambient_capability_set()?;
+    // Those that this kernel knows.
+    for right in (0..64).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
+        match rt::capability_is_in_bounding_set(right) {
+            Ok(true) if !keep.contains(right) => rt::remove_capability_from_bounding_set(right)?,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    let keep = rt::capabilities(None)?.permitted & keep;
+    let none = CapabilitySet::empty();
+    rt::set_capabilities(None, rt::CapabilitySets { effective: keep, permitted: keep, inheritable: none })?;
+    rt::set_no_new_privs(true)?;
+    let Ok(arch) = seccompiler::TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
+    let calls = NEVER.iter().map(|call| (*call, Vec::new())).collect();
+    let filter = program(calls, Otherwise::Allowed, arch)?;
+    seccompiler::apply_filter(&filter).map_err(io::Error::other)
+}
+
+/// What neither a firewall's programs nor what starts them ever call: other namespaces and file systems, the kernel's
+/// own modules and programs, other processes' memory, the clock and the machine.
+const NEVER: &[libc::c_long] = &[
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_mknodat,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_personality,
+    libc::SYS_syslog,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_reboot,
+];
+
 /// Closes the file system to the calling thread and those that it starts: what is open stays so. False if this kernel
 /// has no landlock, or cannot enforce all of it.
 ///
@@ -116,16 +202,13 @@ pub fn close_calls(whose: Whose) -> io::Result<bool> {
 }
 
 fn filter() -> io::Result<Option<seccompiler::BpfProgram>> {
-    use seccompiler::{
-        SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-        TargetArch,
-    };
+    use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule, TargetArch};
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(None) };
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
     calls.insert(libc::SYS_poll, Vec::new());
     let process = std::process::id();
-    let build = || -> Result<seccompiler::BpfProgram, seccompiler::BackendError> {
+    let mut conditions = || -> Result<(), seccompiler::BackendError> {
         let executable = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
         for call in [libc::SYS_mmap, libc::SYS_mprotect] {
             let none = SeccompCondition::new(2, SeccompCmpArgLen::Dword, executable.clone(), 0)?;
@@ -134,10 +217,32 @@ fn filter() -> io::Result<Option<seccompiler::BpfProgram>> {
         // What ends this process after a failure, and no other.
         let own = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, process.into())?;
         calls.insert(libc::SYS_tgkill, vec![SeccompRule::new(vec![own])?]);
-        let refused = SeccompAction::Errno(libc::EPERM as u32);
-        SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)?.try_into()
+        Ok(())
     };
-    build().map(Some).map_err(io::Error::other)
+    conditions().map_err(io::Error::other)?;
+    program(calls, Otherwise::Refused, arch).map(Some)
+}
+
+/// What becomes of the system calls that a filter does not name.
+enum Otherwise {
+    Allowed,
+    Refused,
+}
+
+/// A filter that names `calls`; what it refuses is not permitted.
+fn program(
+    calls: BTreeMap<i64, Vec<seccompiler::SeccompRule>>,
+    otherwise: Otherwise,
+    arch: seccompiler::TargetArch,
+) -> io::Result<seccompiler::BpfProgram> {
+    use seccompiler::SeccompAction::{Allow, Errno};
+    let refused = Errno(libc::EPERM as u32);
+    let (others, these) = match otherwise {
+        Otherwise::Allowed => (Allow, refused),
+        Otherwise::Refused => (refused, Allow),
+    };
+    let filter = seccompiler::SeccompFilter::new(calls, others, these, arch).map_err(io::Error::other)?;
+    filter.try_into().map_err(io::Error::other)
 }
 
 #[cfg(test)]

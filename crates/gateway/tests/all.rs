@@ -1,4 +1,4 @@
-//! The tests of the crate, in one binary, which links once. `netns` and `router` are apart: they send real packets in
+//! The tests of the crate, in one binary, which links once. `netns`, `router` and `service` are apart: they send real packets in
 //! network namespaces, which need root and would be late beside tests that compute.
 
 mod commands;

@@ -442,11 +442,28 @@ pub fn check_rights(running: &Running) {
             assert_eq!(field(set), may, "{name} {set}");
         }
         assert_eq!([field("CapInh"), field("CapAmb")], ["0000000000000000"; 2], "{name}");
-        assert_eq!(field("Uid"), "65534 65534 65534 65534", "{name}");
-        assert_eq!([field("Gid"), field("Groups")], ["65534 65534 65534 65534", ""], "{name}");
+        let user: u32 = field("Uid").split(' ').next().unwrap().parse().unwrap();
+        assert!((61_000..61_184).contains(&user), "{name} {user}");
+        let all = format!("{user} {user} {user} {user}");
+        assert_eq!([field("Uid"), field("Gid")], [all.as_str(); 2], "{name}");
+        assert_eq!(field("Groups"), "", "{name}");
         assert_eq!([field("NoNewPrivs"), field("Seccomp")], ["1", "2"], "{name}");
     }
-    // The other keeps what it needs to undo the rules, and has one thread.
+    // The other keeps what it needs to undo the rules and to end a worker, and has one thread.
     let supervisor = rights(running.supervisor());
-    assert!(supervisor.len() == 1 && supervisor.values().all(|t| t["Uid"] == "0 0 0 0"), "{supervisor:?}");
+    assert_eq!(supervisor.len(), 1, "{supervisor:?}");
+    for thread in supervisor.values() {
+        assert_eq!(thread["Uid"], "0 0 0 0");
+        // CAP_KILL, SETGID, SETUID, NET_ADMIN and NET_RAW.
+        for set in ["CapEff", "CapPrm", "CapBnd"] {
+            assert_eq!(thread[set], "00000000000030e0", "{set}");
+        }
+        assert_eq!([&thread["CapInh"], &thread["CapAmb"]], ["0000000000000000"; 2]);
+        assert_eq!([&thread["NoNewPrivs"], &thread["Seccomp"]], ["1", "2"]);
+    }
+    for pid in [running.supervisor(), worker] {
+        let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+    }
 }

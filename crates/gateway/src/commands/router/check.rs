@@ -12,6 +12,7 @@ use rustix::thread::CapabilitySet;
 use super::firewall::{Rules, collisions, flow_tables};
 use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
+use super::user::has_processes;
 use crate::record::THERE_ALREADY;
 use crate::sys;
 
@@ -106,6 +107,12 @@ pub(super) fn look(settings: &Settings) -> RouterState {
                 queue.wrapping_add(100)
             )
         });
+    }
+
+    if let Some((user, _)) = settings.fixed.user.filter(|(user, _)| !stale && has_processes(*user)) {
+        found.notes.push(format!(
+            "user {user} has other processes, which may end the worker: without --user it has a user of its own"
+        ));
     }
 
     found.forwarding(wan);

@@ -11,6 +11,7 @@ mod lock;
 mod notify;
 mod settings;
 mod supervisor;
+mod user;
 mod worker;
 
 use std::net::SocketAddr;

@@ -73,7 +73,7 @@ pub struct RunArgs {
     /// Tells several gateways on one host apart; default: 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
-    /// The user that packets are read as, by name or number; default: 65534.
+    /// The user that packets are read as, by name or number; default: a number from 61000 on that nobody else has.
     #[arg(long, alias = "uid", value_name = "USER")]
     user: Option<String>,
 }
@@ -137,7 +137,8 @@ pub(super) struct Fixed {
     pub queue: u16,
     pub bits: MarkBits,
     pub id: String,
-    pub user: (u32, u32),
+    /// Chosen at the start if none is named.
+    pub user: Option<(u32, u32)>,
 }
 
 /// A gateway's settings, complete and checked.
@@ -186,15 +187,15 @@ fn user(text: &str) -> Result<(u32, u32), Failure> {
     });
     match (found, text.parse::<u32>()) {
         (Some((0, _) | (_, 0)), _) | (None, Ok(0)) => Err(Failure::BadInput(
-            "--user: packets of strangers are not read as root or in its group; use a user that owns nothing, such as \
-             nobody"
+            "--user: packets of strangers are not read as root or in its group; use a user that is nobody else's, \
+             or none: then one is chosen"
                 .into(),
         )),
         (Some(found), _) => Ok(found),
         // Numbers need no entry: 2^32 - 1 is none (setresuid(2)).
         (None, Ok(number)) if number != u32::MAX => Ok((number, number)),
         _ => Err(Failure::BadInput(format!(
-            "--user: \"{}\" is not in /etc/passwd; use nobody, or a number",
+            "--user: \"{}\" is not in /etc/passwd; use a number that nobody has, or none: then one is chosen",
             quell_units::text::cut(text)
         ))),
     }
@@ -296,10 +297,10 @@ impl RunArgs {
         let name = self.id.clone().or(file.id).unwrap_or_else(|| "0".into());
         let name = id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id"))))?;
         let who = match (&self.user, file.user) {
-            (Some(text), _) => text.clone(),
-            (None, Some(Value::String(text))) => text,
-            (None, Some(other)) => other.to_string(),
-            (None, None) => "65534".into(),
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(Value::String(text))) => Some(text),
+            (None, Some(other)) => Some(other.to_string()),
+            (None, None) => None,
         };
         let (metrics, metrics_any) =
             (self.metrics.or(file.metrics), self.metrics_any || file.metrics_any.unwrap_or(false));
@@ -317,7 +318,7 @@ impl RunArgs {
             queue,
             bits,
             id: name,
-            user: user(&who)?,
+            user: who.as_deref().map(user).transpose()?,
         };
         Ok(Settings { fixed, lines, shadows, seeded: given.is_some() })
     }
@@ -408,7 +409,7 @@ mod tests {
             settings.lines[1].aqm,
             named_algorithm("", "codel", &[("target".into(), "7ms".into())]).unwrap()
         );
-        assert_eq!(settings.fixed.user.0, 1000);
+        assert_eq!(settings.fixed.user.map(|user| user.0), Some(1000));
         assert!(settings.lines[0].ecn && !settings.rules(Kind::Nft).open && settings.shadows.len() == 2);
         // What is given on the command line goes before the file.
         let dir = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,8 @@ use std::time::{Duration as Wait, Instant};
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, QueueSize};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::Access;
+use rustix::thread::CapabilitySet;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -29,7 +31,9 @@ use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
 use super::notify::Service;
 use super::settings::{RunArgs, Settings};
+use super::user;
 use crate::LineConfig;
+use crate::confine::{confine_programs, holds_without};
 
 /// A worker that has said nothing for so long hangs.
 pub(super) const HANGS: Wait = Wait::from_secs(3);
@@ -121,6 +125,8 @@ struct Supervisor<'a> {
     /// The words that lead to the gateway's commands on the command line of this program.
     words: &'a [&'a str],
     settings: Settings,
+    /// The user and group that packets are read as.
+    user: (u32, u32),
     journal: Journal,
     signals: Signals,
     service: Service,
@@ -196,6 +202,11 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         let what = what.to_string();
         move |e: io::Error| Failure::Failed(format!("{what}: {e}"))
     };
+    // The name is held as long as this process runs.
+    let (user, _held) = match settings.fixed.user {
+        Some(user) => (user, None),
+        None => user::free().map(|(number, held)| ((number, number), Some(held))).map_err(Failure::Failed)?,
+    };
     let signals = Signals::new().map_err(failed("signals"))?;
     let me = Process::of(std::process::id()).ok_or_else(|| Failure::Failed("there is no /proc".into()))?;
     let journal = Journal {
@@ -221,6 +232,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         Some(left) => left.undo().map_err(Failure::Failed)?,
         None => {}
     }
+    give_up_rights(args, &settings).map_err(failed("rights cannot be given up"))?;
     // What stops traffic goes on to stop it if this start fails.
     let shut = stay && !journal.rules.open && left.as_ref().is_some_and(|left| !left.rules.open);
     if journal.rules.open {
@@ -230,6 +242,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         args: args.clone(),
         words,
         settings,
+        user,
         journal,
         signals,
         service: Service::of_environment(),
@@ -255,6 +268,34 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
             Err(Failure::Failed(undone.err().map_or(why.clone(), |e| format!("{why}; {e}"))))
         }
     }
+}
+
+/// The rights of a supervisor: to set rules, to start a worker as another user, and to end it.
+const RIGHTS: CapabilitySet = CapabilitySet::NET_ADMIN
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::KILL);
+
+/// Gives up all other rights, of this process and of all that it starts.
+fn give_up_rights(args: &RunArgs, settings: &Settings) -> io::Result<()> {
+    // A new worker makes another log, and a reload reads the file again. Root without this right is a user as any other
+    // where files are not its own.
+    let log = settings.fixed.log.as_ref().map(|log| match log.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    });
+    let reached = holds_without(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH, || {
+        args.config.as_ref().is_none_or(|path| fs::File::open(path).is_ok())
+            && log.is_none_or(|dir| rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok())
+    })?;
+    let keep = if reached { RIGHTS } else { RIGHTS | CapabilitySet::DAC_OVERRIDE };
+    if !reached {
+        say(
+            "note: the log or the settings are in a folder that is not root's: the supervisor keeps CAP_DAC_OVERRIDE",
+        );
+    }
+    confine_programs(keep)
 }
 
 fn stopped(why: &str, id: &str) -> Failure {
@@ -313,7 +354,7 @@ impl Supervisor<'_> {
             log: fixed.log.clone(),
             again: self.again,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
-            user: fixed.user,
+            user: self.user,
         };
         let broken = |e: io::Error| format!("no worker can start: {e}");
         let (channel, other): (Channel, OwnedFd) = Channel::pair().map_err(broken)?;
@@ -346,7 +387,7 @@ impl Supervisor<'_> {
                     ));
                 }
                 if !calls {
-                    say(format_args!("note: there is no filter of system calls for this processor"));
+                    say("note: there is no filter of system calls for this processor, of neither process");
                 }
                 Ok(worker)
             }
