@@ -1,7 +1,10 @@
 //! The log: what came and what was decided, so that every decision can be replayed.
 //!
-//! A line of text, a line of JSON ([`LogHeader`]), then records of [`RECORD`] bytes, little-endian. A log that
-//! ends anywhere is a log up to its last whole record; one that was closed ends with [`Event::Closed`].
+//! A line of text, a line of JSON ([`LogHeader`]), then frames of records. Records have [`RECORD`] bytes, little-endian.
+//! A frame is a length, a checksum, so many bytes of records, and a checksum; each checksum is the CRC-32 of all of the
+//! log before it but checksums, so no byte can change, go or come unnoticed. The first frame is empty: it is the
+//! header's. A log that ends anywhere is a log up to its last whole frame; one that was closed ends with
+//! [`Event::Closed`].
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,6 +12,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use crc32fast::Hasher;
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
 use quell_queue::{Admission, DropPoint};
 use quell_units::{BitRate, Duration, Time};
@@ -21,10 +25,13 @@ use crate::{LineConfig, Packet};
 pub const RECORD: usize = 28;
 
 /// The first line of every log.
-const MAGIC: &str = "quell gateway log 2";
+const MAGIC: &str = "quell gateway log 3";
 
-/// The first line of logs whose packets have no hosts, and the size of their records.
-const WITHOUT_HOSTS: (&str, usize) = ("quell gateway log 1", 24);
+/// What the first line of a log of any version begins with.
+const ANY_MAGIC: &str = "quell gateway log ";
+
+/// The most bytes of a frame's records: what a kill or a full disk may cost beside what it cuts.
+const FRAME: usize = 4096;
 
 /// The header of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -272,10 +279,8 @@ pub fn create_next_log(path: &Path) -> io::Result<File> {
 
 /// Reads a log.
 pub struct LogReader<R> {
-    from: R,
+    frames: Frames<R>,
     header: LogHeader,
-    /// The size of its records.
-    size: usize,
     /// Arrivals so far at each line, which number them.
     numbers: Vec<u32>,
     /// The time of each line's last event, and of the last of all.
@@ -296,38 +301,145 @@ pub enum LogError {
     Damaged(String),
 }
 
+/// The bytes of a log, each of which has been checked when it is given.
+struct Frames<R> {
+    from: R,
+    hash: Hasher,
+    /// The bytes of the frame, and how many of them were given.
+    frame: Vec<u8>,
+    given: usize,
+    /// The place in the file.
+    place: u64,
+}
+
+impl<R: Read> Frames<R> {
+    /// Reads all of `to` from the file; false if that ends before.
+    fn raw(from: &mut R, place: &mut u64, mut to: &mut [u8]) -> Result<bool, LogError> {
+        while !to.is_empty() {
+            match from.read(to) {
+                Ok(0) => return Ok(false),
+                Ok(n) => {
+                    *place += n as u64;
+                    to = &mut to[n..];
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(LogError::Io(e)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// A line of text, without its end.
+    fn line(&mut self) -> Result<Vec<u8>, LogError> {
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while text.len() < LONGEST {
+            if !Self::raw(&mut self.from, &mut self.place, &mut byte)? {
+                return Err(LogError::Damaged("ends within its header".into()));
+            }
+            self.hash.update(&byte);
+            if byte[0] == b'\n' {
+                return Ok(text);
+            }
+            text.push(byte[0]);
+        }
+        Err(LogError::Damaged("is not a log of `quell gateway` or `quell wire`".into()))
+    }
+
+    /// Reads the next frame; false if the log ends before it does.
+    fn next(&mut self) -> Result<bool, LogError> {
+        let begin = self.place;
+        self.frame.clear();
+        self.given = 0;
+        let mut word = [[0; 4]; 2];
+        let [length, check] = &mut word;
+        for part in [length, check] {
+            if !Self::raw(&mut self.from, &mut self.place, part)? {
+                return Ok(false);
+            }
+        }
+        let [length, check] = word;
+        self.hash.update(&length);
+        self.check(begin, check)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > FRAME {
+            return Err(LogError::Damaged(format!(
+                "is damaged at byte {begin}: no frame has {length} bytes"
+            )));
+        }
+        self.frame.resize(length, 0);
+        let mut check = [0; 4];
+        if !Self::raw(&mut self.from, &mut self.place, &mut self.frame)?
+            || !Self::raw(&mut self.from, &mut self.place, &mut check)?
+        {
+            self.frame.clear();
+            return Ok(false);
+        }
+        self.hash.update(&self.frame);
+        self.check(begin, check)?;
+        Ok(true)
+    }
+
+    fn check(&self, begin: u64, check: [u8; 4]) -> Result<(), LogError> {
+        if self.hash.clone().finalize() == u32::from_le_bytes(check) {
+            return Ok(());
+        }
+        let end = self.place;
+        Err(LogError::Damaged(format!(
+            "is damaged: bytes {begin} to {end} are not those that were written there (their checksum differs)"
+        )))
+    }
+
+    /// Reads all of `to`; false if the log ends before.
+    fn fill(&mut self, mut to: &mut [u8]) -> Result<bool, LogError> {
+        while !to.is_empty() {
+            if self.given == self.frame.len() && !self.next()? {
+                return Ok(false);
+            }
+            let n = to.len().min(self.frame.len() - self.given);
+            to[..n].copy_from_slice(&self.frame[self.given..self.given + n]);
+            self.given += n;
+            to = &mut to[n..];
+        }
+        Ok(true)
+    }
+
+    /// Tells whether anything follows, be it a part of a frame.
+    fn more(&mut self) -> Result<bool, LogError> {
+        Ok(self.given < self.frame.len() || Self::raw(&mut self.from, &mut self.place, &mut [0])?)
+    }
+}
+
 impl<R: Read> LogReader<R> {
     /// Reads the header; `from` should be buffered.
     ///
     /// # Errors
-    /// If it is not a log of this version.
-    pub fn new(mut from: R) -> Result<Self, LogError> {
-        let mut line = || -> Result<Vec<u8>, LogError> {
-            let mut text = Vec::new();
-            let mut byte = [0];
-            while text.len() < LONGEST {
-                if from.read(&mut byte).map_err(LogError::Io)? == 0 {
-                    return Err(LogError::Damaged("ends within its header".into()));
+    /// If it is not a log of this version, or its header is damaged.
+    pub fn new(from: R) -> Result<Self, LogError> {
+        let mut frames = Frames { from, hash: Hasher::new(), frame: Vec::new(), given: 0, place: 0 };
+        let magic = frames.line()?;
+        if magic != MAGIC.as_bytes() {
+            return Err(LogError::Damaged(match magic.strip_prefix(ANY_MAGIC.as_bytes()) {
+                Some([digit @ b'1'..=b'2']) => format!(
+                    "is a log of version {}, which has no checksums, and this reads version 3: replay it with the \
+                     version of Quell that its second line names",
+                    char::from(*digit)
+                ),
+                _ => {
+                    format!("is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\"")
                 }
-                if byte[0] == b'\n' {
-                    return Ok(text);
-                }
-                text.push(byte[0]);
-            }
-            Err(LogError::Damaged("is not a log of `quell gateway` or `quell wire`".into()))
-        };
-        let magic = line()?;
-        let known = [(MAGIC, RECORD), WITHOUT_HOSTS];
-        let Some((_, size)) = known.into_iter().find(|(name, _)| magic == name.as_bytes()) else {
-            let rule =
-                format!("is not a log of `quell gateway` or `quell wire`: it must begin with \"{MAGIC}\"");
-            return Err(LogError::Damaged(rule));
-        };
-        let header: LogHeader = serde_json::from_slice(&line()?)
+            }));
+        }
+        let header = frames.line()?;
+        // Before anything is made of it.
+        if !frames.next()? {
+            return Err(LogError::Damaged("ends within its header".into()));
+        }
+        let header: LogHeader = serde_json::from_slice(&header)
             .map_err(|e| LogError::Damaged(format!("its second line is no header: {e}")))?;
         let numbers = vec![0; header.lines.len()];
         let times = vec![Time::ZERO; header.lines.len()];
-        Ok(LogReader { from, header, size, numbers, times, last: Time::ZERO, records: 0, closed: false })
+        Ok(LogReader { frames, header, numbers, times, last: Time::ZERO, records: 0, closed: false })
     }
 
     /// The header.
@@ -351,8 +463,7 @@ impl<R: Read> LogReader<R> {
     /// If the file cannot be read, or a record is none.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, LogError> {
         let mut record = [0; RECORD];
-        let size = self.size;
-        if self.closed || !self.fill(&mut record[..size])? {
+        if self.closed || !self.frames.fill(&mut record)? {
             return Ok(None);
         }
         let at = self.records;
@@ -410,8 +521,8 @@ impl<R: Read> LogReader<R> {
                 if length > LONGEST {
                     return Err(damaged("its configuration is too long"));
                 }
-                let mut text = vec![0; length.next_multiple_of(size)];
-                if !self.fill(&mut text)? {
+                let mut text = vec![0; length.next_multiple_of(RECORD)];
+                if !self.frames.fill(&mut text)? {
                     return Ok(None);
                 }
                 let config = serde_json::from_slice(&text[..length]).map_err(|e| damaged(&e.to_string()))?;
@@ -421,7 +532,7 @@ impl<R: Read> LogReader<R> {
             LOST => Event::Lost { number: word(12) },
             CLOSED => {
                 self.closed = true;
-                if self.fill(&mut [0])? {
+                if self.frames.more()? {
                     return Err(LogError::Damaged(format!("record {at} closes the log, and more follows")));
                 }
                 Event::Closed
@@ -430,18 +541,46 @@ impl<R: Read> LogReader<R> {
         };
         Ok(Some(Entry { line, time, event }))
     }
+}
 
-    /// Reads all of `to`; false if the log ends before.
-    fn fill(&mut self, mut to: &mut [u8]) -> Result<bool, LogError> {
-        while !to.is_empty() {
-            match self.from.read(to) {
-                Ok(0) => return Ok(false),
-                Ok(n) => to = &mut to[n..],
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(LogError::Io(e)),
-            }
+/// Writes frames.
+struct Framer {
+    to: Box<dyn Write + Send>,
+    hash: Hasher,
+    out: Vec<u8>,
+}
+
+impl Framer {
+    /// Begins a log: its header is written when this returns.
+    fn begin(to: Box<dyn Write + Send>, header: &LogHeader) -> io::Result<Self> {
+        let json = serde_json::to_string(header).map_err(io::Error::other)?;
+        let text = format!("{MAGIC}\n{json}\n");
+        let mut framer = Framer { to, hash: Hasher::new(), out: Vec::with_capacity(BLOCK + SLACK) };
+        framer.hash.update(text.as_bytes());
+        framer.out.extend_from_slice(text.as_bytes());
+        framer.frame(&[]);
+        framer.flush()?;
+        Ok(framer)
+    }
+
+    fn frame(&mut self, records: &[u8]) {
+        for part in [&(records.len() as u32).to_le_bytes(), records] {
+            self.hash.update(part);
+            self.out.extend_from_slice(part);
+            self.out.extend_from_slice(&self.hash.clone().finalize().to_le_bytes());
         }
-        Ok(true)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.write_all(&self.out)?;
+        self.out.clear();
+        self.to.flush()
+    }
+
+    /// Writes a block of records.
+    fn block(&mut self, block: &[u8]) -> io::Result<()> {
+        block.chunks(FRAME).for_each(|records| self.frame(records));
+        self.flush()
     }
 }
 
@@ -467,10 +606,8 @@ impl Recorder {
     ///
     /// # Errors
     /// If the header or the thread fails.
-    pub fn new(mut to: impl Write + Send + 'static, header: &LogHeader) -> io::Result<Self> {
-        let json = serde_json::to_string(header).map_err(io::Error::other)?;
-        to.write_all(format!("{MAGIC}\n{json}\n").as_bytes())?;
-        to.flush()?;
+    pub fn new(to: impl Write + Send + 'static, header: &LogHeader) -> io::Result<Self> {
+        let mut to = Framer::begin(Box::new(to), header)?;
         let (full, to_write) = sync_channel::<Vec<u8>>(BLOCKS);
         let (give_back, empty) = sync_channel::<Vec<u8>>(BLOCKS);
         for _ in 1..BLOCKS {
@@ -490,8 +627,7 @@ impl Recorder {
                 return Ok(());
             }
             for mut block in to_write {
-                to.write_all(&block)?;
-                to.flush()?;
+                to.block(&block)?;
                 block.clear();
                 let _ = give_back.try_send(block);
             }

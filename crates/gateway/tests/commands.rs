@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::common::{line, named, packet};
+use crate::common::{line, named, packet, read, written};
 use clap::Parser;
 use quell_aqm::{Rng, Seed};
 use quell_gateway::commands::{Command, Failure, execute, replay, status, top};
 use quell_gateway::metrics::{Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
-use quell_gateway::{Delays, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
+use quell_gateway::{Delays, Event, LineConfig, LogHeader, Pace, Packet, Ports, Recorder, Relay};
 use quell_units::{BitRate, Duration, Time};
 
 #[derive(Parser)]
@@ -105,8 +105,7 @@ fn a_log_replays_line_by_line() {
     let (text, code) = replayed(&[short.to_str().unwrap()]);
     assert!(code == 2 && text.contains("closes the log, and more follows"), "{text}");
     // A header alone.
-    let header: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
-    std::fs::write(&short, &bytes[..header]).unwrap();
+    std::fs::write(&short, &bytes[..read(&bytes).2]).unwrap();
     let (text, code) = replayed(&[short.to_str().unwrap()]);
     assert!(code == 0 && text.contains("The log holds no decisions") && !text.contains("Every"), "{text}");
 }
@@ -131,10 +130,11 @@ fn a_difference_is_said_in_words_and_by_the_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let log = log(dir.path());
     let bytes = std::fs::read(&log).unwrap();
-    // Another seed decides otherwise; the header has the same length.
-    let end = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0;
-    let header = String::from_utf8(bytes[..end].to_vec()).unwrap().replacen("\"seed\":7", "\"seed\":8", 1);
-    std::fs::write(&log, [header.as_bytes(), &bytes[end..]].concat()).unwrap();
+    let (header, entries, _) = read(&bytes);
+    // Another seed decides otherwise.
+    let mut other = header.clone();
+    other.lines[0].seed = 8;
+    std::fs::write(&log, written(&other, &entries)).unwrap();
     let (text, code) = replayed(&[log.to_str().unwrap()]);
     assert_eq!(code, 1);
     let said = text.lines().find(|l| l.starts_with("First difference at up: packet ")).unwrap();
@@ -143,10 +143,10 @@ fn a_difference_is_said_in_words_and_by_the_exit_code() {
     assert!(!text.contains("First difference at down"), "{text}");
     assert!(text.contains("Version 0.0.1 wrote the log, and this is "), "{text}");
     // A departure at another time.
-    let sent = bytes[end + 1..].chunks(28).position(|r| r[0] == 2).unwrap();
-    let mut moved = bytes.clone();
-    moved[end + 1 + sent * 28 + 4] ^= 1;
-    std::fs::write(&log, &moved).unwrap();
+    let sent = entries.iter().position(|entry| matches!(entry.event, Event::Sent { .. })).unwrap();
+    let mut moved = entries.clone();
+    moved[sent].time += Duration::from_nanos(1);
+    std::fs::write(&log, written(&header, &moved)).unwrap();
     let (text, code) = replayed(&[log.to_str().unwrap()]);
     assert_eq!(code, 1);
     let said = text.lines().find(|l| l.starts_with("First difference")).unwrap();
@@ -156,8 +156,9 @@ fn a_difference_is_said_in_words_and_by_the_exit_code() {
     );
     assert!(text.lines().any(|l| l.ends_with("  1")), "{text}");
     // A departure that the log does not have.
-    let record = end + 1 + sent * 28;
-    std::fs::write(&log, [&bytes[..record], &bytes[record + 28..]].concat()).unwrap();
+    let mut fewer = entries.clone();
+    fewer.remove(sent);
+    std::fs::write(&log, written(&header, &fewer)).unwrap();
     let (text, code) = replayed(&[log.to_str().unwrap()]);
     assert_eq!(code, 1);
     assert!(text.contains("First difference at "), "{text}");
@@ -239,7 +240,7 @@ fn arrivals_are_written_for_the_simulator() {
     bytes[at] = 99;
     std::fs::write(log, bytes).unwrap();
     let (text, code) = replayed(&[log, "--csv", csv, "--line", "up"]);
-    assert!(text.contains(" is damaged: no such kind") && code == 2, "{text}");
+    assert!(text.contains(" is damaged: bytes ") && code == 2, "{text}");
     assert!(!Path::new(csv).exists());
 }
 

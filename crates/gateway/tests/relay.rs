@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::common::{Shared, allocations, line, named, packet};
+use crate::common::{Shared, allocations, line, named, packet, read, written};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
@@ -119,40 +119,75 @@ fn every_algorithm_replays_without_a_difference() {
     }
 }
 
-/// Logs of before packets had hosts: their first line says 1, and their records have 24 bytes.
-#[test]
-fn an_old_log_is_read_and_its_packets_have_no_hosts() {
-    let config = config(named("cake"), 7);
+/// A log of 80 turns with a reload, which has all kinds of records.
+fn short_log() -> Vec<u8> {
+    let config = config(named("pi"), 7);
     let (file, recorder) = recorder(&config);
     let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
     let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
     let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
-    drive(&mut relay, 500, &mut rng, &mut now);
+    drive(&mut relay, 40, &mut rng, &mut now);
+    relay.reconfigure(0, self::config(named("blue"), 3), now).unwrap();
+    drive(&mut relay, 40, &mut rng, &mut now);
     let _ = relay.close(now).unwrap();
-    let bytes = file.bytes();
-    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
-    let mut old = bytes[..begin].to_vec();
-    let version = old.iter().position(|b| *b == b'2').unwrap();
-    old[version] = b'1';
-    bytes[begin..].chunks(RECORD).for_each(|record| old.extend(&record[..24]));
-    let packets = |bytes: &[u8]| {
-        let mut log = LogReader::new(bytes).unwrap();
-        let mut packets = Vec::new();
-        while let Some(entry) = log.next_entry().unwrap() {
-            if let quell_gateway::Event::Arrived { packet, .. } = entry.event {
-                packets.push(packet);
-            }
-        }
-        assert!(log.closed());
-        packets
-    };
-    let (new, old) = (packets(&bytes), packets(&old));
-    assert!(new.len() > 1000 && new.len() == old.len());
-    for (mut new, old) in new.into_iter().zip(old) {
-        assert!(new.header.hosts != Hosts::default());
-        new.header.hosts = Hosts::default();
-        assert_eq!(new, old);
+    file.bytes()
+}
+
+/// All of a log, or why it cannot be read.
+fn whole(bytes: &[u8]) -> Result<usize, String> {
+    let mut log = LogReader::new(bytes).map_err(|e| e.to_string())?;
+    let mut entries = 0;
+    while log.next_entry().map_err(|e| e.to_string())?.is_some() {
+        entries += 1;
     }
+    if log.closed() { Ok(entries) } else { Err("was cut".into()) }
+}
+
+#[test]
+fn no_byte_of_a_log_changes_unnoticed() {
+    let bytes = short_log();
+    let entries = whole(&bytes).unwrap();
+    assert!(entries > 300 && bytes.len() > 2 * 4096, "{entries} {}", bytes.len());
+    let mut rng = Seed(3).stream("damage");
+    for at in 0..bytes.len() {
+        // A bit, and any other byte.
+        for change in [1 << (rng.next_u64() % 8), 1 + (rng.next_u64() % 255) as u8] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= change;
+            let said = whole(&damaged).expect_err(&format!("byte {at} changed by {change} is not noticed"));
+            assert!(said.contains("damaged") || said.contains("is not a log"), "byte {at}: {said}");
+        }
+        // One less, one more, and one that stands where its neighbor was.
+        let (before, after) = bytes.split_at(at);
+        for other in [[before, &after[1..]].concat(), [before, b"x", after].concat()] {
+            whole(&other).expect_err(&format!("byte {at} removed or added is not noticed"));
+        }
+        let mut swapped = bytes.clone();
+        if at > 0 && swapped[at - 1] != swapped[at] {
+            swapped.swap(at - 1, at);
+            whole(&swapped).expect_err(&format!("byte {at} swapped is not noticed"));
+        }
+    }
+    // Nor does a whole frame, here the first one of records.
+    let (_, _, begin) = read(&bytes);
+    let length = u32::from_le_bytes(bytes[begin..begin + 4].try_into().unwrap()) as usize;
+    let without = [&bytes[..begin], &bytes[begin + length + 12..]].concat();
+    let said = whole(&without).unwrap_err();
+    assert!(said.starts_with(&format!("is damaged: bytes {begin} to {} are not those", begin + 8)), "{said}");
+}
+
+#[test]
+fn a_log_without_checksums_is_refused_with_what_helps() {
+    for version in [1, 2] {
+        let old = format!("quell gateway log {version}\n{{\"version\":\"0.1.0\"}}\n");
+        let said = whole(old.as_bytes()).unwrap_err();
+        assert!(
+            said.starts_with(&format!("is a log of version {version}, which has no checksums")),
+            "{said}"
+        );
+    }
+    let said = whole(b"quell gateway log 4\n{}\n").unwrap_err();
+    assert!(said.contains("it must begin with \"quell gateway log 3\""), "{said}");
 }
 
 #[test]
@@ -166,10 +201,9 @@ fn a_replay_finds_what_is_not_so() {
     let _ = relay.close(now).unwrap();
     let bytes = file.bytes();
     // Another seed decides otherwise.
-    let text = String::from_utf8_lossy(&bytes[..600]).into_owned();
-    let at = text.find("\"seed\":7").unwrap() + 7;
-    let mut other = bytes.clone();
-    other[at] = b'8';
+    let (mut header, entries, _) = read(&bytes);
+    header.lines[0].seed = 8;
+    let other = written(&header, &entries);
     let found = replay(&mut LogReader::new(other.as_slice()).unwrap(), None).unwrap();
     assert!(found.lines[0].differ > 0 && found.lines[0].first.is_some());
     // Another algorithm is asked, and nothing compared.
@@ -217,17 +251,8 @@ fn a_replay_finds_what_only_one_of_the_two_tells() {
 
 #[test]
 fn a_log_that_is_cut_anywhere_is_read_up_to_there() {
-    let config = config(named("pi"), 7);
-    let (file, recorder) = recorder(&config);
-    let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
-    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
-    let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
-    drive(&mut relay, 40, &mut rng, &mut now);
-    relay.reconfigure(0, self::config(named("blue"), 3), now).unwrap();
-    drive(&mut relay, 40, &mut rng, &mut now);
-    let _ = relay.close(now).unwrap();
-    let bytes = file.bytes();
-    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
+    let bytes = short_log();
+    let (_, all, begin) = read(&bytes);
     let mut entries = 0;
     for cut in 0..=bytes.len() {
         let read = LogReader::new(&bytes[..cut]);
@@ -237,17 +262,17 @@ fn a_log_that_is_cut_anywhere_is_read_up_to_there() {
         while log.next_entry().unwrap().is_some() {
             n += 1;
         }
-        assert!(n >= entries && n <= (cut - begin) / RECORD);
+        // No more is lost than what is in the last frame.
+        assert!(
+            n >= entries && n * RECORD <= cut - begin && (n + 1) * RECORD + 4096 + 2048 >= cut - begin,
+            "{n} {cut}"
+        );
         entries = n;
         assert_eq!(log.closed(), cut == bytes.len());
         let found = replay(&mut LogReader::new(&bytes[..cut]).unwrap(), None).unwrap();
         assert_eq!(found.lines[0].differ, 0, "{cut}: {:?}", found.lines[0].first);
     }
-    // Damage is named.
-    let mut damaged = bytes.clone();
-    damaged[begin] = 99;
-    let error = LogReader::new(damaged.as_slice()).unwrap().next_entry().unwrap_err();
-    assert_eq!(error.to_string(), "record 0 is damaged: no such kind");
+    assert_eq!(entries, all.len());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Ecn, FlowId, Hosts, Rng, Transport};
 use quell_gateway::header::Header;
-use quell_gateway::{LineConfig, Packet};
+use quell_gateway::{Entry, Event, LineConfig, LogHeader, LogReader, Packet, Recorder};
 use quell_units::{BitRate, Bytes};
 
 thread_local! { static ALLOCATIONS: Cell<u64> = const { Cell::new(0) }; }
@@ -85,4 +85,25 @@ impl Write for Shared {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The header and the entries of a log, and how many bytes come before its first record.
+pub fn read(bytes: &[u8]) -> (LogHeader, Vec<Entry>, usize) {
+    let mut log = LogReader::new(bytes).unwrap();
+    let header = log.header().clone();
+    let entries = std::iter::from_fn(|| log.next_entry().unwrap()).collect();
+    let text: usize = bytes.split_inclusive(|byte| *byte == b'\n').take(2).map(<[u8]>::len).sum();
+    // And a frame of nothing: its length and two checksums.
+    (header, entries, text + 12)
+}
+
+/// A log as somebody writes it who knows how: all of its checksums fit.
+pub fn written(header: &LogHeader, entries: &[Entry]) -> Vec<u8> {
+    let file = Shared::default();
+    let mut recorder = Recorder::new(file.clone(), header).unwrap();
+    let (last, rest) = entries.split_last().unwrap();
+    assert_eq!(last.event, Event::Closed);
+    rest.iter().for_each(|entry| recorder.add(entry));
+    recorder.close(last.time).unwrap();
+    file.bytes()
 }
