@@ -247,7 +247,11 @@ pub fn create_log(path: &Path) -> io::Result<File> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => match std::fs::metadata(path) {
-            Ok(there) if !there.is_file() && !there.is_dir() => File::options().write(true).open(path),
+            Ok(there) if !there.is_file() && !there.is_dir() => {
+                let to = File::options().write(true).open(path)?;
+                // What the name leads to may be another by now.
+                if to.metadata()?.is_file() { Err(io::Error::new(e.kind(), THERE_ALREADY)) } else { Ok(to) }
+            }
             _ => Err(io::Error::new(e.kind(), THERE_ALREADY)),
         },
         done => done,

@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,9 +105,9 @@ fn listen_unix(path: &Path) -> io::Result<OwnedFd> {
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file that it makes has this mode from the start (unix(7) of Linux), and no name is followed to set it.
+    rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    // Nobody can connect before it listens, so nobody connects with other rights than these.
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     rustix::net::listen(&socket, 16)?;
     Ok(socket)
 }

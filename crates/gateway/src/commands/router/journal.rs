@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
-use super::super::run_dir::{RUN_DIR, file, replace};
+use super::super::run_dir::{self, RUN_DIR, file, replace};
 use super::firewall::Rules;
 
 /// A process: its number can come again, its number and beginning cannot.
@@ -89,7 +89,7 @@ impl Journal {
     /// If it is damaged.
     pub fn read(id: &str) -> Result<Option<Journal>, String> {
         let path = file(id, "json");
-        match fs::read(&path) {
+        match run_dir::read(&path) {
             Ok(bytes) => {
                 serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display()))
             }
@@ -98,11 +98,19 @@ impl Journal {
         }
     }
 
-    /// Those of all gateways that can be read.
-    pub fn all() -> Vec<Journal> {
+    /// The names of all gateways that have one, in order.
+    pub fn ids() -> Vec<String> {
         let names = fs::read_dir(RUN_DIR).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let ids = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_string()));
-        ids.filter_map(|id| Journal::read(&id).ok().flatten()).collect()
+        // What is none is not a gateway's.
+        let mut ids: Vec<String> = ids.filter(|id| super::settings::id(id).is_ok()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// Those of all gateways that can be read.
+    pub fn all() -> Vec<Journal> {
+        Journal::ids().iter().filter_map(|id| Journal::read(id).ok().flatten()).collect()
     }
 
     pub fn write(&self) -> std::io::Result<()> {

@@ -1,7 +1,7 @@
 //! A gateway's name, held by one process: two that look, write the journal and set rules at once would undo each
 //! other's.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::super::run_dir::{file, make_dir};
+use super::super::run_dir::{file, make_dir, open};
 
 /// Held until it is dropped, or the process ends.
 #[derive(Debug)]
@@ -28,13 +28,9 @@ impl Lock {
         let path = file(id, "lock");
         loop {
             // Whoever may open it may hold it, so only its owner may.
-            let held = OpenOptions::new()
-                .create(true)
-                .truncate(false)
-                .read(true)
-                .write(true)
-                .mode(0o600)
-                .open(&path)?;
+            let mut options = File::options();
+            options.create(true).truncate(false).read(true).write(true).mode(0o600);
+            let held = open(&mut options, &path)?;
             match flock(&held, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Ok(None),
@@ -42,7 +38,9 @@ impl Lock {
             }
             // Who held it before may have removed it in between: then the next one finds another file there.
             let is = held.metadata()?;
-            if fs::metadata(&path).is_ok_and(|there| (there.dev(), there.ino()) == (is.dev(), is.ino())) {
+            if fs::symlink_metadata(&path)
+                .is_ok_and(|there| (there.dev(), there.ino()) == (is.dev(), is.ino()))
+            {
                 return Ok(Some(Lock { path, _file: held }));
             }
         }
