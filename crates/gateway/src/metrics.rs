@@ -60,6 +60,8 @@ pub struct KernelDrops {
     pub rules_gone: u64,
     /// The number of times that the worker was started again: all other figures count from the last one.
     pub restarts: u64,
+    /// The device is not there.
+    pub device_gone: bool,
 }
 
 impl KernelDrops {

@@ -70,7 +70,15 @@ fn the_units_run_commands_that_there_are() {
     for wanted in ["Type=notify", "WatchdogSec=", "CapabilityBoundingSet=CAP_NET_ADMIN "] {
         assert!(unit.contains(wanted), "{wanted}");
     }
+    // Neither gives up on what mends itself, nor tries what does not.
+    for wanted in ["\nStartLimitIntervalSec=0\n", "\nRestart=on-failure\n", "\nRestartPreventExitStatus=2\n"]
+    {
+        assert!(unit.contains(wanted), "{wanted}");
+    }
+    assert!(!unit.contains("StartLimitBurst"));
     let init = read("quell-gateway.init");
+    assert!(init.contains("procd_set_param respawn 3600 2 0\n"));
+    assert!(init.contains("procd_add_raw_trigger \"interface.*.up\" 2000 /etc/init.d/quell-gateway start\n"));
     assert!(init.contains("\"$PROGRAM\" run --config \"$CONFIG\"") && init.contains("\"$PROGRAM\" reload"));
     let parsed = Command::new("sh").args(["-n", &dist("quell-gateway.init")]).output().unwrap();
     assert!(parsed.status.success(), "{parsed:?}");

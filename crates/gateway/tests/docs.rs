@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use quell_gateway::metrics::export::{METRICS, Type};
-use quell_gateway::metrics::{Kind, Thresholds};
+use quell_gateway::metrics::export::{METRICS, Metric, Type};
+use quell_gateway::metrics::{Kind, SCHEMA, Thresholds};
 use quell_units::text::three_digits;
 
 const BEGIN: &str =
@@ -39,6 +39,7 @@ fn tables() -> String {
             Kind::Bypass => {
                 ["one packet, or rules that are gone".into(), format!("none for {}", limits.clear)]
             }
+            Kind::DeviceGone => ["at once".into(), "at once".into()],
             Kind::LogEnded => ["at once".into(), "not".into()],
             Kind::Stalled => [format!("nothing published for {}", limits.stalled), "at once".into()],
         };
@@ -62,6 +63,80 @@ fn the_page_of_metrics_is_that_of_the_code() {
         page == wanted,
         "docs/gateway.md is stale; QUELL_UPDATE_DOCS=1 cargo test -p quell-gateway --test all docs:: writes it again"
     );
+}
+
+/// What the page says of the shapes and formats that have a version.
+#[test]
+fn the_page_names_the_versions_of_the_code() {
+    let page = include_str!("../../../docs/gateway.md");
+    let said: Vec<&str> =
+        page.split("`\"schema\": ").skip(1).filter_map(|rest| rest.split('`').next()).collect();
+    assert_eq!(said, [SCHEMA.to_string()]);
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let header = quell_gateway::LogHeader::now(Vec::new());
+    let to = log.reopen().unwrap();
+    quell_gateway::Recorder::new(to, &header).unwrap().close(quell_units::Time::ZERO).unwrap();
+    let text = std::fs::read(log.path()).unwrap();
+    let first = String::from_utf8_lossy(&text[..text.iter().position(|b| *b == b'\n').unwrap()]).into_owned();
+    assert!(page.contains(&format!("`{first}`")), "{first}");
+    assert!(page.contains(&format!("{} bytes for each event", quell_gateway::RECORD)));
+}
+
+/// What `promtool check metrics` holds against a name or a label.
+fn complaints(metric: &Metric) -> Vec<String> {
+    const UNITS: [(&str, &str); 12] = [
+        ("minutes", "seconds"),
+        ("hours", "seconds"),
+        ("days", "seconds"),
+        ("weeks", "seconds"),
+        ("milliseconds", "seconds"),
+        ("microseconds", "seconds"),
+        ("nanoseconds", "seconds"),
+        ("bits", "bytes"),
+        ("kilobits", "bytes"),
+        ("megabits", "bytes"),
+        ("kilobytes", "bytes"),
+        ("megabytes", "bytes"),
+    ];
+    const SHORT: [&str; 15] =
+        ["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d", "bps"];
+    let Metric { name, kind, labels, help } = metric;
+    let words: Vec<&str> = name.split('_').collect();
+    let mut found = Vec::new();
+    let mut hold = |wrong: bool, why: String| found.extend(wrong.then(|| format!("{name}: {why}")));
+    hold(help.is_empty(), "no help".into());
+    hold(name.ends_with("_total") != (*kind == Type::Counter), "_total is for counters".into());
+    for ending in ["_bucket", "_sum", "_count"] {
+        hold(name.ends_with(ending), format!("{ending} is for parts of histograms"));
+    }
+    for label in ["quantile", "le"] {
+        hold(labels.contains(&label), format!("the label {label} is for summaries and histograms"));
+    }
+    for (unit, base) in UNITS {
+        hold(words.contains(&unit), format!("{unit} for {base}"));
+    }
+    for word in SHORT.into_iter().chain(["counter", "gauge", "summary", "histogram"]) {
+        hold(words.contains(&word), format!("{word} in a name"));
+    }
+    for text in labels.iter().chain([name]) {
+        let snake = |c: char| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit();
+        hold(!text.chars().all(snake), format!("{text} in another case"));
+    }
+    found
+}
+
+/// Where there is `promtool`, the page itself is shown to it (`metrics.rs`).
+#[test]
+fn names_are_as_prometheus_has_them() {
+    let found: Vec<String> = METRICS.iter().flat_map(complaints).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    // A metric has its unit in its name, and what is counted.
+    for metric in METRICS.iter().filter(|m| m.kind == Type::Histogram) {
+        assert!(metric.name.ends_with("_seconds"), "{}", metric.name);
+    }
+    for metric in METRICS.iter().filter(|m| m.name.contains("since")) {
+        assert!(metric.name.ends_with("_timestamp_seconds"), "{}", metric.name);
+    }
 }
 
 /// The names of metrics in a query.

@@ -76,3 +76,148 @@ fn the_worker_is_nobody_elses() {
     assert_eq!(user_of(new), users[0]);
     check_rights(&running);
 }
+
+/// The kinds of the anomalies that hold.
+fn anomalies(net: &Net) -> Vec<String> {
+    let status = net.status();
+    status["anomalies"].as_array().unwrap().iter().map(|a| a["kind"].as_str().unwrap().to_string()).collect()
+}
+
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let end = std::time::Instant::now() + Wait::from_secs(10);
+    while !is() {
+        assert!(std::time::Instant::now() < end, "{what}");
+        std::thread::sleep(20 * MS);
+    }
+}
+
+#[test]
+fn a_device_that_comes_goes_and_comes_back_is_waited_for() {
+    let Some(net) = net() else { return };
+    // As PPP does: the device is there while its session is.
+    net.on(G, "ip link set g1 down; ip link set g1 name p1");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("notify");
+    let service = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    service.set_nonblocking(true).unwrap();
+    let mut command = net.gateway(&net.args(&WIDE));
+    command.env("NOTIFY_SOCKET", &path);
+    let running = Running::new(command);
+    running.says("no device \"g1\" here yet: it is waited for; there are g0, lo, p1");
+    // Whoever waits for the service does not give it up.
+    let mut bytes = [0; 256];
+    let n = service.recv(&mut bytes).unwrap();
+    assert_eq!(&bytes[..n], b"READY=1");
+    until("the device is missed", || anomalies(&net) == ["device-gone"]);
+    let metrics = |name: &str| {
+        let socket = format!("/run/quell/{}.sock", net.id);
+        let page = sh(&format!("curl -s --unix-socket {socket} http://localhost/metrics || true"));
+        page.lines().find(|l| l.starts_with(name)).map(String::from)
+    };
+    if let Some(line) = metrics("quell_anomaly{anomaly=\"device-gone\"") {
+        assert!(line.ends_with(" 1"), "{line}");
+    }
+    let up = "ip link set p1 down; ip link set p1 name g1; ip link set g1 up
+        ip addr replace 10.2.0.2/24 dev g1; ip addr replace fd02::2/64 dev g1 nodad";
+    net.on(G, up);
+    running.says("device g1 is there");
+    until("the device is there", || anomalies(&net).is_empty());
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)));
+    let arrived = || net.status()["lines"][0]["queue"]["arrived"]["packets"].as_u64().unwrap();
+    assert!(arrived() > 50, "what comes by the device is shaped");
+    drop(stream);
+    // It goes, and another one of this name comes.
+    net.on(G, "ip link del g1");
+    running.says("device g1 is gone: it is waited for");
+    until("the device is missed", || anomalies(&net) == ["device-gone"]);
+    sh(&format!(
+        "ip link add r0 netns {r} type veth peer name g1 netns {g}
+         ip -n {r} addr add 10.2.0.1/24 dev r0; ip -n {r} link set r0 up; ip -n {g} link set g1 up
+         ip -n {g} addr add 10.2.0.2/24 dev g1; ip -n {r} route add default via 10.2.0.2",
+        r = net.name(R),
+        g = net.name(G)
+    ));
+    until("the device is back", || anomalies(&net).is_empty());
+    let before = arrived();
+    let stream = net.stream(RECEIVER[0], false, 200, MS);
+    assert!(stream.until(100, Wait::from_secs(5)));
+    assert!(arrived() > before + 50, "what comes by the new device is shaped");
+    drop(stream);
+    let (code, _, said) = running.stop();
+    assert!(code == Some(0) && said.matches("device g1 is there").count() == 2, "{said}");
+}
+
+#[test]
+fn a_device_that_comes_too_slow_is_said() {
+    let Some(net) = net() else { return };
+    let wide = ["--wan", "t1", "--up", "11Gbit/s", "--down", "1Mbit/s", "--aqm", "drop-tail"];
+    let check = net.gateway(&[&["check", "--id", &net.id], &wide[..]].concat()).output().unwrap();
+    if String::from_utf8_lossy(&check.stderr).contains("more than this machine moves") {
+        println!("skipped: this machine does not move 11 Gbit/s");
+        return;
+    }
+    let running = net.start(&wide);
+    running.says("no device \"t1\" here yet");
+    // A veth says that it carries 10 Gbit/s.
+    net.on(G, "ip link add t1 type veth peer name t2; ip link set t1 up; ip link set t2 up");
+    running.says("up 11 Gbit/s is more than t1 carries, 10 Gbit/s");
+    assert_eq!(running.stop().0, Some(0));
+}
+
+#[test]
+fn the_only_killed_gateway_is_cleaned_and_the_only_one_that_runs_reloads() {
+    let Some(net) = net() else { return };
+    let before = net.state();
+    // Where no other test's gateways are.
+    std::fs::create_dir_all("/run/quell").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let with = |args: &[&str]| {
+        let (place, program) = (dir.path().display(), env!("CARGO_BIN_EXE_quell-gateway"));
+        let script = format!("mount --bind {place} /run/quell && exec {program} {}", args.join(" "));
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", net.name(G), "sh", "-ec", &script]);
+        command
+    };
+    let said = |args: &[&str]| {
+        let done = with(args).output().unwrap();
+        (done.status.code(), String::from_utf8([&done.stdout[..], &done.stderr].concat()).unwrap())
+    };
+    let start = |id: &str, wan: &str, queue: &str| {
+        let rates = ["--up", "200Mbit/s", "--down", "200Mbit/s"];
+        Running::new(with(&[&["run", "--id", id, "--wan", wan, "--queue", queue], &rates[..]].concat()))
+    };
+    let mut first = start("first", "g1", "7000");
+    let reload = ["reload", "--up", "100Mbit/s"];
+    let (code, text) = said(&reload);
+    assert!(code == Some(0) && text.contains("gateway \"first\" goes on with"), "{text}");
+    signal(first.supervisor(), "KILL");
+    first.wait();
+    let mut second = start("second", "g0", "7004");
+    // The one that runs is none to clean, and the one that was killed none to reload.
+    let (code, text) = said(&reload);
+    assert!(code == Some(0) && text.contains("gateway \"second\" goes on with"), "{text}");
+    let (code, text) = said(&["clean"]);
+    assert!(code == Some(0) && text.contains("the rules of gateway \"first\" are gone"), "{text}");
+    let mut first = start("first", "g1", "7000");
+    let (code, text) = said(&reload);
+    assert!(code == Some(2) && text.contains("more than one gateway runs: add --id first or --id second"), "{text}");
+    for one in [&mut first, &mut second] {
+        signal(one.supervisor(), "KILL");
+        one.wait();
+    }
+    let (code, text) = said(&["clean"]);
+    let names = "more than one gateway was killed: add --id first or --id second";
+    assert!(code == Some(2) && text.contains(names), "{text}");
+    for id in ["first", "second"] {
+        assert_eq!(said(&["clean", "--id", id]).0, Some(0));
+    }
+    let (code, text) = said(&["clean"]);
+    assert!(code == Some(0) && text.contains("gateway \"0\" has left nothing"), "{text}");
+    assert_eq!(net.state(), before);
+    // Nobody's folder is root's to work in.
+    std::os::unix::fs::chown(dir.path(), Some(65_534), None).unwrap();
+    let (code, text) = said(&["run", "--id", "first", "--wan", "g1", "--up", "1Mbit/s", "--down", "1Mbit/s"]);
+    assert!(code == Some(1) && text.contains("/run/quell belongs to user 65534"), "{text}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}

@@ -20,6 +20,8 @@ pub enum Kind {
     KernelDrops,
     /// Packets pass around the gateway.
     Bypass,
+    /// The device is not there.
+    DeviceGone,
     /// The log ended before the gateway did.
     LogEnded,
     /// The worker publishes nothing: it hangs or is stopped.
@@ -30,7 +32,8 @@ impl Kind {
     /// Those of a line.
     pub const OF_LINE: [Kind; 3] = [Kind::Overflow, Kind::Delay, Kind::Lateness];
     /// Those of the gateway as a whole.
-    pub const OF_ALL: [Kind; 4] = [Kind::KernelDrops, Kind::Bypass, Kind::LogEnded, Kind::Stalled];
+    pub const OF_ALL: [Kind; 5] =
+        [Kind::KernelDrops, Kind::Bypass, Kind::DeviceGone, Kind::LogEnded, Kind::Stalled];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl Kind {
             Kind::Lateness => "lateness",
             Kind::KernelDrops => "kernel-drops",
             Kind::Bypass => "bypass",
+            Kind::DeviceGone => "device-gone",
             Kind::LogEnded => "log-ended",
             Kind::Stalled => "stalled",
         }
@@ -55,6 +59,7 @@ impl Kind {
             Kind::Bypass => {
                 "packets pass around the gateway: the kernel's queue was full, nobody read it, or rules were gone"
             }
+            Kind::DeviceGone => "the device is not there: it is waited for",
             Kind::LogEnded => "the log has ended: packets are forwarded, but not recorded",
             Kind::Stalled => "the worker does not answer",
         }

@@ -47,11 +47,11 @@ const NONE: &[&str] = &[];
 const LINE: &[&str] = &["direction", "line", "algorithm"];
 const DROP: &[&str] = &["direction", "line", "algorithm", "place", "cause"];
 const PLACE: &[&str] = &["direction", "line", "algorithm", "place"];
-const QUANTILE: &[&str] = &["direction", "line", "algorithm", "quantile"];
+const PERCENTILE: &[&str] = &["direction", "line", "algorithm", "percentile"];
 const LANE: &[&str] = &["direction", "line", "algorithm", "lane"];
 const LANE_DROP: &[&str] = &["direction", "line", "algorithm", "lane", "place", "cause"];
 const LANE_PLACE: &[&str] = &["direction", "line", "algorithm", "lane", "place"];
-const LANE_QUANTILE: &[&str] = &["direction", "line", "algorithm", "lane", "quantile"];
+const LANE_PERCENTILE: &[&str] = &["direction", "line", "algorithm", "lane", "percentile"];
 const ANOMALY: &[&str] = &["anomaly", "direction"];
 const SHADOW: &[&str] = &["direction", "line", "shadow", "algorithm"];
 const SHADOW_DROP: &[&str] = &["direction", "line", "shadow", "algorithm", "place", "cause"];
@@ -70,22 +70,22 @@ metrics! {
     "quell_snapshot_age_seconds" Gauge NONE, "How long ago the worker last showed its counts; over a second, it hangs.";
     "quell_pauses_total" Counter NONE, "How often the worker was stopped for more than a second.";
     "quell_on_the_way_packets" Gauge NONE, "Packets that were sent and are still delayed.";
-    "quell_kernel_dropped_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), verdict (dropped before its verdict came). For queue and user the algorithm never saw them.";
+    "quell_kernel_dropped_packets_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), verdict (dropped before its verdict came). For queue and user the algorithm never saw them.";
     "quell_passed_packets_total" Counter &["why"], "Packets that passed without the algorithm: bypass (left without a verdict, since nobody read the queue or it was full; counted by a rule, every few seconds), unjudged (neighbor discovery and what is not IP).";
     "quell_strange_messages_total" Counter NONE, "Messages of the kernel that were not understood.";
     "quell_rules_gone_total" Counter NONE, "How often rules of the firewall were gone and added again.";
     "quell_worker_restarts_total" Counter NONE, "How often the worker was started again; its other figures count from there.";
     "quell_log_state" Gauge &["state"], "1 for what holds of the log: none, writing, ended (before the gateway did).";
     "quell_anomaly" Gauge ANOMALY, "1 while the anomaly holds, 0 otherwise.";
-    "quell_anomaly_since_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
+    "quell_anomaly_since_timestamp_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
     "quell_anomalies_raised_total" Counter ANOMALY, "How often the anomaly was raised.";
     "quell_config_info" Gauge &["direction", "line", "algorithm", "digest", "buffer", "ecn"], "The configuration; always 1. The digest changes with it.";
-    "quell_rate_bps" Gauge LINE, "The rate that the line is set to, in bit/s.";
+    "quell_rate_bytes_per_second" Gauge LINE, "The rate that the line is set to, an eighth of that in bit/s.";
     "quell_queue_packets" Gauge LINE, "Packets that wait; the one in transmission is not among them.";
     "quell_queue_bytes" Gauge LINE, "Their bytes.";
     "quell_arrived_packets_total" Counter LINE, "Packets that came and were presented to the algorithm: enqueued, or dropped on arrival.";
     "quell_arrived_bytes_total" Counter LINE, "Their bytes.";
-    "quell_ce_arrived_total" Counter LINE, "Packets that came with CE: marked elsewhere.";
+    "quell_ce_arrived_packets_total" Counter LINE, "Packets that came with CE: marked elsewhere.";
     "quell_enqueued_packets_total" Counter LINE, "Packets that were stored: forwarded, dropped later, or in the queue.";
     "quell_enqueued_bytes_total" Counter LINE, "Their bytes.";
     "quell_forwarded_packets_total" Counter LINE, "Packets that were sent.";
@@ -97,13 +97,13 @@ metrics! {
     "quell_dropped_ecn_capable_packets_total" Counter PLACE, "Of all these, the ECN-capable packets.";
     "quell_dropped_ecn_capable_bytes_total" Counter PLACE, "Their bytes.";
     "quell_sojourn_seconds" Histogram LINE, "From arrival to the start of transmission; bounds are exact to 1 %.";
-    "quell_sojourn_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_sojourn_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_late_seconds" Histogram LINE, "From when a packet was due to when it was let go: the pacing error.";
-    "quell_late_recent_seconds" Gauge QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_late_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_lane_queue_packets" Gauge LANE, "Packets that wait in one of the queues of the algorithm: c and l of DualPI2 and Curvy RED. Queues without names, one for each flow, are not told apart.";
     "quell_lane_queue_bytes" Gauge LANE, "Their bytes.";
     "quell_lane_arrived_packets_total" Counter LANE, "Packets that came for that queue and were presented to the algorithm. Counters of queues begin again with a reload.";
-    "quell_lane_ce_arrived_total" Counter LANE, "Packets that came with CE: marked elsewhere.";
+    "quell_lane_ce_arrived_packets_total" Counter LANE, "Packets that came with CE: marked elsewhere.";
     "quell_lane_enqueued_packets_total" Counter LANE, "Packets that were stored.";
     "quell_lane_forwarded_packets_total" Counter LANE, "Packets that were sent.";
     "quell_lane_forwarded_bytes_total" Counter LANE, "Their bytes: the queue's share of the rate.";
@@ -111,7 +111,7 @@ metrics! {
     "quell_lane_dropped_packets_total" Counter LANE_DROP, "Packets that were dropped, by place and cause as in quell_dropped_packets_total.";
     "quell_lane_dropped_ecn_capable_packets_total" Counter LANE_PLACE, "Of all these, the ECN-capable packets.";
     "quell_lane_sojourn_seconds" Histogram LANE, "From arrival to the start of transmission; bounds are exact to 1 %.";
-    "quell_lane_sojourn_recent_seconds" Gauge LANE_QUANTILE, "Quantiles of the same over the last ten seconds; quantile 1 is the largest.";
+    "quell_lane_sojourn_recent_seconds" Gauge LANE_PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "What the algorithm shows of its inside, by the name that its paper has for it.";
     "quell_shadow_queue_packets" Gauge SHADOW, "Packets that would wait if the shadow's algorithm decided.";
     "quell_shadow_forwarded_packets_total" Counter SHADOW, "Packets that it would have sent.";
@@ -205,7 +205,7 @@ pub fn prometheus(status: &Status) -> String {
     for (place, n) in
         [("queue", kernel.queue_dropped), ("user", kernel.user_dropped), ("verdict", kernel.refused)]
     {
-        text.one("quell_kernel_dropped_total", &[("where", place)], n as f64);
+        text.one("quell_kernel_dropped_packets_total", &[("where", place)], n as f64);
     }
     for (why, n) in [("bypass", kernel.bypassed), ("unjudged", kernel.unjudged)] {
         text.one("quell_passed_packets_total", &[("why", why)], n as f64);
@@ -229,13 +229,13 @@ pub fn prometheus(status: &Status) -> String {
         text.histogram("quell_sojourn_seconds", base, &line.delay);
     }
     for (line, base) in &lines {
-        quantiles(&mut text, "quell_sojourn_recent_seconds", base, line.recent.delay.as_ref());
+        percentiles(&mut text, "quell_sojourn_recent_seconds", base, line.recent.delay.as_ref());
     }
     for (line, base) in &lines {
         text.histogram("quell_late_seconds", base, &line.lateness);
     }
     for (line, base) in &lines {
-        quantiles(&mut text, "quell_late_recent_seconds", base, line.recent.lateness.as_ref());
+        percentiles(&mut text, "quell_late_recent_seconds", base, line.recent.lateness.as_ref());
     }
     of_lanes(&mut text, &lines);
     for (line, base) in &lines {
@@ -252,14 +252,14 @@ fn anomalies(text: &mut Text, status: &Status) {
     let holds = |kind: Kind, direction: &Option<String>| {
         status.anomalies.iter().find(|a| a.kind == kind && a.direction == *direction)
     };
-    for family in ["quell_anomaly", "quell_anomaly_since_seconds", "quell_anomalies_raised_total"] {
+    for family in ["quell_anomaly", "quell_anomaly_since_timestamp_seconds", "quell_anomalies_raised_total"] {
         for raised in &status.raised {
             let labels =
                 [("anomaly", raised.kind.name()), ("direction", raised.direction.as_deref().unwrap_or(""))];
             let now = holds(raised.kind, &raised.direction);
             let value = match family {
                 "quell_anomaly" => Some(f64::from(u8::from(now.is_some()))),
-                "quell_anomaly_since_seconds" => now.map(|a| a.since_unix_s as f64),
+                "quell_anomaly_since_timestamp_seconds" => now.map(|a| a.since_unix_s as f64),
                 _ => Some(raised.times as f64),
             };
             if let Some(value) = value {
@@ -286,7 +286,7 @@ fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
         text.one("quell_config_info", &and(base, &more), 1.0);
     }
     for (queue, base) in &queues {
-        text.one("quell_rate_bps", base, queue.rate_bps as f64);
+        text.one("quell_rate_bytes_per_second", base, queue.rate_bps as f64 / 8.0);
     }
     let counted: Vec<Counted<'_>> = queues.iter().map(|(q, base)| (&q.counts, base.to_vec())).collect();
     let before: [Figure; 7] = [
@@ -294,7 +294,7 @@ fn queues(text: &mut Text, lines: &[Labeled<'_>]) {
         ("quell_queue_bytes", |c| c.now.bytes),
         ("quell_arrived_packets_total", |c| c.arrived.packets),
         ("quell_arrived_bytes_total", |c| c.arrived.bytes),
-        ("quell_ce_arrived_total", |c| c.arrived_ce.packets),
+        ("quell_ce_arrived_packets_total", |c| c.arrived_ce.packets),
         ("quell_enqueued_packets_total", |c| c.enqueued.packets),
         ("quell_enqueued_bytes_total", |c| c.enqueued.bytes),
     ];
@@ -326,7 +326,7 @@ fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
         ("quell_lane_queue_packets", |c| c.now.packets),
         ("quell_lane_queue_bytes", |c| c.now.bytes),
         ("quell_lane_arrived_packets_total", |c| c.arrived.packets),
-        ("quell_lane_ce_arrived_total", |c| c.arrived_ce.packets),
+        ("quell_lane_ce_arrived_packets_total", |c| c.arrived_ce.packets),
         ("quell_lane_enqueued_packets_total", |c| c.enqueued.packets),
         ("quell_lane_forwarded_packets_total", |c| c.departed.packets),
         ("quell_lane_forwarded_bytes_total", |c| c.departed.bytes),
@@ -339,7 +339,7 @@ fn of_lanes(text: &mut Text, lines: &[Labeled<'_>]) {
         text.histogram("quell_lane_sojourn_seconds", base, &lane.delay);
     }
     for (lane, base) in &lanes {
-        quantiles(text, "quell_lane_sojourn_recent_seconds", base, lane.recent.as_ref());
+        percentiles(text, "quell_lane_sojourn_recent_seconds", base, lane.recent.as_ref());
     }
 }
 
@@ -373,10 +373,10 @@ fn capable_drops(text: &mut Text, family: &'static str, queues: &[Counted<'_>], 
     }
 }
 
-fn quantiles(text: &mut Text, family: &'static str, base: &[(&str, &str)], of: Option<&Quantiles>) {
+fn percentiles(text: &mut Text, family: &'static str, base: &[(&str, &str)], of: Option<&Quantiles>) {
     let Some(q) = of else { return };
-    for (quantile, value) in [("0.5", q.p50), ("0.9", q.p90), ("0.99", q.p99), ("1", q.max)] {
-        text.one(family, &and(base, &[("quantile", quantile)]), value);
+    for (percentile, value) in [("50", q.p50), ("90", q.p90), ("99", q.p99), ("100", q.max)] {
+        text.one(family, &and(base, &[("percentile", percentile)]), value);
     }
 }
 

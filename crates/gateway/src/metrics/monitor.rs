@@ -159,7 +159,8 @@ pub struct Monitor {
     reader: Reader,
     limits: Thresholds,
     watches: Vec<Watch>,
-    latches: [Latch; 4],
+    /// In the order of [`Kind::OF_ALL`].
+    latches: [Latch; 5],
     kernel: Option<KernelDrops>,
     /// The worker's time of the last step.
     stepped: Time,
@@ -204,7 +205,7 @@ impl Monitor {
             false => Level::Below,
         };
         let passed = Duration::from_nanos(now.nanos().saturating_sub(looked.nanos()));
-        let stalled = self.latches[3].step(level, passed, [Duration::ZERO; 2], unix_s);
+        let stalled = self.latches[4].step(level, passed, [Duration::ZERO; 2], unix_s);
         said.extend(stalled.map(|raised| Notice { kind: Kind::Stalled, direction: None, raised }));
         said
     }
@@ -223,10 +224,10 @@ impl Monitor {
         let was = self.kernel.replace(snapshot.kernel).unwrap_or(snapshot.kernel);
         let moved = snapshot.kernel.total() > was.total();
         let around = snapshot.kernel.around_since(&was);
-        let levels = [moved, around, snapshot.log.1.is_some()]
+        let levels = [moved, around, snapshot.kernel.device_gone, snapshot.log.1.is_some()]
             .map(|bad| if bad { Level::Above } else { Level::Below });
         let clear = [Duration::ZERO, self.limits.clear];
-        let holds = [clear, clear, [Duration::ZERO; 2]];
+        let holds = [clear, clear, [Duration::ZERO; 2], [Duration::ZERO; 2]];
         for ((latch, level), hold) in self.latches.iter_mut().zip(levels).zip(holds) {
             let Some(raised) = latch.step(level, step, hold, unix_s) else { continue };
             said.push(Notice { kind: latch.kind, direction: None, raised });

@@ -7,7 +7,7 @@ use super::KernelDrops;
 use super::anomaly::{Anomaly, Raised};
 
 /// The version of the shape.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// A gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

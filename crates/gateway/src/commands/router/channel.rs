@@ -31,19 +31,27 @@ pub(super) struct Start {
     pub user: (u32, u32),
 }
 
+/// What only the supervisor knows.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Counts {
+    /// Packets that left without a verdict.
+    pub bypassed: u64,
+    /// How often rules were gone.
+    pub rules_gone: u64,
+    /// How often a worker was started in the place of another.
+    pub restarts: u64,
+    /// The device is not there.
+    pub device_gone: bool,
+}
+
 /// A message of the supervisor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Order {
     Start(Box<Start>),
     /// These configurations hold from now on.
     Lines(Box<[LineConfig; 2]>),
-    /// Counts that only the supervisor has, for the metrics: packets that left without a verdict, how often rules were
-    /// gone, and how often a worker was started in the place of another.
-    Counts {
-        bypassed: u64,
-        rules_gone: u64,
-        restarts: u64,
-    },
+    /// What only the supervisor knows, for the metrics.
+    Counts(Counts),
     /// Let everything go and end.
     Stop,
 }

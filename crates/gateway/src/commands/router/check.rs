@@ -83,13 +83,14 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         });
     }
 
-    let device = || {
-        let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-        text.lines()
-            .any(|l| l.trim_start().strip_prefix(wan.as_str()).is_some_and(|rest| rest.starts_with(':')))
-    };
-    let there = device();
-    found.need(there, || format!("no device \"{wan}\" here: `ip link` lists them"));
+    let there = Device::of(wan);
+    if there.is_none() {
+        // PPP's devices come with their session, and others when a driver is there.
+        found.notes.push(format!(
+            "no device \"{wan}\" here yet: it is waited for; there are {}",
+            devices().join(", ")
+        ));
+    }
 
     let queues = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue");
     found.need(queues.is_ok() || !effective.contains(CapabilitySet::NET_ADMIN), || {
@@ -126,7 +127,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         }
         found.refused.extend(flow_tables());
     }
-    if there {
+    if there.is_some() {
         found.device(settings);
     }
     found.rates(settings);
@@ -139,6 +140,48 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         // One that was killed goes on in another file.
         found.need(left.is_some() || !log.is_file(), || format!("--log {}: {THERE_ALREADY}", log.display()));
     }
+    found
+}
+
+/// A device, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Device {
+    /// The kernel's number for it: another one of the same name has another.
+    index: u32,
+    /// What its link carries, in Mbit/s, if it says so.
+    speed: Option<u64>,
+}
+
+impl Device {
+    /// The device of this name, if it is there.
+    pub fn of(name: &str) -> Option<Device> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).ok()?;
+        let index = rustix::net::netdevice::name_to_index(&socket, name).ok()?;
+        let speed = fs::read_to_string(format!("/sys/class/net/{name}/speed"));
+        // A device that has no link or no speed says -1 or nothing.
+        Some(Device {
+            index,
+            speed: speed.ok().and_then(|s| s.trim().parse().ok()).filter(|speed| *speed > 0),
+        })
+    }
+}
+
+/// The names of all devices here.
+fn devices() -> Vec<String> {
+    let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    // Two lines of headings before.
+    let mut names: Vec<String> =
+        text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect();
+    names.sort();
+    names
+}
+
+/// Looks for obstacles at a device that has come, or has another speed.
+pub(super) fn look_at_device(settings: &Settings) -> RouterState {
+    let mut found = RouterState::default();
+    found.device(settings);
+    found.link(settings);
     found
 }
 
@@ -210,11 +253,7 @@ impl RouterState {
 
     fn link(&mut self, settings: &Settings) {
         let wan = &settings.fixed.wan;
-        let speed = fs::read_to_string(format!("/sys/class/net/{wan}/speed"));
-        // Mbit/s; a device that has no link or no speed says -1 or nothing.
-        let Some(link) = speed.ok().and_then(|s| s.trim().parse::<u64>().ok()).filter(|s| *s > 0) else {
-            return;
-        };
+        let Some(link) = Device::of(wan).and_then(|device| device.speed) else { return };
         let link = BitRate::from_bps(link * 1_000_000);
         for line in &settings.lines {
             let name = &line.name;

@@ -45,15 +45,15 @@ forwarded stops.
 /// Which gateway.
 #[derive(Clone, Debug, Args)]
 pub struct CleanArgs {
-    /// That of `run`.
-    #[arg(long, value_name = "ID", default_value = "0", value_parser = id)]
-    id: String,
+    /// That of `run`; default: the only one that was killed, else 0.
+    #[arg(long, value_name = "ID", value_parser = id)]
+    id: Option<String>,
 }
 
 /// Another configuration for a gateway that runs.
 #[derive(Clone, Debug, Args)]
 pub struct ReloadArgs {
-    /// That of `run`; default: that of the file of --config, else 0.
+    /// That of `run`; default: that of the file of --config, else the only one that runs, else 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
     /// Read this file; without any option, the one that `run` was given.
@@ -124,9 +124,26 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
+/// The name of the only gateway of whose journal `is` holds; 0 if there is none.
+fn the_only(what: &str, is: impl Fn(Result<Journal, String>) -> bool) -> Result<String, Failure> {
+    let mut ids = Journal::ids();
+    ids.retain(|id| Journal::read(id).transpose().is_some_and(&is));
+    match &ids[..] {
+        [] => Ok("0".into()),
+        [one] => Ok(one.clone()),
+        more => {
+            let names: Vec<String> = more.iter().map(|id| format!("--id {id}")).collect();
+            Err(Failure::BadInput(format!("more than one gateway {what}: add {}", names.join(" or "))))
+        }
+    }
+}
+
 /// Undoes what a killed gateway has left.
 pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
-    let id = &args.id;
+    let id = &match &args.id {
+        Some(id) => id.clone(),
+        None => the_only("was killed", |journal| !journal.is_ok_and(|journal| journal.supervisor.alive()))?,
+    };
     // From here on none of this name starts.
     let lock = Lock::take(id).map_err(|e| Failure::Failed(format!("cannot hold the name \"{id}\": {e}")))?;
     let journal = Journal::read(id);
@@ -185,7 +202,7 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     let id = &match (&args.id, &args.config) {
         (Some(id), _) => id.clone(),
         (None, Some(path)) => settings::id_of(path)?,
-        (None, None) => "0".into(),
+        (None, None) => the_only("runs", |journal| journal.is_ok_and(|journal| journal.supervisor.alive()))?,
     };
     let running = |journal: &Journal| journal.supervisor.alive();
     let Some(journal) = Journal::read(id).map_err(Failure::Failed)?.filter(running) else {

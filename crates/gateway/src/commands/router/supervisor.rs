@@ -23,9 +23,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::super::algorithm::changed_algorithm;
 use super::super::failure::{Failure, say};
-use super::super::run_dir::file;
-use super::channel::{Channel, Order, Report, Start};
-use super::check::{RouterState, look, look_at_rates};
+use super::super::run_dir::{self, file};
+use super::channel::{Channel, Counts, Order, Report, Start};
+use super::check::{Device, RouterState, look, look_at_device, look_at_rates};
 use super::firewall::Rules;
 use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
@@ -46,6 +46,9 @@ pub(super) const WITHIN: Wait = Wait::from_secs(60);
 /// The interval at which it looks whether its rules are there, and what they have counted. That starts two programs,
 /// which take some ms of a processor.
 pub(super) const LOOK: Wait = Wait::from_secs(5);
+
+/// The interval at which it looks for its device.
+const LOOK_AT_DEVICE: Wait = Wait::from_secs(1);
 
 /// The request of `reload`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -141,6 +144,9 @@ struct Supervisor<'a> {
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
     seen: RuleWatch,
+    /// The device at the last look, and when the next one is.
+    device: Option<Device>,
+    next_device: Instant,
 }
 
 /// The state of the rules at the last look.
@@ -182,6 +188,8 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     let id = settings.fixed.id.clone();
     // Before anything is looked at, and for as long as it runs: what is found is to hold when it is acted upon.
     let lock = Lock::take(&id);
+    // Before its link is looked at: what changes meanwhile is noticed.
+    let device = Device::of(&settings.fixed.wan);
     let RouterState { mut refused, notes, rules } = look(&settings);
     if refused.is_empty() {
         match &lock {
@@ -252,6 +260,8 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         log_begun: false,
         pending: None,
         seen: RuleWatch { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
+        device,
+        next_device: Instant::now() + LOOK_AT_DEVICE,
     };
     let begun = supervisor.begin();
     if let (Err(_), true, Some(log)) = (&begun, supervisor.log_begun, &supervisor.settings.fixed.log) {
@@ -338,7 +348,9 @@ impl Supervisor<'_> {
         rules.replace().map_err(|e| Over::Failed(format!("the firewall refuses a rule: {e}")))?;
         let [up, down] = &self.settings.lines;
         say(format_args!("ready: {} up {} down {}", up.aqm.name(), up.rate, down.rate));
+        // The rules name the device whether it is there or not.
         self.service.say("READY=1");
+        self.tell(&worker);
         Ok(worker)
     }
 
@@ -424,7 +436,11 @@ impl Supervisor<'_> {
                 self.look_at_rules(&worker);
                 continue;
             }
-            let rest = (HANGS - silent).min(self.seen.next.saturating_duration_since(Instant::now()));
+            if Instant::now() >= self.next_device {
+                self.look_at_device(&worker);
+            }
+            let next = self.seen.next.min(self.next_device).saturating_duration_since(Instant::now());
+            let rest = (HANGS - silent).min(next);
             let rest = quell_units::Duration::from_nanos(rest.as_nanos() as u64);
             let mut fds = [
                 PollFd::from_borrowed_fd(worker.channel.as_fd(), PollFlags::IN),
@@ -463,12 +479,45 @@ impl Supervisor<'_> {
         }
         seen.why = why;
         seen.next = Instant::now() + LOOK;
-        // A worker that does not hear is noticed by its silence.
-        let _ = worker.channel.send(&Order::Counts {
-            bypassed: seen.bypassed,
-            rules_gone: seen.gone,
+        self.tell(worker);
+    }
+
+    /// Looks whether the device is there, and what its link carries: one that has come again is another one.
+    fn look_at_device(&mut self, worker: &Worker) {
+        self.next_device = Instant::now() + LOOK_AT_DEVICE;
+        let is = Device::of(&self.settings.fixed.wan);
+        let was = std::mem::replace(&mut self.device, is);
+        if is == was {
+            return;
+        }
+        let wan = &self.settings.fixed.wan;
+        match (was, is) {
+            (_, None) => {
+                say(format_args!("device {wan} is gone: it is waited for"));
+                self.service.say(&format!("STATUS=waits for device {wan}"));
+            }
+            (None, Some(_)) => {
+                say(format_args!("device {wan} is there"));
+                self.service.say("STATUS=running");
+            }
+            (Some(_), Some(_)) => say(format_args!("device {wan} is another one, or has another speed")),
+        }
+        if is.is_some() {
+            // Traffic flows: what would be a reason not to start is one to say so.
+            let RouterState { refused, notes, .. } = look_at_device(&self.settings);
+            refused.iter().chain(&notes).for_each(say);
+        }
+        self.tell(worker);
+    }
+
+    /// Tells the worker what only this process knows. One that does not hear is noticed by its silence.
+    fn tell(&self, worker: &Worker) {
+        let _ = worker.channel.send(&Order::Counts(Counts {
+            bypassed: self.seen.bypassed,
+            rules_gone: self.seen.gone,
             restarts: self.restarted,
-        });
+            device_gone: self.device.is_none(),
+        }));
     }
 
     /// Hears all that the worker has said; why it cannot go on, if so.
@@ -562,7 +611,7 @@ impl Supervisor<'_> {
     /// Reads what is asked for and hands it on; what is wrong changes nothing.
     fn reload(&mut self, worker: &Worker) {
         let path = file(&self.settings.fixed.id, "order");
-        let change = match fs::read(&path) {
+        let change = match run_dir::read(&path) {
             Ok(bytes) => {
                 serde_json::from_slice::<Change>(&bytes).map_err(|e| format!("{}: {e}", path.display()))
             }

@@ -14,7 +14,7 @@ use rustix::thread::CapabilitySet;
 
 use super::super::failure::{Failure, say};
 use super::super::text::{print, table};
-use super::channel::{Channel, Order, Report, Start};
+use super::channel::{Channel, Counts, Order, Report, Start};
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
 use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
@@ -188,7 +188,7 @@ fn turns(
     let (mut published, mut said, mut looked) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut kernel = KernelDrops::default();
     let mut room = Room { is: most, wanted: most };
-    let mut seen = [0; 3];
+    let mut seen = Counts::default();
     let mut pauses = 0;
     let of = |path: &Path| path.config().map(|config| config.aqm.name()).into_iter().collect();
     let mut algorithms: Vec<Algorithms> = relay.paths().iter().map(of).collect();
@@ -208,7 +208,8 @@ fn turns(
             let beside = relay.ports.counters;
             (kernel.refused, kernel.unjudged, kernel.strange) =
                 (beside.refused, beside.passed, beside.strange);
-            [kernel.bypassed, kernel.rules_gone, kernel.restarts] = seen;
+            (kernel.bypassed, kernel.rules_gone) = (seen.bypassed, seen.rules_gone);
+            (kernel.restarts, kernel.device_gone) = (seen.restarts, seen.device_gone);
             room.settle(&mut relay);
             publisher.publish(&relay, kernel, now);
             if now.since(said) >= BEAT {
@@ -226,9 +227,7 @@ fn turns(
                     }
                     let _ = channel.send(&Report::Reconfigured(done));
                 }
-                Ok(Some(Order::Counts { bypassed, rules_gone, restarts })) => {
-                    seen = [bypassed, rules_gone, restarts];
-                }
+                Ok(Some(Order::Counts(counts))) => seen = counts,
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
