@@ -217,30 +217,32 @@ fn a_replay_finds_what_is_not_so() {
 #[test]
 fn a_replay_finds_what_only_one_of_the_two_tells() {
     let config = config(named("red"), 7);
-    let (file, recorder) = recorder(&config);
+    let (file, logged) = recorder(&config);
     let paths = vec![(Some(config.clone()), Delays::all(Duration::ZERO))];
-    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+    let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(logged)).unwrap();
     let (mut rng, mut now) = (Seed(1).stream("drive"), Time::ZERO);
     drive(&mut relay, 500, &mut rng, &mut now);
     let _ = relay.close(now).unwrap();
     let bytes = file.bytes();
-    let begin = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(1).unwrap().0 + 1;
-    let (header, records) = bytes.split_at(begin);
-    let records: Vec<&[u8]> = records.chunks(RECORD).collect();
     let mut log = LogReader::new(bytes.as_slice()).unwrap();
-    let mut last = None;
-    while let Some(entry) = log.next_entry().unwrap() {
-        if let quell_gateway::Event::Sent { number, .. } = entry.event {
-            last = Some((log.records() as usize - 1, number));
-        }
-    }
-    let (at, number) = last.unwrap();
+    let entries: Vec<_> = std::iter::from_fn(|| log.next_entry().unwrap()).collect();
+    let (at, number) = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, entry)| match entry.event {
+            quell_gateway::Event::Sent { number, .. } => Some((at, number)),
+            _ => None,
+        })
+        .last()
+        .unwrap();
+    let closed = entries.iter().position(|entry| entry.event == quell_gateway::Event::Closed).unwrap();
     // Without the last departure, and with it twice.
     for (times, only) in [(0, "only in the replay"), (2, "only in the log")] {
-        let again = vec![records[at]; times];
-        let changed = [vec![header], records[..at].to_vec(), again, records[at + 1..].to_vec()].concat();
-        let changed = changed.concat();
-        let found = replay(&mut LogReader::new(changed.as_slice()).unwrap(), None).unwrap();
+        let again = vec![&entries[at]; times];
+        let (file, mut log) = recorder(&config);
+        entries[..at].iter().chain(again).chain(&entries[at + 1..closed]).for_each(|e| log.add(e));
+        log.close(entries[closed].time).unwrap();
+        let found = replay(&mut LogReader::new(file.bytes().as_slice()).unwrap(), None).unwrap();
         let line = &found.lines[0];
         let first = line.first.as_ref().unwrap();
         assert!(found.closed);

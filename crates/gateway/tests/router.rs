@@ -841,16 +841,14 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     let before = net.state();
     let with = |more: &[&str]| {
         // What comes later goes before.
-        let mut args: Vec<&str> = net.args(&[]);
+        let mut args = net.args(&WIDE);
         args[0] = "check";
-        let mut given = WIDE.to_vec();
         for pair in more.chunks(2) {
-            match given.iter().position(|a| *a == pair[0]) {
-                Some(at) => given[at + 1] = pair[1],
-                None => given.extend(pair),
+            match args.iter().position(|a| *a == pair[0]) {
+                Some(at) => args[at + 1] = pair[1],
+                None => args.extend(pair),
             }
         }
-        args.extend(&given);
         let done = net.gateway(&args).output().unwrap();
         let text = [&done.stdout[..], &done.stderr].concat();
         (done.status.code(), String::from_utf8(text).unwrap())

@@ -201,7 +201,10 @@ fn the_only_killed_gateway_is_cleaned_and_the_only_one_that_runs_reloads() {
     assert!(code == Some(0) && text.contains("the rules of gateway \"first\" are gone"), "{text}");
     let mut first = start("first", "g1", "7000");
     let (code, text) = said(&reload);
-    assert!(code == Some(2) && text.contains("more than one gateway runs: add --id first or --id second"), "{text}");
+    assert!(
+        code == Some(2) && text.contains("more than one gateway runs: add --id first or --id second"),
+        "{text}"
+    );
     for one in [&mut first, &mut second] {
         signal(one.supervisor(), "KILL");
         one.wait();
