@@ -130,3 +130,44 @@ fn named(name: &str, results: Results) -> Results {
     let Results { run, replications } = results;
     Results { run: RunInfo { points: run.points.into_iter().map(point).collect(), ..run }, replications }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeds::{Auto, Reason, Sequential, Stop};
+
+    /// Results of so many points, which decided about the last one's seeds.
+    fn part(points: usize) -> Results {
+        let point = PointInfo {
+            settings: Vec::new(),
+            scenario: String::new(),
+            algorithms: vec!["red".into()],
+            seeds: vec![1],
+            links: Vec::new(),
+            classes: Vec::new(),
+            segments: Vec::new(),
+        };
+        let asked = Auto { aims: Vec::new(), baseline: None, link: None, scope: "all".into(), max_seeds: 2 };
+        let last = points - 1;
+        let stop =
+            Stop { point: last, algorithm: "red".into(), seeds: 1, reason: Reason::Fixed, open: Vec::new() };
+        let sequential = vec![Sequential { asked, looks: None, stops: vec![stop] }];
+        let run = RunInfo { points: vec![point; points], sequential, ..RunInfo::default() };
+        let replications = (0..points).map(|point| Replication { point, ..Replication::default() });
+        Results::of(run, replications.collect())
+    }
+
+    /// Whatever names a point by its place names the same one afterwards.
+    #[test]
+    fn points_of_later_parts_come_behind() {
+        let parts = [("a", 2), ("b", 3), ("c", 1)];
+        let all = Results::join(parts.map(|(name, points)| (name.to_string(), part(points))).to_vec());
+        let all = all.unwrap();
+        let names: Vec<&str> = all.run.points.iter().map(|p| p.settings[0].value.as_str()).collect();
+        assert_eq!(names, ["a", "a", "b", "b", "b", "c"]);
+        let points: Vec<usize> = all.replications.iter().map(|r| r.point).collect();
+        assert_eq!(points, [0, 1, 2, 3, 4, 5]);
+        let stops: Vec<usize> = all.run.sequential.iter().flat_map(|s| &s.stops).map(|s| s.point).collect();
+        assert_eq!(stops, [1, 4, 5]);
+    }
+}

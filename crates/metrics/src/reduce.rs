@@ -955,6 +955,47 @@ mod tests {
         assert_eq!((ftp.get(Metric::Pages), ftp.get(Metric::VideoRate)), (None, None));
     }
 
+    /// A window is [from, to): what begins at its end belongs to the next one.
+    #[test]
+    fn transfers_and_pages_count_where_they_begin() {
+        let (facts, mut outcome) = example();
+        let begun = [9, 10, 20, 29, 30];
+        outcome.transfers =
+            begun.map(|start| Transfer { flow: 3, start: secs(start), end: secs(40), packets: 3 }).to_vec();
+        outcome.flows[3].pages = outcome.transfers.clone();
+        let rows = metrics(&facts, &outcome);
+        for metric in [Metric::Transfers, Metric::Pages] {
+            let counts = [None, Some(0), Some(1)].map(|segment| find(&rows, segment, "web").get(metric));
+            assert_eq!(counts, [Some(3.0), Some(1.0), Some(2.0)], "{metric:?}");
+        }
+    }
+
+    /// A sample stands for the step that ends with it: one at the end of a window is within, one at its beginning not.
+    #[test]
+    fn internal_means_are_over_the_steps_of_their_window() {
+        let values = vec![1.0, 10.0, f64::NAN, 100.0];
+        let signal = InternalSeries { name: "p".into(), unit: "1".into(), values };
+        let series = LinkSeries {
+            link: "a".into(),
+            time_s: vec![1.0, 2.0, 3.0, 4.0],
+            internals: vec![signal],
+            ..LinkSeries::default()
+        };
+        let mean = |from_s: f64, to_s: f64| {
+            let row = MetricRow {
+                link: "a".into(),
+                segment: None,
+                scope: "all".into(),
+                from_s,
+                to_s,
+                values: Values::default(),
+            };
+            internal_means(&[row], std::slice::from_ref(&series)).first().map(|i| i.mean)
+        };
+        assert_eq!([mean(0.0, 4.0), mean(1.0, 4.0), mean(1.0, 2.0)], [37.0, 55.0, 10.0].map(Some));
+        assert_eq!(mean(2.0, 3.0), None, "no value is there");
+    }
+
     /// A hundred samples from 10 s to 20 s, made by `queue` of their number.
     fn sampled(queue: impl Fn(usize) -> f64) -> Series {
         Series {

@@ -156,3 +156,18 @@ impl fmt::Display for Amount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Up to 2^53 every whole number is one, and none stands for another.
+    #[test]
+    fn whole_numbers_are_integers_as_far_as_they_are_exact() {
+        let write = |x: f64| Amount::number(x).write().unwrap();
+        assert_eq!(write(EXACT), Value::Integer(1 << 53));
+        assert_eq!(write(-EXACT), Value::Integer(-(1 << 53)));
+        assert_eq!(write(EXACT.next_up()), Value::Float(EXACT.next_up()));
+        assert_eq!(write(0.5), Value::Float(0.5));
+    }
+}

@@ -224,6 +224,14 @@ mod tests {
     }
 
     #[test]
+    fn a_range_has_no_more_values_than_a_sweep_has_points() {
+        for (most, more) in [("1..10000:step:1", "0..10000:step:1"), ("0..1:lin:10000", "0..1:lin:10001")] {
+            assert_eq!(expand(most).unwrap().len(), POINTS);
+            assert!(expand(more).unwrap_err().contains("10000"), "{more}");
+        }
+    }
+
+    #[test]
     fn a_unit_of_the_last_value_is_that_of_all() {
         let shared = |values: &[Value]| share_unit(values);
         let text = |s: &str| Value::String(s.to_string());

@@ -547,6 +547,21 @@ mod tests {
         }
     }
 
+    /// What does not hold at the low end has no edge; what holds everywhere has the high end.
+    #[test]
+    fn edges_of_what_holds_nowhere_and_everywhere() {
+        let edge = |holds: fn(f64) -> bool| {
+            let found = boundary(&Axis::linear(1.0, 1.0, 1), (2.0, 4.0), |_, y| holds(y)).unwrap();
+            found[0].1
+        };
+        assert_eq!(edge(|_| false), None);
+        assert_eq!(edge(|y| y > 2.0), None);
+        assert_eq!(edge(|_| true), Some(4.0));
+        assert!((edge(|y| y < 3.3).unwrap() - 3.3).abs() < 1e-9);
+        // Nothing beyond a gap is asked.
+        assert!((edge(|y| !(2.5..3.0).contains(&y)).unwrap() - 2.5).abs() < 1e-9);
+    }
+
     #[test]
     fn a_map_of_loops() {
         let gains = PidGains::TABLE_1;

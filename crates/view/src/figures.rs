@@ -140,6 +140,7 @@ mod tests {
         assert_eq!(scale(Metric::Goodput, 9.5e6), Scale { factor: 1e-6, unit: "Mbit/s" });
         assert_eq!(scale(Metric::DelayMean, 0.02), Scale { factor: 1e3, unit: "ms" });
         assert_eq!(scale(Metric::DelayMean, 2e-6), Scale { factor: 1e6, unit: "µs" });
+        assert_eq!([9.9, 10.0].map(|largest| scale(Metric::DelayMean, largest).unit), ["ms", "s"]);
         assert_eq!(scale(Metric::QueueBytes, 9e3), Scale { factor: 1e-3, unit: "kB" });
         assert_eq!(scale(Metric::LossRate, 0.5), Scale { factor: 100.0, unit: "%" });
         assert_eq!(scale(Metric::Jain, 0.5), Scale { factor: 1.0, unit: "" });

@@ -450,6 +450,25 @@ mod tests {
         assert_eq!(comparison(-1.7, false).holds(5), Holds::Fails);
     }
 
+    /// "Within" and "like" accept their limits, "more than" does not.
+    #[test]
+    fn a_limit_itself_is_within() {
+        let at_limit = |limit| Comparison { limit, ..comparison(1.0, false) }.holds(1);
+        assert_eq!((at_limit(true), at_limit(false)), (Holds::Holds, Holds::Undecided));
+        let exact = |limit| Comparison { limit, half: Some(0.0), ..comparison(0.0, false) }.holds(1);
+        assert_eq!((exact(true), exact(false)), (Holds::Holds, Holds::Undecided));
+    }
+
+    /// Seeds share what is random: whatever order they come in, each is compared with itself alone.
+    #[test]
+    fn differences_are_of_the_same_seed() {
+        let (a, b) = (vec![(1, 10.0), (2, 30.0), (3, 20.0), (5, 1.0)], vec![(2, 29.0), (3, 19.0), (1, 9.0)]);
+        let d = Side::Found(a).minus(&Side::Found(b)).unwrap_or_else(|_| panic!("no difference"));
+        assert_eq!((d.mean, d.half_width, d.n), (1.0, Some(0.0), 3));
+        let (a, b) = (Side::Found(vec![(1, 1.0)]), Side::Found(vec![(2, 1.0)]));
+        assert!(a.minus(&b).is_err());
+    }
+
     #[test]
     fn a_step_speaks_against_a_trend_only() {
         let rise = [comparison(2.0, false), comparison(-1.1, true), comparison(0.5, true)];

@@ -189,6 +189,20 @@ fn margins_are_where_the_verdict_changes() {
     }
 }
 
+/// Of an unstable loop the phase margin is a lead, also where the delay has turned it by more than a half turn since
+/// it was stable.
+#[test]
+fn the_phase_margin_of_an_unstable_loop_is_a_lead() {
+    let l = hollot(Plant::Exact);
+    let m = l.margins().unwrap();
+    let &[w] = &m.crossovers[..] else { panic!("{m:?}") };
+    for turned in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] {
+        let turned_to = l.with_delay((m.phase.unwrap() + turned) / w).margins().unwrap();
+        close(turned_to.phase.unwrap(), -turned, 1e-6);
+        assert!(turned_to.delay.is_none());
+    }
+}
+
 /// With a resonance the gain crosses 1 three times, and it is the last, not the one with the smallest
 /// phase margin, whose delay is the shortest: the first delay, in steps of a thousandth, at which the
 /// loop is unstable, says so too.

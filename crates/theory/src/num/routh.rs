@@ -109,6 +109,9 @@ mod tests {
         // s^2 (s + 1), and s^2 + 9.
         assert_eq!(routh(&[0.0, 0.0, 1.0, 1.0]), (0, 2));
         assert_eq!(routh(&[9.0, 0.0, 1.0]), (0, 2));
+        // Both: s^2 (s^2 + 4)(s + 1), and with a zero that leads a row, s (s^4 + s^3 + 2 s^2 + 2 s + 3).
+        assert_eq!(routh(&[0.0, 0.0, 4.0, 4.0, 1.0, 1.0]), (0, 4));
+        assert_eq!(routh(&[0.0, 3.0, 2.0, 2.0, 1.0, 1.0]), (2, 1));
         assert!(Routh::of(&Poly::new([f64::NAN, 1.0])).is_err());
         assert!(Routh::of(&Poly::new([0.0])).is_err());
     }

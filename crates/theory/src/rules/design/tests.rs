@@ -181,6 +181,12 @@ fn how_far_vrc_reaches() {
     close(edge.at, 46.56673524, 1e-6);
     assert_eq!(edge.beyond, Beyond::Unstable);
     assert!(capacity.above.unwrap().factor > 1.1);
+    // From few flows on, the loop is unstable up to the same number.
+    let few = FluidNetwork::new(0.2, 0.12, 1250.0, 200.0);
+    let edge = robustness(&pi, &link, &few).unwrap()[0].above.clone().unwrap();
+    close(edge.at, 46.56673524, 1e-6);
+    close(edge.factor, 46.56673524 / 0.2, 1e-6);
+    assert_eq!(edge.beyond, Beyond::Stable);
 }
 
 /// RED without an average is analyzed like any other.
