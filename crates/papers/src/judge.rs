@@ -6,7 +6,7 @@ mod trial;
 
 use std::collections::HashMap;
 
-use quell_lab::{ERROR, Estimate, View, t_quantile};
+use quell_lab::{ERROR, Estimate, View, Width, t_quantile};
 
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
@@ -323,16 +323,7 @@ impl<'a> Judge<'a, '_> {
     }
 
     fn nearness(&self, of: &CellsOf, cell: &Cell, samples: &[f64]) -> Nearness {
-        let Some(estimate) = Estimate::of(samples) else { return Nearness::Outside };
-        if cell.is_near(estimate.mean, self.papers.band(&cell.metric)) {
-            return Nearness::Agrees;
-        }
-        // A single number lies within; of a range both ends do.
-        let within = prediction(samples, of.printed).is_some_and(|(low, high)| {
-            cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
-        });
-        let within = within && !is_too_narrow(cell, samples, of.printed);
-        if within { Nearness::Inside } else { Nearness::Outside }
+        nearness(cell, self.papers.band(&cell.metric), samples, of.printed)
     }
 
     /// The values found for a cell under a reading, one for each seed.
@@ -342,6 +333,19 @@ impl<'a> Judge<'a, '_> {
         let samples = samples(&spot, label, value)?;
         Ok(samples.into_iter().map(|(_, x)| x).collect())
     }
+}
+
+fn nearness(cell: &Cell, band: Width, samples: &[f64], printed: PrintedOf) -> Nearness {
+    let Some(estimate) = Estimate::of(samples) else { return Nearness::Outside };
+    if cell.is_near(estimate.mean, band) {
+        return Nearness::Agrees;
+    }
+    // A single number lies within; of a range both ends do.
+    let within = prediction(samples, printed).is_some_and(|(low, high)| {
+        cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
+    });
+    let within = within && !is_too_narrow(cell, samples, printed);
+    if within { Nearness::Inside } else { Nearness::Outside }
 }
 
 /// The values of a label at a place, with their seeds.
