@@ -36,8 +36,8 @@ pub use course::{Change, Course};
 pub use meter::Meter;
 pub use packet::Packet;
 pub use record::{
-    ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, THERE_ALREADY,
-    create_log, create_next_log, write_arrival,
+    ARRIVAL_COLUMNS, Entry, Event, LogError, LogHeader, LogReader, RECORD, Recorder, Resumed, THERE_ALREADY,
+    create_log, create_next_log, prune_logs, write_arrival,
 };
 pub use relay::{Delays, LONGEST_SLEEP, PAUSE, Pace, Path, Ports, Relay, Shadow, Sleep};
 pub use replay::{Difference, Replay, ReplayError, Replayed, replay};

@@ -8,13 +8,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use crc32fast::Hasher;
 use quell_aqm::{Cause, Ecn, FlowId, Hosts, Transport};
-use quell_queue::{Admission, DropPoint};
+use quell_queue::{Admission, Carry, DropPoint, LinkState};
 use quell_units::{BitRate, Duration, Time};
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,19 @@ pub enum Event {
         /// Its number among the arrivals.
         number: u32,
     },
+    /// The line goes on from another log: what comes before anything else of it.
+    Resumed(Box<Resumed>),
     /// The log was closed, and nothing is missing before.
     Closed,
+}
+
+/// The state in which a line goes on from another log: its algorithm begins anew with what waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resumed {
+    /// What its link is doing.
+    pub link: LinkState,
+    /// The packets that wait, numbered from zero, and when they came.
+    pub waiting: Vec<(Time, Packet)>,
 }
 
 /// An event, when it happened and at which line.
@@ -108,6 +119,9 @@ const RECONFIGURED: u8 = 4;
 const CLOSED: u8 = 5;
 const RATE: u8 = 6;
 const LOST: u8 = 7;
+const RESUMED: u8 = 8;
+/// A part of [`RESUMED`].
+const WAITING: u8 = 9;
 
 /// The longest configuration that a log may hold; a longer one is damage.
 const LONGEST: usize = 1 << 16;
@@ -148,6 +162,63 @@ fn admission(code: u8) -> Option<Admission> {
     })
 }
 
+/// A packet as the words of a record.
+#[inline]
+fn packed(packet: &Packet) -> [u32; 4] {
+    let h = &packet.header;
+    let ecn = match h.ecn {
+        Ecn::NotEct => 0u32,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    };
+    let transport = match h.transport {
+        Transport::Tcp => 0,
+        Transport::Udp => 1,
+        Transport::Other => 2,
+    };
+    let packed = ecn
+        | transport << 2
+        | u32::from(h.syn) << 4
+        | u32::from(h.dscp & 63) << 8
+        | u32::from(packet.delay) << 16;
+    let hosts = u32::from(h.hosts.source) | u32::from(h.hosts.destination) << 16;
+    [h.flow.0, packet.bytes, packed, hosts]
+}
+
+/// The packet `number` of these words.
+fn unpacked(number: u32, [flow, bytes, packed, hosts]: [u32; 4]) -> Packet {
+    let header = Header {
+        flow: FlowId(flow),
+        ecn: crate::header::ecn((packed & 3) as u8),
+        transport: match packed >> 2 & 3 {
+            0 => Transport::Tcp,
+            1 => Transport::Udp,
+            _ => Transport::Other,
+        },
+        syn: packed >> 4 & 1 == 1,
+        dscp: (packed >> 8 & 63) as u8,
+        hosts: Hosts { source: hosts as u16, destination: (hosts >> 16) as u16 },
+    };
+    let mut packet = Packet::new(number, bytes, header);
+    (packet.number, packet.delay) = (number, (packed >> 16) as u16);
+    packet
+}
+
+/// The four words at the end of a record.
+fn words(record: &[u8; RECORD]) -> [u32; 4] {
+    core::array::from_fn(|i| {
+        let at = 12 + 4 * i;
+        u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+    })
+}
+
+fn time(record: &[u8; RECORD]) -> Time {
+    let mut nanos = [0; 8];
+    nanos.copy_from_slice(&record[4..12]);
+    Time::from_nanos(u64::from_le_bytes(nanos))
+}
+
 impl Entry {
     /// Appends it to `out`, which has room for [`RECORD`] bytes, or more for a configuration.
     #[inline]
@@ -155,25 +226,7 @@ impl Entry {
         // Kind, line, two codes; time; number or flow; bytes; packed header; hosts.
         let (kind, codes, words) = match &self.event {
             Event::Arrived { packet, admission } => {
-                let h = &packet.header;
-                let ecn = match h.ecn {
-                    Ecn::NotEct => 0u32,
-                    Ecn::Ect1 => 1,
-                    Ecn::Ect0 => 2,
-                    Ecn::Ce => 3,
-                };
-                let transport = match h.transport {
-                    Transport::Tcp => 0,
-                    Transport::Udp => 1,
-                    Transport::Other => 2,
-                };
-                let packed = ecn
-                    | transport << 2
-                    | u32::from(h.syn) << 4
-                    | u32::from(h.dscp & 63) << 8
-                    | u32::from(packet.delay) << 16;
-                let hosts = u32::from(h.hosts.source) | u32::from(h.hosts.destination) << 16;
-                (ARRIVED, [admission_code(*admission), 0], [h.flow.0, packet.bytes, packed, hosts])
+                (ARRIVED, [admission_code(*admission), 0], packed(packet))
             }
             Event::Sent { number, marked } => (SENT, [u8::from(*marked), 0], [*number, 0, 0, 0]),
             Event::Dropped { number, cause, place } => {
@@ -193,9 +246,21 @@ impl Entry {
             // The lower half first.
             Event::Rate(rate) => (RATE, [0; 2], [rate.bps() as u32, (rate.bps() >> 32) as u32, 0, 0]),
             Event::Lost { number } => (LOST, [0; 2], [*number, 0, 0, 0]),
+            Event::Resumed(resumed) => return self.write_resumed(out, resumed),
             Event::Closed => (CLOSED, [0; 2], [0; 4]),
         };
         self.put(out, kind, codes, words);
+    }
+
+    #[cold]
+    fn write_resumed(&self, out: &mut Vec<u8>, Resumed { link, waiting }: &Resumed) {
+        let busy = link.busy_until.nanos();
+        let words = [busy as u32, (busy >> 32) as u32, link.carry.bits(), waiting.len() as u32];
+        self.put(out, RESUMED, [u8::from(link.stopped), 0], words);
+        for (arrived, packet) in waiting {
+            let waits = Entry { time: *arrived, line: self.line, event: Event::Closed };
+            waits.put(out, WAITING, [u8::from(packet.marked), 0], packed(packet));
+        }
     }
 
     #[inline]
@@ -262,23 +327,80 @@ pub fn create_log(path: &Path) -> io::Result<File> {
 pub const THERE_ALREADY: &str =
     "it is there already, and a log is not overwritten: remove it, or choose another name";
 
-/// The same, or with `.1`, `.2` and so on after the name, whichever is not there yet.
+/// The files of a log: that of this name, which is number zero, and those with `.1`, `.2` and so on after it.
+fn numbered(path: &Path) -> Vec<(u64, PathBuf)> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut found: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| {
+            let is = entry.file_name();
+            let number = match is.as_encoded_bytes().strip_prefix(name)? {
+                [] => 0,
+                [b'.', digits @ ..] if digits.first() != Some(&b'0') => {
+                    str::from_utf8(digits).ok()?.parse().ok()?
+                }
+                _ => return None,
+            };
+            Some((number, entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// Makes the next file of a log: that of its name if there is none yet, else with one more than the highest number
+/// after it.
 ///
 /// # Errors
 /// As [`create_log`].
-pub fn create_next_log(path: &Path) -> io::Result<File> {
-    /// More have not been read by anybody.
-    const MOST: u32 = 100_000;
-    let mut made = create_log(path);
-    for n in 1..MOST {
-        if !made.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::AlreadyExists) {
-            break;
+pub fn create_next_log(path: &Path) -> io::Result<(File, PathBuf)> {
+    loop {
+        let name = match numbered(path).last() {
+            None => path.to_owned(),
+            // What is no file is written to, such as a pipe.
+            Some((0, there)) if !there.is_file() => path.to_owned(),
+            Some((number, _)) => {
+                let mut name = path.as_os_str().to_owned();
+                name.push(format!(".{}", number + 1));
+                PathBuf::from(name)
+            }
+        };
+        match create_log(&name) {
+            // Somebody else has just made it.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && name != path => {}
+            made => return made.map(|file| (file, name)),
         }
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{n}"));
-        made = create_log(Path::new(&name));
     }
-    made
+}
+
+/// Removes the oldest files of a log until all of them together have at most so many bytes; the newest one stays. What is
+/// no log is neither counted nor removed.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn prune_logs(path: &Path, most: u64) -> io::Result<Vec<PathBuf>> {
+    let mut logs: Vec<(PathBuf, u64)> = numbered(path)
+        .into_iter()
+        .filter_map(|(_, path)| {
+            let size = path.symlink_metadata().ok().filter(|is| is.is_file())?.len();
+            let mut begin = [0; ANY_MAGIC.len()];
+            File::open(&path).and_then(|mut file| file.read_exact(&mut begin)).ok()?;
+            (begin == ANY_MAGIC.as_bytes()).then_some((path, size))
+        })
+        .collect();
+    let mut sum = 0;
+    // From the newest on, which stays: those before the first that is too much are too much as well.
+    let kept = logs.iter().rev().enumerate().take_while(|(i, (_, size))| {
+        sum += size;
+        *i == 0 || sum <= most
+    });
+    let kept = kept.count();
+    logs.truncate(logs.len() - kept);
+    for (path, _) in &logs {
+        std::fs::remove_file(path)?;
+    }
+    Ok(logs.into_iter().map(|(path, _)| path).collect())
 }
 
 /// Reads a log.
@@ -291,6 +413,8 @@ pub struct LogReader<R> {
     times: Vec<Time>,
     last: Time,
     records: u64,
+    /// Lines that go on from another log.
+    resumed: usize,
     closed: bool,
 }
 
@@ -443,7 +567,16 @@ impl<R: Read> LogReader<R> {
             .map_err(|e| LogError::Damaged(format!("its second line is no header: {e}")))?;
         let numbers = vec![0; header.lines.len()];
         let times = vec![Time::ZERO; header.lines.len()];
-        Ok(LogReader { frames, header, numbers, times, last: Time::ZERO, records: 0, closed: false })
+        Ok(LogReader {
+            frames,
+            header,
+            numbers,
+            times,
+            last: Time::ZERO,
+            records: 0,
+            resumed: 0,
+            closed: false,
+        })
     }
 
     /// The header.
@@ -472,16 +605,23 @@ impl<R: Read> LogReader<R> {
         }
         let at = self.records;
         self.records += 1;
-        let word = |i: usize| u32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
+        let words = words(&record);
         let damaged = |what: &str| LogError::Damaged(format!("record {at} is damaged: {what}"));
-        let mut nanos = [0; 8];
-        nanos.copy_from_slice(&record[4..12]);
-        let time = Time::from_nanos(u64::from_le_bytes(nanos));
+        let time = time(&record);
         let line = record[1];
+        let lines = self.numbers.len();
         let Some(number) = self.numbers.get_mut(usize::from(line)) else {
             return Err(damaged("no such line"));
         };
-        if time > self.last + LONGEST_SILENCE {
+        // All lines go on or none, and at one time: before anything else, in their order.
+        let goes_on = record[0] == RESUMED;
+        if goes_on && (at != self.resumed as u64 || usize::from(line) != self.resumed)
+            || !goes_on && self.resumed > 0 && self.resumed < lines
+        {
+            return Err(damaged("not all lines go on from another log"));
+        }
+        self.resumed += usize::from(goes_on);
+        if !(goes_on && at == 0) && time > self.last + LONGEST_SILENCE {
             return Err(damaged("its time is more than a week after the one before"));
         }
         if time < self.times[usize::from(line)] {
@@ -490,26 +630,12 @@ impl<R: Read> LogReader<R> {
         (self.times[usize::from(line)], self.last) = (time, self.last.max(time));
         let event = match record[0] {
             ARRIVED => {
-                let packed = word(20);
-                let header = Header {
-                    flow: FlowId(word(12)),
-                    ecn: crate::header::ecn((packed & 3) as u8),
-                    transport: match packed >> 2 & 3 {
-                        0 => Transport::Tcp,
-                        1 => Transport::Udp,
-                        _ => Transport::Other,
-                    },
-                    syn: packed >> 4 & 1 == 1,
-                    dscp: (packed >> 8 & 63) as u8,
-                    hosts: Hosts { source: word(24) as u16, destination: (word(24) >> 16) as u16 },
-                };
-                let mut packet = Packet::new(*number, word(16), header);
-                (packet.number, packet.delay) = (*number, (packed >> 16) as u16);
+                let packet = unpacked(*number, words);
                 *number = number.wrapping_add(1);
                 let admission = admission(record[2]).ok_or_else(|| damaged("no such verdict"))?;
                 Event::Arrived { packet, admission }
             }
-            SENT => Event::Sent { number: word(12), marked: record[2] == 1 },
+            SENT => Event::Sent { number: words[0], marked: record[2] == 1 },
             DROPPED => {
                 let cause = cause(record[2]).ok_or_else(|| damaged("no such cause"))?;
                 let place = match record[3] {
@@ -518,10 +644,10 @@ impl<R: Read> LogReader<R> {
                     2 => DropPoint::Waiting,
                     _ => return Err(damaged("no such place")),
                 };
-                Event::Dropped { number: word(12), cause, place }
+                Event::Dropped { number: words[0], cause, place }
             }
             RECONFIGURED => {
-                let length = word(12) as usize;
+                let length = words[0] as usize;
                 if length > LONGEST {
                     return Err(damaged("its configuration is too long"));
                 }
@@ -532,8 +658,34 @@ impl<R: Read> LogReader<R> {
                 let config = serde_json::from_slice(&text[..length]).map_err(|e| damaged(&e.to_string()))?;
                 Event::Reconfigured(Box::new(config))
             }
-            RATE => Event::Rate(BitRate::from_bps(u64::from(word(16)) << 32 | u64::from(word(12)))),
-            LOST => Event::Lost { number: word(12) },
+            RATE => Event::Rate(BitRate::from_bps(u64::from(words[1]) << 32 | u64::from(words[0]))),
+            LOST => Event::Lost { number: words[0] },
+            RESUMED => {
+                let link = LinkState {
+                    busy_until: Time::from_nanos(u64::from(words[1]) << 32 | u64::from(words[0])),
+                    carry: Carry::from_bits(words[2]),
+                    stopped: record[2] == 1,
+                };
+                if link.busy_until > time + LONGEST_SILENCE {
+                    return Err(damaged("its transmission takes more than a week"));
+                }
+                let mut waiting = Vec::new();
+                for _ in 0..words[3] {
+                    let mut waits = [0; RECORD];
+                    if !self.frames.fill(&mut waits)? {
+                        return Ok(None);
+                    }
+                    let arrived = self::time(&waits);
+                    if waits[..2] != [WAITING, line] || arrived > time {
+                        return Err(damaged("what waits is no packet of before"));
+                    }
+                    let mut packet = unpacked(*number, self::words(&waits));
+                    packet.marked = waits[2] == 1;
+                    waiting.push((arrived, packet));
+                    *number = number.wrapping_add(1);
+                }
+                Event::Resumed(Box::new(Resumed { link, waiting }))
+            }
             CLOSED => {
                 self.closed = true;
                 if self.frames.more()? {
@@ -545,6 +697,12 @@ impl<R: Read> LogReader<R> {
         };
         Ok(Some(Entry { line, time, event }))
     }
+}
+
+/// The bytes of so many bytes of records in frames.
+fn framed(records: usize) -> u64 {
+    // A length and two checksums each.
+    (records + records.div_ceil(FRAME) * 12) as u64
 }
 
 /// Writes frames.
@@ -593,10 +751,20 @@ impl Framer {
 /// packets are forwarded all the same.
 pub struct Recorder {
     block: Vec<u8>,
-    full: Option<SyncSender<Vec<u8>>>,
+    full: Option<SyncSender<Work>>,
     empty: Receiver<Vec<u8>>,
     writer: Option<JoinHandle<io::Result<()>>>,
     ended: Option<&'static str>,
+    /// The bytes of the file that were handed on.
+    written: u64,
+}
+
+/// What the thread that writes is to do.
+enum Work {
+    /// Write a block of records.
+    Block(Vec<u8>),
+    /// Begin another log, with these records.
+    Next(Box<dyn Write + Send>, Box<LogHeader>, Vec<u8>),
 }
 
 /// The size of a block, and how many there are: what a disk may fall behind by.
@@ -612,7 +780,7 @@ impl Recorder {
     /// If the header or the thread fails.
     pub fn new(to: impl Write + Send + 'static, header: &LogHeader) -> io::Result<Self> {
         let mut to = Framer::begin(Box::new(to), header)?;
-        let (full, to_write) = sync_channel::<Vec<u8>>(BLOCKS);
+        let (full, to_do) = sync_channel::<Work>(BLOCKS);
         let (give_back, empty) = sync_channel::<Vec<u8>>(BLOCKS);
         for _ in 1..BLOCKS {
             // There is room: the channel is new.
@@ -630,23 +798,31 @@ impl Recorder {
             if failed {
                 return Ok(());
             }
-            for mut block in to_write {
-                to.block(&block)?;
-                block.clear();
-                let _ = give_back.try_send(block);
+            for work in to_do {
+                match work {
+                    Work::Block(mut block) => {
+                        to.block(&block)?;
+                        block.clear();
+                        let _ = give_back.try_send(block);
+                    }
+                    Work::Next(file, header, records) => {
+                        to = Framer::begin(file, &header)?;
+                        to.block(&records)?;
+                    }
+                }
             }
             Ok(())
         })?;
         // What a thread calls while it begins may be closed to it later.
         began.recv().map_err(io::Error::other)??;
         let block = Vec::with_capacity(BLOCK + SLACK);
-        Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None })
+        Ok(Recorder { block, full: Some(full), empty, writer: Some(writer), ended: None, written: 0 })
     }
 
     /// A log that has ended before it began: nothing is written.
     pub fn of_none(why: &'static str) -> Self {
         let (_, empty) = sync_channel(1);
-        Recorder { block: Vec::new(), full: None, empty, writer: None, ended: Some(why) }
+        Recorder { block: Vec::new(), full: None, empty, writer: None, ended: Some(why), written: 0 }
     }
 
     /// The reason why the log ended before its time, if it did.
@@ -675,7 +851,8 @@ impl Recorder {
         match self.empty.try_recv() {
             Ok(next) => {
                 let block = core::mem::replace(&mut self.block, next);
-                if full.try_send(block).is_err() {
+                self.written += framed(block.len());
+                if full.try_send(Work::Block(block)).is_err() {
                     self.ended = Some("the log's writer has failed: is the disk full?");
                 }
             }
@@ -688,6 +865,29 @@ impl Recorder {
         }
     }
 
+    /// The bytes that the file has, or is to have of what was added so far; its header is not counted.
+    pub fn written(&self) -> u64 {
+        self.written + framed(self.block.len())
+    }
+
+    /// Ends the log before its time.
+    pub fn end(&mut self, why: &'static str) {
+        self.ended.get_or_insert(why);
+    }
+
+    /// Closes the log and begins another one, with these entries.
+    pub fn next(&mut self, to: Box<dyn Write + Send>, header: LogHeader, entries: &[Entry], now: Time) {
+        self.add(&Entry { line: 0, time: now, event: Event::Closed });
+        self.pass();
+        let (Some(full), None) = (&self.full, self.ended) else { return };
+        let mut records = Vec::new();
+        entries.iter().for_each(|entry| entry.write(&mut records));
+        self.written = framed(records.len());
+        if full.try_send(Work::Next(to, Box::new(header), records)).is_err() {
+            self.ended = Some("the log's writer has failed: is the disk full?");
+        }
+    }
+
     /// Closes the log.
     ///
     /// # Errors
@@ -697,7 +897,7 @@ impl Recorder {
         let rest = core::mem::take(&mut self.block);
         if let (Some(full), None) = (&self.full, self.ended) {
             // The thread waits for this, so sending may wait for it.
-            let _ = full.send(rest);
+            let _ = full.send(Work::Block(rest));
         }
         self.full = None;
         if let Some(writer) = self.writer.take() {

@@ -5,14 +5,14 @@ use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::io;
 
-use quell_queue::{Admission, CATCH_UP, Dropped, Host, Qdisc, Sent};
+use quell_queue::{Admission, CATCH_UP, Dropped, Host, Line, Qdisc, Sent};
 use quell_units::{Duration, Time};
 
 use crate::config::{ConfigError, LineConfig, Shaped};
 use crate::course::{Change, Course};
 use crate::meter::Meter;
 use crate::packet::Packet;
-use crate::record::{Entry, Event, Recorder};
+use crate::record::{Entry, Event, LogHeader, Recorder, Resumed};
 
 /// Sources and sinks of packets. Whoever implements it owns their bytes.
 pub trait Ports {
@@ -303,6 +303,57 @@ impl<P: Ports> Relay<P> {
     /// The log, while it is written.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
+    }
+
+    /// Ends the log before its time.
+    pub fn end_log(&mut self, why: &'static str) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end(why);
+        }
+    }
+
+    /// Tells whether nothing waits and nothing is in transmission.
+    pub fn idle(&self, now: Time) -> bool {
+        let idle = |(_, line): &(LineConfig, Shaped)| line.queue().is_empty() && line.busy_until() <= now;
+        self.paths.iter().filter_map(|path| path.line.as_ref()).all(idle)
+    }
+
+    /// Ends the log and begins another one in `to`, which replays without the one before it: what waits stays, and the
+    /// algorithms begin anew, as after a reload. Nothing changes where no log is written.
+    ///
+    /// # Errors
+    /// If a line cannot be built: then nothing has changed.
+    pub fn next_log(&mut self, to: Box<dyn io::Write + Send>, now: Time) -> Result<(), ConfigError> {
+        if self.recorder.as_ref().is_none_or(|recorder| recorder.ended().is_some()) {
+            return Ok(());
+        }
+        let new = |path: &Path| path.line.as_ref().map(|(config, _)| config.queue()).transpose();
+        let queues = self.paths.iter().map(new).collect::<Result<Vec<_>, _>>()?;
+        let now = now.max(self.now);
+        self.now = now;
+        self.run(now);
+        let (mut lines, mut entries) = (Vec::new(), Vec::new());
+        for (path, queue) in self.paths.iter_mut().zip(queues) {
+            let (Some((config, line)), Some(mut queue)) = (path.line.take(), queue) else { continue };
+            let (before, link) = line.into_parts();
+            let (mut waiting, counters) = before.into_parts();
+            path.number = 0;
+            for (_, packet) in &mut waiting {
+                packet.number = path.number;
+                path.number += 1;
+            }
+            let resumed = Resumed { link, waiting: waiting.clone() };
+            entries.push(Entry { line: path.log, time: now, event: Event::Resumed(Box::new(resumed)) });
+            lines.push(config.clone());
+            queue.take_over(now, waiting, counters);
+            let line = Line::resume(queue, config.rate, link, now);
+            path.lanes = meters(&line);
+            path.line = Some((config, line));
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.next(to, LogHeader::now(lines), &entries, now);
+        }
+        Ok(())
     }
 
     /// The packets that have been sent and are on their way.

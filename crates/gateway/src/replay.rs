@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 
-use quell_queue::{Admission, Counters, DropPoint, Dropped, Host, Sent};
+use quell_queue::{Admission, Counters, DropPoint, Dropped, Host, Line, Qdisc as _, Sent};
 use quell_units::Time;
 
 use crate::config::{LineConfig, Shaped};
@@ -205,6 +205,11 @@ pub fn replay(
                 }
             }
             Event::Lost { .. } => out.lost += 1,
+            Event::Resumed(resumed) => {
+                let mut queue = out.config.queue()?;
+                queue.take_over(entry.time, resumed.waiting, Counters::default());
+                *line = Line::resume(queue, out.config.rate, resumed.link, entry.time);
+            }
             Event::Closed => {
                 line.run(entry.time, &mut listener);
             }

@@ -118,11 +118,42 @@ fn logs_are_not_overwritten() {
     std::fs::write(&path, "kept").unwrap();
     assert_eq!(create_log(&path).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     std::fs::write(dir.path().join("log.1"), "kept").unwrap();
-    create_next_log(&path).unwrap();
+    assert_eq!(create_next_log(&path).unwrap().1, dir.path().join("log.2"));
     for (name, length) in [("log", 4), ("log.1", 4), ("log.2", 0)] {
         assert_eq!(std::fs::metadata(dir.path().join(name)).unwrap().len(), length, "{name}");
     }
+    // The next one is after all that are there, whether the first ones are.
+    for name in ["log", "log.1", "log.2"] {
+        std::fs::remove_file(dir.path().join(name)).unwrap();
+    }
+    assert_eq!(create_next_log(&path).unwrap().1, path);
+    for name in ["log.9", "log.10", "log.old", "log.011", "logs"] {
+        std::fs::write(dir.path().join(name), "").unwrap();
+    }
+    std::os::unix::fs::symlink("/nowhere", dir.path().join("log.12")).unwrap();
+    assert_eq!(create_next_log(&path).unwrap().1, dir.path().join("log.13"));
+    assert_eq!(create_next_log(Path::new("/dev/null")).unwrap().1, Path::new("/dev/null"));
     create_log(Path::new("/dev/null")).unwrap();
+}
+
+#[test]
+fn the_oldest_files_of_a_log_are_removed_and_nothing_else() {
+    use quell_gateway::prune_logs;
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for name in ["log", "log.2", "log.3", "log.10"] {
+        std::fs::write(at(name), [&b"quell gateway log 3"[..], &[b'x'; 981]].concat()).unwrap();
+    }
+    std::fs::write(at("log.1"), [b'x'; 5000]).unwrap();
+    std::os::unix::fs::symlink(at("log.1"), at("log.4")).unwrap();
+    assert_eq!(prune_logs(&at("log"), 4000).unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(prune_logs(&at("log"), 3999).unwrap(), [at("log")]);
+    assert_eq!(prune_logs(&at("log"), 1000).unwrap(), [at("log.2"), at("log.3")]);
+    // The newest one is being written.
+    assert_eq!(prune_logs(&at("log"), 0).unwrap(), Vec::<PathBuf>::new());
+    let mut left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["log.1", "log.10", "log.4"]);
 }
 
 #[test]

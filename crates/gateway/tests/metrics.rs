@@ -626,3 +626,36 @@ fn what_publishing_costs() {
         );
     }
 }
+
+/// The clock of the day may jump by years; what is raised and cleared, and when, goes by one that does not.
+#[test]
+fn a_clock_that_jumps_raises_and_clears_nothing() {
+    let said = |clock: fn(u64) -> u64| {
+        let lines = [config("up", "drop-tail")];
+        let mut relay = relay(&lines, None);
+        relay.ports.most = 12;
+        let (mut publisher, reader) = Publisher::new(&relay);
+        let mut monitor = Monitor::new(reader, Thresholds::default());
+        let (mut now, mut said) = (Time::ZERO, Vec::new());
+        for turn in 0..60_000 {
+            // Overloaded, then idle.
+            relay.ports.most = if turn < 20_000 { 12 } else { 0 };
+            relay.turn(|| now).unwrap();
+            if turn % 200 == 0 {
+                publisher.publish(&relay, KernelDrops::default(), now);
+                said.extend(
+                    monitor.turn(now, clock(turn / 2000)).iter().map(|notice| (turn, notice.to_string())),
+                );
+            }
+            now += Duration::from_micros(500);
+        }
+        let raised: Vec<u64> = monitor.status(now).raised.iter().map(|r| r.times).collect();
+        (said, raised)
+    };
+    let steady = said(|s| 1_700_000_000 + s);
+    assert!(steady.0.len() >= 2 && steady.1.iter().any(|times| *times > 0), "{steady:?}");
+    // Back to the beginning, far ahead, and both in turn.
+    for clock in [|_| 0, |s| u64::MAX - s, |s| if s % 2 == 0 { 0 } else { u64::MAX }] {
+        assert_eq!(said(clock), steady);
+    }
+}

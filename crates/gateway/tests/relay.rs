@@ -7,15 +7,17 @@ use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_gateway::header::Header;
 use quell_gateway::{
-    Change, Course, Delays, LineConfig, LogHeader, LogReader, PAUSE, Pace, Packet, Ports, RECORD, Recorder,
-    Relay, Sleep, replay,
+    Change, Course, Delays, Entry, Event, LineConfig, LogHeader, LogReader, PAUSE, Pace, Packet, Ports,
+    RECORD, Recorder, Relay, Resumed, Sleep, replay,
 };
+use quell_queue::{Carry, LinkState, Qdisc as _};
 use quell_units::{BitRate, Duration, Time};
 
 /// Ports that give bursts of packets and keep count of what comes back.
 struct Fake {
     rng: Rng,
     next: u32,
+    paths: u8,
     most: u64,
     forwarded: u64,
     discarded: u64,
@@ -26,7 +28,7 @@ struct Fake {
 impl Fake {
     fn new(seed: u64, most: u64) -> Self {
         let rng = Seed(seed).stream("fake");
-        Fake { rng, next: 0, most, forwarded: 0, discarded: 0, last_forwarded: None, overtaken: 0 }
+        Fake { rng, next: 0, paths: 1, most, forwarded: 0, discarded: 0, last_forwarded: None, overtaken: 0 }
     }
 }
 
@@ -34,7 +36,7 @@ impl Ports for Fake {
     fn receive(&mut self, most: usize, arrivals: &mut Vec<(u8, Packet)>) -> io::Result<()> {
         let burst = if self.most == 0 { 0 } else { self.rng.next_u64() % (self.most + 1) };
         for _ in 0..burst.min(most as u64) {
-            let (path, mut packet) = packet(&mut self.rng, self.next, 1);
+            let (path, mut packet) = packet(&mut self.rng, self.next, self.paths);
             let flow = packet.header.flow.0 as u16;
             packet.header.hosts = Hosts { source: flow % 4 + 1, destination: flow % 3 + 1 };
             arrivals.push((path, packet));
@@ -141,6 +143,85 @@ fn whole(bytes: &[u8]) -> Result<usize, String> {
         entries += 1;
     }
     if log.closed() { Ok(entries) } else { Err("was cut".into()) }
+}
+
+#[test]
+fn each_file_of_a_log_replays_by_itself() {
+    for entry in CATALOG {
+        let config = config((entry.default)(), 7);
+        let files: [Shared; 4] = Default::default();
+        let paths = vec![(Some(config.clone()), Delays::all(Duration::from_millis(3))); 2];
+        let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone(); 2] };
+        let recorder = Recorder::new(files[0].clone(), &header).unwrap();
+        let mut fake = Fake::new(3, 6);
+        fake.paths = 2;
+        let mut relay = Relay::new(fake, paths, Pace::default(), Some(recorder)).unwrap();
+        let (mut rng, mut now) = (Seed(11).stream(entry.name), Time::ZERO);
+        let mut waited = 0;
+        for file in &files[1..] {
+            drive(&mut relay, 800, &mut rng, &mut now);
+            // The third file begins more than a week after the gateway; without updates nothing is to be made up for.
+            let quiet = if entry.name == "drop-tail" { 6 * 24 * 3600 } else { 0 };
+            now += Duration::from_secs(quiet);
+            relay.turn(|| now).unwrap();
+            let before = relay.paths()[0].line().unwrap().counters();
+            waited += relay.paths()[0].line().unwrap().queue().view().packets.get();
+            relay.next_log(Box::new(file.clone()), now).unwrap();
+            // Packets and counts go on.
+            let after = relay.paths()[0].line().unwrap().counters();
+            assert!(after.arrived == before.arrived && after.departed.packets >= before.departed.packets);
+        }
+        drive(&mut relay, 800, &mut rng, &mut now);
+        let (ports, _, log) = relay.close(now).unwrap();
+        log.unwrap();
+        assert!(waited > 0 && u64::from(ports.next) == ports.forwarded + ports.discarded, "{}", entry.name);
+        let mut arrivals = 0;
+        for (n, file) in files.iter().enumerate() {
+            let bytes = file.bytes();
+            let mut log = LogReader::new(bytes.as_slice()).unwrap();
+            let replayed = replay(&mut log, None).unwrap();
+            assert!(replayed.closed);
+            for line in &replayed.lines {
+                assert_eq!((line.differ, &line.first), (0, &None), "{}, file {n}", entry.name);
+                assert!(line.arrivals > 100 && line.compared > line.arrivals);
+                arrivals += line.arrivals;
+            }
+            // With another algorithm as well.
+            let with = |c: &LineConfig| LineConfig { aqm: named("drop-tail"), ..c.clone() };
+            replay(&mut LogReader::new(bytes.as_slice()).unwrap(), Some(&with)).unwrap();
+        }
+        assert_eq!(arrivals, u64::from(ports.next), "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_line_that_goes_on_begins_so_or_not_at_all() {
+    let config = config(named("pi"), 7);
+    let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config; 2] };
+    let link = LinkState { busy_until: Time::ZERO, carry: Carry::START, stopped: false };
+    let resumed = |line, ns| Entry {
+        line,
+        time: Time::from_nanos(ns),
+        event: Event::Resumed(Box::new(Resumed { link, waiting: Vec::new() })),
+    };
+    let other = |line, ns| Entry { line, time: Time::from_nanos(ns), event: Event::Lost { number: 0 } };
+    let closed = Entry { line: 0, time: Time::from_nanos(u64::MAX >> 8), event: Event::Closed };
+    let far = closed.time.nanos();
+    let said =
+        |entries: &[Entry]| whole(&written(&header, &[entries, std::slice::from_ref(&closed)].concat()));
+    assert_eq!(said(&[resumed(0, far), resumed(1, far)]), Ok(3));
+    for entries in [
+        vec![resumed(0, far)],
+        vec![resumed(1, far), resumed(0, far)],
+        vec![resumed(0, far), other(1, far)],
+        vec![resumed(0, far), resumed(0, far)],
+        vec![other(0, 0), resumed(0, far), resumed(1, far)],
+    ] {
+        let why = said(&entries).unwrap_err();
+        assert!(why.contains("not all lines go on from another log"), "{why}");
+    }
+    let why = said(&[resumed(0, 0), resumed(1, far)]).unwrap_err();
+    assert!(why.contains("more than a week"), "{why}");
 }
 
 #[test]
@@ -455,4 +536,38 @@ fn a_course_is_followed_however_seldom_the_relay_wakes() {
     let lost = paths[0].meter.lost;
     assert!((1..10).contains(&lost) && paths[0].meter.sent.packets == 10, "{lost}");
     assert_eq!(ports.1.len() as u64, 10 - lost);
+}
+
+/// What a log costs the thread of packets, and the one that writes it; not a test of anything.
+#[test]
+#[ignore = "measures"]
+fn what_recording_costs() {
+    use rustix::time::{ClockId, clock_gettime};
+    let at = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+    };
+    for round in 0..6 {
+        let config = config(named("codel"), 7);
+        let header = LogHeader { version: "test".into(), started_unix_s: 0, lines: vec![config.clone()] };
+        let logged = round % 2 == 1;
+        let recorder = logged.then(|| Recorder::new(io::sink(), &header).unwrap());
+        let paths = vec![(Some(config), Delays::all(Duration::ZERO))];
+        let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), recorder).unwrap();
+        let mut now = Time::ZERO;
+        let before = [at(ClockId::ThreadCPUTime), at(ClockId::ProcessCPUTime)];
+        for turn in 0..200_000 {
+            relay.turn(|| now).unwrap();
+            now += Duration::from_millis(3);
+            if turn % 4000 == 0 {
+                // The other thread is not to fall behind.
+                std::thread::sleep(core::time::Duration::from_millis(20));
+            }
+        }
+        let after = [at(ClockId::ThreadCPUTime), at(ClockId::ProcessCPUTime)];
+        assert!(relay.recorder().is_none_or(|recorder| recorder.ended().is_none()));
+        let n = f64::from(relay.ports.next);
+        let [packets, all] = [0, 1].map(|i| (after[i] - before[i]) / n);
+        println!("log {logged}: {packets:.1} ns a packet, and {:.1} ns in other threads", all - packets);
+    }
 }

@@ -21,7 +21,7 @@ mod queue;
 pub use counters::{Counters, Drops, Tally};
 pub use fifo::Fifo;
 pub use gate::{Admission, Gate, Limit};
-pub use line::{CATCH_UP, Carry, Host, Line, Sent, Transmitter};
+pub use line::{CATCH_UP, Carry, Host, Line, LinkState, Sent, Transmitter};
 pub use parallel::Parallel;
 pub use qdisc::{Dequeued, DropPoint, Dropped, Qdisc};
 pub use queue::Queue;

@@ -29,6 +29,17 @@ pub struct Line<Q> {
     serves_from: Time,
 }
 
+/// What the link of a [`Line`] is doing, whatever its queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// The time at which the transmission under way ends, or the last one ended.
+    pub busy_until: Time,
+    /// What the last transmission took beyond its time.
+    pub carry: Carry,
+    /// The rate is zero.
+    pub stopped: bool,
+}
+
 /// The owner of the packets that leave a [`Line`].
 pub trait Host<P> {
     /// The arrival at hand, for this lane, was decided about; if it was kept and the link is free, it is sent next.
@@ -72,6 +83,20 @@ impl<Q: Qdisc> Line<Q> {
             idle_told: false,
             serves_from: Time::ZERO,
         }
+    }
+
+    /// The queue, and what the link is doing.
+    pub fn into_parts(self) -> (Q, LinkState) {
+        let link = LinkState { busy_until: self.busy_until, carry: self.carry, stopped: self.stopped() };
+        (self.queue, link)
+    }
+
+    /// A line whose link goes on as `link` was at `now`, when all that was due had been done; `queue` is new, knows the
+    /// rate and may hold what waits.
+    pub fn resume(queue: Q, rate: BitRate, link: LinkState, now: Time) -> Self {
+        let LinkState { busy_until, carry, stopped } = link;
+        let serves_from = if stopped { Time::MAX } else { busy_until.max(now) };
+        Line { carry, busy_until, serves_from, ..Line::new(queue, rate) }
     }
 
     /// Says whether the link's rate is zero.
@@ -286,6 +311,16 @@ pub struct Carry(u32);
 impl Carry {
     /// The carry of a link that has not sent yet: half, so that its first time is rounded to the nearest.
     pub const START: Carry = Carry(1 << 31);
+
+    /// The carry that [`Carry::bits`] gave.
+    pub const fn from_bits(bits: u32) -> Carry {
+        Carry(bits)
+    }
+
+    /// It as a number.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
 
     /// The time at which a transmission from `start` of this length and rest ends.
     #[inline]

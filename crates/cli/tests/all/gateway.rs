@@ -173,7 +173,7 @@ fn decided_alike(config: &LineConfig, way: &Way, turns: usize) -> usize {
                 fates[number as usize] = Some(Fate::Dropped(logged.time, cause, place));
             }
             Event::Lost { number } => lost.push(number),
-            Event::Reconfigured(_) | Event::Rate(_) | Event::Closed => {}
+            Event::Reconfigured(_) | Event::Rate(_) | Event::Resumed(_) | Event::Closed => {}
         }
     }
     assert_eq!(again.lost, lost.len() as u64, "{name}");

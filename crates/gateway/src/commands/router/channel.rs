@@ -1,13 +1,17 @@
 //! The messages between supervisor and worker: whole ones, over a socket that both have from the start.
 
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use quell_aqm::catalog::AqmConfig;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +27,25 @@ pub(super) struct Start {
     pub shadows: Vec<AqmConfig>,
     pub queues: [u16; 2],
     pub bits: MarkBits,
-    pub log: Option<PathBuf>,
+    pub log: Log,
+    /// Ask for another file once the log's has so many bytes.
+    pub log_size: u64,
     /// Another worker was there before: packets are waiting, and a log that cannot be written is not a reason to stop.
     pub again: bool,
     /// An address, else a socket.
     pub metrics: Result<std::net::SocketAddr, PathBuf>,
     pub user: (u32, u32),
+}
+
+/// A worker's log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Log {
+    /// None is asked for.
+    None,
+    /// Its file comes with the message.
+    File,
+    /// Its file cannot be made: only a worker in the place of another goes on without.
+    Lost,
 }
 
 /// What only the supervisor knows.
@@ -52,6 +69,8 @@ pub(super) enum Order {
     Lines(Box<[LineConfig; 2]>),
     /// What only the supervisor knows, for the metrics.
     Counts(Counts),
+    /// Go on in the file that comes with this; the log ends if none does.
+    NextLog,
     /// Let everything go and end.
     Stop,
 }
@@ -59,10 +78,10 @@ pub(super) enum Order {
 /// A message of the worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Report {
-    /// It has made the file of the log, which was not there.
-    Log,
     /// Packets can come; whether the file system and the system calls are closed to it.
     Ready { files: bool, calls: bool },
+    /// The log's file has as many bytes as it may have.
+    LogFull,
     /// It goes round.
     Beat,
     /// The result of [`Order::Lines`].
@@ -83,6 +102,8 @@ const LONGEST: usize = 1 << 17;
 pub(super) struct Channel {
     socket: OwnedFd,
     buffer: Vec<u8>,
+    /// The file that came with the last message that had one.
+    file: Option<OwnedFd>,
 }
 
 impl Channel {
@@ -94,12 +115,29 @@ impl Channel {
     }
 
     pub fn new(socket: OwnedFd) -> Channel {
-        Channel { socket, buffer: vec![0; LONGEST] }
+        Channel { socket, buffer: vec![0; LONGEST], file: None }
     }
 
     /// Sends without waiting: whoever does not read is not waited for.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         self.put(&serde_json::to_vec(message)?)
+    }
+
+    /// Sends a message and a file, which the other end then has as well.
+    pub fn send_with(&self, message: &impl Serialize, file: BorrowedFd<'_>) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut with = SendAncillaryBuffer::new(&mut room);
+        let files = [file];
+        with.push(SendAncillaryMessage::ScmRights(&files));
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        rustix::net::sendmsg(&self.socket, &[IoSlice::new(&bytes)], &mut with, flags)?;
+        Ok(())
+    }
+
+    /// The file that has come with a message, once.
+    pub fn file(&mut self) -> Option<OwnedFd> {
+        self.file.take()
     }
 
     /// Sends [`Report::Beat`].
@@ -117,9 +155,19 @@ impl Channel {
     /// # Errors
     /// If the other end is gone (`UnexpectedEof`), or says what this one does not understand.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        match rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
-            Ok((0, _)) | Err(Errno::CONNRESET) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok((length, _)) => Ok(Some(serde_json::from_slice(&self.buffer[..length.min(LONGEST)])?)),
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut with = RecvAncillaryBuffer::new(&mut room);
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let received =
+            rustix::net::recvmsg(&self.socket, &mut [IoSliceMut::new(&mut self.buffer)], &mut with, flags);
+        for message in with.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = message {
+                self.file = files.last();
+            }
+        }
+        match received.map(|message| message.bytes) {
+            Ok(0) | Err(Errno::CONNRESET) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => Ok(Some(serde_json::from_slice(&self.buffer[..length.min(LONGEST)])?)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             Err(e) => Err(e.into()),
         }
@@ -170,6 +218,16 @@ mod tests {
         assert!(matches!(a.take().unwrap(), Some(Report::Reconfigured(Err(why))) if why == "why"));
         let none = a.wait::<Report>(std::time::Duration::from_millis(5)).unwrap_err();
         assert_eq!(none.kind(), io::ErrorKind::TimedOut);
+        // A file goes with its message.
+        let mut file = tempfile::tempfile().unwrap();
+        b.send_with(&Report::LogFull, file.as_fd()).unwrap();
+        assert!(matches!(a.take().unwrap(), Some(Report::LogFull)));
+        let mut same = std::fs::File::from(a.file().unwrap());
+        io::Write::write_all(&mut same, b"here").unwrap();
+        io::Seek::rewind(&mut file).unwrap();
+        assert_eq!(io::read_to_string(file).unwrap(), "here");
+        b.send(&Report::LogFull).unwrap();
+        assert!(matches!(a.take().unwrap(), Some(Report::LogFull)) && a.file().is_none());
         drop(b);
         // A program that another test starts may hold a copy for a moment.
         let end = a.wait::<Report>(std::time::Duration::from_secs(10)).unwrap_err();

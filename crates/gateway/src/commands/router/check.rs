@@ -13,7 +13,6 @@ use super::firewall::{Rules, collisions, flow_tables};
 use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
 use super::user::has_processes;
-use crate::record::THERE_ALREADY;
 use crate::sys;
 
 /// The findings about a router and its settings.
@@ -137,8 +136,6 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         let name = dir.display();
         found.need(dir.is_dir(), || format!("no folder \"{name}\" for the log: mkdir -p {name}"));
         found.need(!log.is_dir(), || format!("\"{}\" is a folder: choose a file for --log", log.display()));
-        // One that was killed goes on in another file.
-        found.need(left.is_some() || !log.is_file(), || format!("--log {}: {THERE_ALREADY}", log.display()));
     }
     found
 }

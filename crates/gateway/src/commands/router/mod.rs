@@ -159,6 +159,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
         }
         _ => {}
     }
+    user::forget();
     match journal {
         Ok(None) => {
             // The journal is there before the rules and longer than they are. Who has removed it by hand may still

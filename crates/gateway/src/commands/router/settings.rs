@@ -49,6 +49,12 @@ pub struct RunArgs {
     /// Keep arrivals and decisions in FILE, for `replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Go on in another file once the log has so many bytes; default: 1 GB.
+    #[arg(long, value_name = "SIZE")]
+    log_size: Option<Bytes>,
+    /// Remove the oldest files of the log once all have so many bytes; default: four times as many.
+    #[arg(long, value_name = "SIZE")]
+    log_total: Option<Bytes>,
     /// What becomes of traffic if this program dies; default: open.
     #[arg(long, value_enum, value_name = "HOW")]
     on_exit: Option<OnExit>,
@@ -113,6 +119,8 @@ struct File {
     ecn: Option<bool>,
     seed: Option<u64>,
     log: Option<PathBuf>,
+    log_size: Option<Bytes>,
+    log_total: Option<Bytes>,
     on_exit: Option<OnExit>,
     #[serde(default)]
     shadow: Vec<Value>,
@@ -130,6 +138,9 @@ struct File {
 pub(super) struct Fixed {
     pub wan: String,
     pub log: Option<PathBuf>,
+    /// The bytes of a file of the log, and of all of them.
+    pub log_size: u64,
+    pub log_total: u64,
     pub on_exit: OnExit,
     pub metrics: Option<SocketAddr>,
     pub metrics_any: bool,
@@ -154,6 +165,12 @@ pub(super) struct Settings {
 
 /// The mean packet size of automatic parameters and buffers.
 const MEAN: Bytes = Bytes::new(1000);
+
+/// The size of a log's file: at 8000 packets a second of one direction, 40 minutes.
+const LOG_SIZE: Bytes = Bytes::new(1_000_000_000);
+
+/// The least: each file is a new beginning of the algorithms.
+const LEAST_LOG: Bytes = Bytes::new(1_000_000);
 
 /// The algorithm of a file: its name, or a table as in scenarios.
 fn of_file(place: &str, value: &Value) -> Result<(String, Map<String, Value>), Failure> {
@@ -308,9 +325,26 @@ impl RunArgs {
             crate::metrics::Endpoint::tcp(address, metrics_any)
                 .map_err(|e| Failure::BadInput(format!("{}: {e}", at("metrics"))))?;
         }
+        let log_size = self.log_size.or(file.log_size).unwrap_or(LOG_SIZE);
+        if log_size.get() < LEAST_LOG.get() {
+            return Err(Failure::BadInput(format!(
+                "{}: {log_size} must be at least {LEAST_LOG}",
+                at("log_size")
+            )));
+        }
+        let log_total =
+            self.log_total.or(file.log_total).unwrap_or(Bytes::new(log_size.get().saturating_mul(4)));
+        if log_total.get() / 2 < log_size.get() {
+            return Err(Failure::BadInput(format!(
+                "{}: {log_total} must hold two files of {log_size} (log_size) at least",
+                at("log_total")
+            )));
+        }
         let fixed = Fixed {
             wan,
             log: self.log.clone().or(file.log),
+            log_size: log_size.get(),
+            log_total: log_total.get(),
             on_exit: self.on_exit.or(file.on_exit).unwrap_or_default(),
             metrics,
             metrics_any,
@@ -357,6 +391,8 @@ impl Settings {
         let changed = [
             ("wan", is.wan != was.wan),
             ("log", is.log != was.log),
+            ("log_size", is.log_size != was.log_size),
+            ("log_total", is.log_total != was.log_total),
             ("on_exit", is.on_exit != was.on_exit),
             ("metrics", (is.metrics, is.metrics_any) != (was.metrics, was.metrics_any)),
             ("firewall", is.firewall != was.firewall),
@@ -433,6 +469,11 @@ mod tests {
             (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "max_p"),
             (format!("{GOOD}buffer = \"0 packets\"\n"), "up.buffer: 0 packets must hold one to"),
             (format!("{GOOD}queue = 65535\n"), "queue: 65535 must leave room for a second queue"),
+            (format!("{GOOD}log_size = \"9 kB\"\n"), "log_size: 9 kB must be at least 1 MB"),
+            (
+                format!("{GOOD}log_size = \"3 MB\"\nlog_total = \"5 MB\"\n"),
+                "log_total: 5 MB must hold two files of 3 MB (log_size) at least",
+            ),
             (format!("{GOOD}id = \"a b\"\n"), "id: \"a b\" must be 1 to 12 letters and digits"),
             (format!("{GOOD}user = \"root\"\n"), "not read as root"),
             (format!("{GOOD}user = \"nobody-here\"\n"), "is not in /etc/passwd"),

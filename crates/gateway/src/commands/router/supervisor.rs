@@ -24,16 +24,17 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::super::algorithm::changed_algorithm;
 use super::super::failure::{Failure, say};
 use super::super::run_dir::{self, file};
-use super::channel::{Channel, Counts, Order, Report, Start};
+use super::channel::{Channel, Counts, Log, Order, Report, Start};
 use super::check::{Device, RouterState, look, look_at_device, look_at_rates};
 use super::firewall::Rules;
 use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
 use super::notify::Service;
-use super::settings::{RunArgs, Settings};
+use super::settings::{Fixed, RunArgs, Settings};
 use super::user;
 use crate::LineConfig;
 use crate::confine::{confine_programs, holds_without};
+use crate::record::{create_next_log, prune_logs};
 
 /// A worker that has said nothing for so long hangs.
 pub(super) const HANGS: Wait = Wait::from_secs(3);
@@ -139,8 +140,8 @@ struct Supervisor<'a> {
     restarts: Vec<Instant>,
     /// The number of times that a worker was started in the place of another.
     restarted: u64,
-    /// The first worker has made the log's file: it is this start's, and nobody's if that fails.
-    log_begun: bool,
+    /// The file of the log that was made for the first worker: nobody's if that fails.
+    first_log: Option<PathBuf>,
     /// The order that the worker is carrying out, and what holds then.
     pending: Option<(Option<u64>, Settings)>,
     seen: RuleWatch,
@@ -257,15 +258,15 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         again: left.is_some(),
         restarts: Vec::new(),
         restarted: 0,
-        log_begun: false,
+        first_log: None,
         pending: None,
         seen: RuleWatch { next: Instant::now() + LOOK, last: 0, bypassed: 0, gone: 0, why: String::new() },
         device,
         next_device: Instant::now() + LOOK_AT_DEVICE,
     };
     let begun = supervisor.begin();
-    if let (Err(_), true, Some(log)) = (&begun, supervisor.log_begun, &supervisor.settings.fixed.log) {
-        // No packet is in it, and the next start would find it there already.
+    if let (Err(_), Some(log)) = (&begun, supervisor.first_log.take().filter(|log| log.is_file())) {
+        // No packet is in it.
         let _ = fs::remove_file(log);
     }
     match begun.and_then(|worker| supervisor.watch(worker)) {
@@ -357,13 +358,30 @@ impl Supervisor<'_> {
     /// Starts a worker and waits until packets can come.
     fn start(&mut self) -> Result<Worker, String> {
         let fixed = &self.settings.fixed;
+        let made = fixed.log.as_ref().map(|log| self.next_log(log)).transpose();
+        let (log, file_of_log) = match made {
+            Ok(Some((file, name))) => {
+                if !self.again {
+                    self.first_log = Some(name);
+                }
+                (Log::File, Some(file))
+            }
+            Ok(None) => (Log::None, None),
+            // Traffic has come this way before, and goes on to.
+            Err(why) if self.again => {
+                say(format_args!("{why}: this worker has no log"));
+                (Log::Lost, None)
+            }
+            Err(why) => return Err(why),
+        };
         let start = Start {
             supervisor: std::process::id(),
             lines: self.settings.lines.clone(),
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
             bits: fixed.bits,
-            log: fixed.log.clone(),
+            log,
+            log_size: fixed.log_size,
             again: self.again,
             metrics: fixed.metrics.ok_or_else(|| file(&fixed.id, "sock")),
             user: self.user,
@@ -379,17 +397,15 @@ impl Supervisor<'_> {
         let child = command.process_group(0).spawn().map_err(broken)?;
         self.journal.worker = Process::of(child.id());
         drop(command);
-        let asked = channel.send(&Order::Start(Box::new(start)));
+        let order = Order::Start(Box::new(start));
+        let asked = match &file_of_log {
+            Some(file) => channel.send_with(&order, file.as_fd()),
+            None => channel.send(&order),
+        };
+        drop(file_of_log);
         let mut worker = Worker { child, channel, heard: Instant::now() };
         asked.map_err(broken)?;
-        let said = match worker.channel.wait::<Report>(PATIENCE) {
-            Ok(Report::Log) => {
-                self.log_begun = !self.again;
-                worker.channel.wait::<Report>(PATIENCE)
-            }
-            said => said,
-        };
-        match said {
+        match worker.channel.wait::<Report>(PATIENCE) {
             Ok(Report::Ready { files, calls }) => {
                 worker.heard = Instant::now();
                 self.again = true;
@@ -410,6 +426,29 @@ impl Supervisor<'_> {
                 let how = worker.kill().map_or(String::new(), |status| format!(" ({status})"));
                 Err(format!("the worker has ended before it began{how}"))
             }
+        }
+    }
+
+    /// Makes the next file of the log, and room for it.
+    fn next_log(&self, log: &Path) -> Result<(fs::File, PathBuf), String> {
+        let Fixed { log_size, log_total, .. } = self.settings.fixed;
+        // The new one will have its size.
+        match prune_logs(log, log_total - log_size) {
+            Ok(removed) => removed.iter().for_each(|old| say(format_args!("removed {}", old.display()))),
+            Err(e) => say(format_args!("the oldest files of {} cannot be removed: {e}", log.display())),
+        }
+        create_next_log(log).map_err(|e| format!("cannot write {}: {e}", log.display()))
+    }
+
+    /// The worker's log is as long as it may be.
+    fn log_full(&self, worker: &Worker) {
+        let Some(log) = &self.settings.fixed.log else { return };
+        let sent = self.next_log(log).and_then(|(file, _)| {
+            worker.channel.send_with(&Order::NextLog, file.as_fd()).map_err(|e| e.to_string())
+        });
+        if let Err(why) = sent {
+            say(format_args!("the log ends: {why}"));
+            let _ = worker.channel.send(&Order::NextLog);
         }
     }
 
@@ -531,7 +570,8 @@ impl Supervisor<'_> {
                         Report::Beat => self.service.say("WATCHDOG=1"),
                         Report::Reconfigured(done) => self.reconfigured(done),
                         Report::Failed(why) => say(format_args!("the worker: {why}")),
-                        Report::Log | Report::Ready { .. } | Report::Ended(_) => {}
+                        Report::LogFull => self.log_full(worker),
+                        Report::Ready { .. } | Report::Ended(_) => {}
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {

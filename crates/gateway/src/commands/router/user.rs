@@ -4,11 +4,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use super::super::run_dir::RUN_DIR;
 use super::lock::Lock;
 
 /// The numbers that are looked through: systemd leaves 60578 to 61183 to nobody (systemd.io/UIDS-GIDS), people begin at
 /// 1000, its dynamic users at 61184, and users of containers beyond 65535.
 const NUMBERS: std::ops::RangeInclusive<u32> = 61_000..=61_183;
+
+/// What the names that are held begin with; no gateway's name has a "-".
+const NAME: &str = "user-";
 
 /// A number that no entry and no process has, as user and group, held as long as the lock.
 ///
@@ -21,8 +25,8 @@ pub(super) fn free() -> Result<(u32, Lock), String> {
         numbers_of(&status).collect::<Vec<_>>()
     }));
     for number in NUMBERS.filter(|number| !taken.contains(number)) {
-        // Another gateway may have chosen it and not started its worker yet. No gateway's name has a "-".
-        match Lock::take(&format!("user-{number}")) {
+        // Another gateway may have chosen it and not started its worker yet.
+        match Lock::take(&format!("{NAME}{number}")) {
             Ok(Some(lock)) => return Ok((number, lock)),
             Ok(None) => {}
             Err(e) => return Err(format!("user {number} cannot be held in /run/quell: {e}")),
@@ -30,6 +34,19 @@ pub(super) fn free() -> Result<(u32, Lock), String> {
     }
     let (first, last) = (NUMBERS.start(), NUMBERS.end());
     Err(format!("all users from {first} to {last} are taken: name one that nobody else is with --user"))
+}
+
+/// Removes the names that killed gateways held.
+pub(super) fn forget() {
+    let entries = fs::read_dir(RUN_DIR).into_iter().flatten().flatten();
+    for name in entries.map(|entry| entry.file_name()) {
+        if let Some(id) =
+            name.to_str().and_then(|name| name.strip_suffix(".lock")).filter(|id| id.starts_with(NAME))
+        {
+            // What another process holds it keeps; otherwise it goes with this.
+            drop(Lock::take(id));
+        }
+    }
 }
 
 /// Tells whether a process has this user.

@@ -14,13 +14,12 @@ use rustix::thread::CapabilitySet;
 
 use super::super::failure::{Failure, say};
 use super::super::text::{print, table};
-use super::channel::{Channel, Counts, Order, Report, Start};
+use super::channel::{Channel, Counts, Log, Order, Report, Start};
 use crate::confine::{Whose, close_calls, close_files, confine};
 use crate::header::FlowKey;
 use crate::metrics::{EVERY, Endpoint, KernelDrops, Monitor, Publisher, Server, Thresholds};
 use crate::port::nfqueue::{Losses, NfQueue};
 use crate::port::{MonotonicClock, sleep};
-use crate::record::{create_log, create_next_log};
 use crate::relay::Path;
 use crate::{Delays, LineConfig, LogHeader, Pace, Recorder, Relay, Sleep};
 
@@ -59,6 +58,39 @@ impl Room {
         if self.wanted > self.is || most + MARGIN <= self.wanted as usize {
             self.is = self.wanted;
             relay.ports.resize(self.is);
+        }
+    }
+}
+
+/// The file of the log, which goes on in another one before it is too long.
+struct LogFile {
+    /// The bytes that it may have.
+    most: u64,
+    asked: bool,
+    next: Option<fs::File>,
+}
+
+impl LogFile {
+    fn new(most: u64) -> Self {
+        LogFile { most, asked: false, next: None }
+    }
+
+    /// Asks for the next file in time, and begins it when nothing waits, or when it must: the algorithms begin anew with
+    /// it, which is felt least then.
+    fn settle(&mut self, relay: &mut Relay<NfQueue>, channel: &Channel, now: Time) {
+        let Some(recorder) = relay.recorder().filter(|recorder| recorder.ended().is_none()) else { return };
+        let written = recorder.written();
+        if !self.asked && written >= self.most / 4 * 3 {
+            self.asked = channel.send(&Report::LogFull).is_ok();
+        }
+        if (written >= self.most || relay.idle(now))
+            && let Some(file) = self.next.take()
+        {
+            self.asked = false;
+            if let Err(e) = relay.next_log(Box::new(file), now) {
+                say(format_args!("the log ends: {e}"));
+                relay.end_log("its next file cannot be begun");
+            }
         }
     }
 }
@@ -108,16 +140,11 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     // A log that outgrows its limit is an error of writing, not the end (setrlimit(2)).
     let full = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, full).map_err(doing("signals"))?;
-    let create = if start.again { create_next_log } else { create_log };
-    let log = match &start.log {
-        Some(file) => create(file).map(Some).map_err(doing(&format!("cannot write {}", file.display()))),
-        None => Ok(None),
+    let log = match (start.log, channel.file()) {
+        (Log::None, _) => None,
+        (Log::File, Some(file)) => Some(Ok(fs::File::from(file))),
+        (Log::File | Log::Lost, _) => Some(Err("the file of the log has not come".to_string())),
     };
-    match &log {
-        Err(why) if !start.again => return Err(why.clone()),
-        Ok(Some(_)) if !start.again => channel.send(&Report::Log).map_err(doing("the supervisor"))?,
-        _ => {}
-    }
     let endpoint = match &start.metrics {
         // The supervisor has seen whether it may be any address.
         Ok(address) => Endpoint::tcp(*address, true)?,
@@ -141,17 +168,17 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(start.supervisor as i32) {
         return Err("the supervisor has ended".into());
     }
-    let begun = log.and_then(|log| {
-        log.map(|file| {
-            Recorder::new(file, &LogHeader::now(start.lines.to_vec()))
-                .map_err(doing("the log cannot be written"))
-        })
-        .transpose()
+    let begun = log.map(|log| {
+        let header = LogHeader::now(start.lines.to_vec());
+        Recorder::new(log?, &header).map_err(doing("the log cannot be written"))
     });
-    let recorder = match begun {
+    let recorder = match begun.transpose() {
         // Traffic has come this way before, and goes on to.
         Err(why) if start.again => {
-            say(format_args!("{why}: this worker has no log"));
+            // Of one that is lost, the supervisor has said why.
+            if start.log == Log::File {
+                say(format_args!("{why}: this worker has no log"));
+            }
             Some(Recorder::of_none(
                 "the worker was started again and cannot write its log: is the disk full?",
             ))
@@ -174,7 +201,8 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     let most = room(&start.lines);
     relay.ports.bind(most).map_err(doing("the kernel's queues cannot be bound"))?;
     let _ = channel.send(&Report::Ready { files, calls });
-    turns(relay, channel, &mut losses, publisher, most).map_err(|e| e.to_string())
+    turns(relay, channel, &mut losses, publisher, most, LogFile::new(start.log_size))
+        .map_err(|e| e.to_string())
 }
 
 fn turns(
@@ -183,6 +211,7 @@ fn turns(
     losses: &mut Losses,
     mut publisher: Publisher,
     most: u32,
+    mut log: LogFile,
 ) -> io::Result<Ended> {
     let clock = MonotonicClock::new();
     let (mut published, mut said, mut looked) = (Time::ZERO, Time::ZERO, Time::ZERO);
@@ -211,6 +240,7 @@ fn turns(
             (kernel.bypassed, kernel.rules_gone) = (seen.bypassed, seen.rules_gone);
             (kernel.restarts, kernel.device_gone) = (seen.restarts, seen.device_gone);
             room.settle(&mut relay);
+            log.settle(&mut relay, channel, now);
             publisher.publish(&relay, kernel, now);
             if now.since(said) >= BEAT {
                 said = now;
@@ -228,6 +258,10 @@ fn turns(
                     let _ = channel.send(&Report::Reconfigured(done));
                 }
                 Ok(Some(Order::Counts(counts))) => seen = counts,
+                Ok(Some(Order::NextLog)) => match channel.file() {
+                    Some(file) => log.next = Some(file.into()),
+                    None => relay.end_log("its next file cannot be made"),
+                },
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
