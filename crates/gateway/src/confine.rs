@@ -60,7 +60,11 @@ pub fn confine_programs(keep: CapabilitySet) -> io::Result<()> {
     // Those that this kernel knows.
     for right in (0..64).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
         match rt::capability_is_in_bounding_set(right) {
-            Ok(true) if !keep.contains(right) => rt::remove_capability_from_bounding_set(right)?,
+            Ok(true) if !keep.contains(right) => match rt::remove_capability_from_bounding_set(right) {
+                // That is a right as well (CAP_SETPCAP). What is no longer permitted cannot be gained without it either.
+                Ok(()) | Err(rustix::io::Errno::PERM) => {}
+                Err(e) => return Err(e.into()),
+            },
             Ok(_) => {}
             Err(_) => break,
         }
