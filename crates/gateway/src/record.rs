@@ -383,10 +383,19 @@ pub fn prune_logs(path: &Path, most: u64) -> io::Result<Vec<PathBuf>> {
     let mut logs: Vec<(PathBuf, u64)> = numbered(path)
         .into_iter()
         .filter_map(|(_, path)| {
-            let size = path.symlink_metadata().ok().filter(|is| is.is_file())?.len();
+            let mut options = File::options();
+            options.read(true);
+            // Neither a link nor a pipe that somebody has put there.
+            #[cfg(target_os = "linux")]
+            std::os::unix::fs::OpenOptionsExt::custom_flags(
+                &mut options,
+                libc::O_NOFOLLOW | libc::O_NONBLOCK,
+            );
+            let mut file = options.open(&path).ok()?;
+            let is = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
             let mut begin = [0; ANY_MAGIC.len()];
-            File::open(&path).and_then(|mut file| file.read_exact(&mut begin)).ok()?;
-            (begin == ANY_MAGIC.as_bytes()).then_some((path, size))
+            file.read_exact(&mut begin).ok()?;
+            (begin == ANY_MAGIC.as_bytes()).then_some((path, is.len()))
         })
         .collect();
     let mut sum = 0;
