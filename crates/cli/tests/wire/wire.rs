@@ -517,3 +517,54 @@ fn a_scenario_runs_live_and_is_compared_with_its_simulation() {
     let value: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     assert!(value["schema"].is_number());
 }
+
+/// On a link that is fast and near, a bandwidth-delay product is shorter than a target.
+#[test]
+fn the_buffer_fits_the_algorithm_and_each_direction_has_its_rate() {
+    if !possible() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for aqm in ["fq-codel", "codel", "cake", "pie", "fq-pie", "dualpi2", "drop-tail"] {
+        let done =
+            quell(dir.path(), &["wire", "--rate", "100Mbit/s", "--rtt", "2ms", "--aqm", aqm, "--", "true"]);
+        assert!(done.status.success(), "{aqm}: {}", text(&done.stderr));
+    }
+    // One that is asked for is not made larger, and what is wrong otherwise is said as before.
+    let small = [
+        "wire",
+        "--rate",
+        "100Mbit/s",
+        "--rtt",
+        "2ms",
+        "--aqm",
+        "fq-codel",
+        "--buffer",
+        "20packets",
+        "--",
+        "true",
+    ];
+    let done = quell(dir.path(), &small);
+    assert!(done.status.code() == Some(2) && text(&done.stderr).contains("target"), "{}", text(&done.stderr));
+    let wide =
+        ["wire", "--up", "18Mbit/s", "--down", "95Mbit/s", "--rtt", "10ms", "--log", "log", "--", "true"];
+    let done = quell(dir.path(), &wide);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let bytes = std::fs::read(dir.path().join("log")).unwrap();
+    let log = quell_gateway::LogReader::new(bytes.as_slice()).unwrap();
+    let lines: Vec<_> = log
+        .header()
+        .lines
+        .iter()
+        .map(|l| (l.name.as_str(), l.rate.to_string(), l.buffer.to_string()))
+        .collect();
+    let line = |name, rate: &str, buffer: &str| (name, rate.to_string(), buffer.to_string());
+    // 15 packets of a bandwidth-delay product are 20.
+    assert_eq!(lines, [line("up", "18 Mbit/s", "20 packets"), line("down", "95 Mbit/s", "80 packets")]);
+    let done = quell(dir.path(), &["wire", "--up", "18Mbit/s", "--", "true"]);
+    assert!(
+        done.status.code() == Some(2) && text(&done.stderr).contains("--up and --down"),
+        "{}",
+        text(&done.stderr)
+    );
+}

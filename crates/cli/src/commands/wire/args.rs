@@ -13,6 +13,7 @@ $QUELL_FAR is the address of the far one.
 
   quell wire --rate 10Mbit/s --rtt 50ms --aqm codel -- ping -c 3 10.65.0.1
   quell wire --rate 20Mbit/s --rtt 40ms --aqm red --ecn --far 'iperf3 -s' -- sh -c 'iperf3 -c $QUELL_FAR'
+  quell wire --up 18Mbit/s --down 95Mbit/s --rtt 20ms --aqm cake -- ping -c 3 10.65.0.1
   quell wire scenarios/dumbbell.toml --out live";
 
 /// A wire.
@@ -25,10 +26,17 @@ pub struct Args {
     /// Rate of the link, both ways.
     #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
     pub rate: Option<BitRate>,
+    /// Rate to the far host; default: --rate.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub up: Option<BitRate>,
+    /// Rate from the far host; default: --rate.
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    pub down: Option<BitRate>,
     /// Round-trip time without queueing; default: none is added.
     #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
     pub rtt: Option<Duration>,
-    /// Buffer of each direction; default: a bandwidth-delay product, at least 20 packets.
+    /// Buffer of each direction; default: a bandwidth-delay product, at least 20 packets; where the algorithm needs more,
+    /// 200 ms.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
     /// Algorithm of both directions.

@@ -10,7 +10,7 @@ use quell_gateway::wire::{HOST, Running, Side, Wire, WireConfig};
 use quell_gateway::{Delays, LineConfig, LogHeader, MAX_PACKETS, Recorder, create_log, traffic};
 use quell_live::Live;
 use quell_units::text::cut;
-use quell_units::{Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
 pub use args::Args;
 
@@ -19,6 +19,9 @@ use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::selection::Selection;
 use crate::{interrupt, live, simulate, terminal};
+
+/// The buffer of algorithms for which a bandwidth-delay product is too little.
+const ROOMY: Duration = Duration::from_millis(200);
 
 /// How often it looks whether what it waits for has ended.
 const TICK: std::time::Duration = std::time::Duration::from_millis(10);
@@ -66,10 +69,10 @@ fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
 
 /// The wire that the options describe.
 fn config(args: &Args) -> Result<WireConfig, Failure> {
-    let Some(rate) = args.rate else {
+    let (Some(up), Some(down)) = (args.up.or(args.rate), args.down.or(args.rate)) else {
         return Err(bad_input!(
-            "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, or quell wire \
-             SCENARIO"
+            "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, --up and --down for two \
+             rates, or quell wire SCENARIO"
         ));
     };
     // clap does not ask for a scenario beside these: it conflicts with --rate.
@@ -95,30 +98,31 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
         return Err(bad_input!("--mtu: {} must be 576 (RFC 791) to 9000 bytes", args.mtu));
     }
     let mean_packet = Bytes::new(u64::from(args.mtu));
-    let buffer = args.buffer.unwrap_or_else(|| {
-        // A bandwidth-delay product, as routers have it, but not less than 20 packets.
-        let bdp = rate.bytes_per_sec() * rtt.as_secs_f64() / mean_packet.get() as f64;
-        QueueSize::Packets(bdp.ceil().clamp(20.0, f64::from(MAX_PACKETS)))
-    });
     let aqm = quell_gateway::commands::named_algorithm("--aqm", &args.aqm, &args.set)
         .map_err(|e| Failure::BadInput(e.to_string()))?;
     let seed = match args.seed {
         Some(seed) => seed,
         None => quell_gateway::random_seed().map_err(|e| Failure::cannot("draw a seed", e))?,
     };
-    let line = |name: &str| LineConfig {
-        name: name.to_string(),
-        rate,
-        buffer,
-        mean_packet,
-        ecn: args.ecn,
-        seed,
-        aqm: aqm.clone(),
+    let line = |name: &str, rate: BitRate| {
+        let holding = |buffer| {
+            let name = name.to_string();
+            let line = LineConfig { name, rate, buffer, mean_packet, ecn: args.ecn, seed, aqm: aqm.clone() };
+            line.build().map(|_| line)
+        };
+        let sent_in = |time: Duration| {
+            let packets = rate.bytes_per_sec() * time.as_secs_f64() / mean_packet.get() as f64;
+            QueueSize::Packets(packets.ceil().clamp(20.0, f64::from(MAX_PACKETS)))
+        };
+        let line = match args.buffer {
+            Some(buffer) => holding(buffer),
+            // A bandwidth-delay product, as routers have it. An algorithm whose target is longer than that needs what a
+            // gateway has.
+            None => holding(sent_in(rtt)).or_else(|e| holding(sent_in(ROOMY)).map_err(|_| e)),
+        };
+        line.map_err(|e| Failure::BadInput(e.to_string()))
     };
-    let lines = [line("up"), line("down")];
-    for line in &lines {
-        line.build().map_err(|e| Failure::BadInput(e.to_string()))?;
-    }
+    let lines = [line("up", up)?, line("down", down)?];
     if let Some(name) = &args.congestion {
         may_be_default(name)?;
     }
