@@ -47,6 +47,12 @@ impl Shorthand {
         QueueSize::Packets((2.0 * product).ceil().max(100.0))
     }
 
+    /// What a link sends in 200 ms, at least 100 packets: for algorithms with a target that an ample buffer is too short
+    /// for, as on a fast link within a building.
+    pub fn roomy_buffer(rate: BitRate, packet: Bytes) -> QueueSize {
+        QueueSize::Packets((0.2 * rate.packets_per_sec(packet)).ceil().max(100.0))
+    }
+
     /// The network that a design is for.
     pub fn of_design(design: &Design, flows: u32, algorithms: Vec<String>) -> Shorthand {
         Shorthand {

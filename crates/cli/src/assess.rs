@@ -33,7 +33,8 @@ pub struct NetworkArgs {
     /// The number of long-lived flows.
     #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
     pub flows: Option<u32>,
-    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets.
+    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets; where an algorithm needs
+    /// more, 200 ms.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
     /// Size of a packet on the wire; default: 1000 B.
@@ -188,17 +189,24 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
     }
     check_beside(args.beside, congestion)?;
     let packet = args.packet.unwrap_or(Bytes::new(1000));
-    let shorthand = Shorthand {
-        buffer: args.buffer.unwrap_or_else(|| Shorthand::ample_buffer(rate, rtt, packet)),
-        congestion,
-        ecn: !args.drops,
-        scalables: args.beside,
-        algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
-        ..Shorthand::new(rate, rtt, flows, packet)
+    let study = |buffer| -> Result<Study, Failure> {
+        let shorthand = Shorthand {
+            buffer,
+            congestion,
+            ecn: !args.drops,
+            scalables: args.beside,
+            algorithms: args.aqm.iter().map(|name| format!("algorithm = {name:?}\n")).collect(),
+            ..Shorthand::new(rate, rtt, flows, packet)
+        };
+        let mut document = shorthand.document(FROM_OPTIONS);
+        simulate::change(&mut document, &args.changes)?;
+        Ok(document.study(&Plugins::new())?)
     };
-    let mut document = shorthand.document(FROM_OPTIONS);
-    simulate::change(&mut document, &args.changes)?;
-    Ok(document.study(&Plugins::new())?)
+    match args.buffer {
+        Some(buffer) => study(buffer),
+        None => study(Shorthand::ample_buffer(rate, rtt, packet))
+            .or_else(|e| study(Shorthand::roomy_buffer(rate, packet)).map_err(|_| e)),
+    }
 }
 
 /// Refuses scalable flows beside scalable ones: of one kind the models have one law.

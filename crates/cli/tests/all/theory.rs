@@ -490,6 +490,21 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
 }
 
 /// The network and not the question is at fault: of several algorithms the others are still designed.
+/// On a fast link within a building, twice the bandwidth-delay product is shorter than a target.
+#[test]
+fn the_buffer_that_nobody_asked_for_fits_the_algorithm() {
+    let bench = bench();
+    let near = ["--rate", "1Gbit/s", "--rtt", "1ms", "--flows", "4", "--aqm"];
+    for aqm in ["pi2", "dualpi2", "pie", "codel", "pi"] {
+        let ran = bench.run(&[&["analyze"], &near[..], &[aqm]].concat());
+        assert_ne!(ran.code, 2, "{aqm}: {}", ran.err);
+    }
+    // One that is asked for is not made larger.
+    let small = bench.run(&[&["analyze"], &near[..], &["pi2", "--buffer", "250packets"]].concat());
+    assert_eq!(small.code, 2, "{}", small.out);
+    assert!(small.err.contains("must be shorter than a full buffer (250 packets)"), "{}", small.err);
+}
+
 #[test]
 fn what_no_rule_suits_is_noted() {
     let bench = Bench::new();
