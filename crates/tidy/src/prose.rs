@@ -4,7 +4,7 @@
 //! that opens with a word of [`CLAUSES`] puts a clause or a preposition before its subject. Some do that well; where
 //! many do, the text reads as translated.
 
-use crate::tree::{Crate, crates};
+use crate::tree::{Crate, crates, without_tests};
 use std::fmt::Write;
 
 /// The words that open a subordinate clause or a phrase with a preposition.
@@ -82,23 +82,12 @@ impl Block {
     }
 }
 
-/// The comments of a crate outside its tests. A test module ends at the brace in its own column, as rustfmt sets it.
+/// The comments of a crate outside its tests.
 fn blocks(krate: &Crate) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    for (name, text) in krate.files.iter().filter(|(name, _)| !name.ends_with("tests.rs")) {
-        let (mut kind, mut end, mut for_tests) = ("", None, false);
-        for (index, line) in text.lines().enumerate() {
-            if let Some(brace) = &end {
-                if line == brace {
-                    end = None;
-                }
-                continue;
-            }
-            let code = line.trim_start();
-            if for_tests && code.starts_with("mod ") && code.ends_with('{') {
-                end = Some(format!("{}}}", &line[..line.len() - code.len()]));
-            }
-            for_tests = code.starts_with("#[cfg(test)]") || code.starts_with("#[cfg(all(test");
+    for (name, text) in &krate.files {
+        let mut kind = "";
+        for (index, code) in without_tests(name, text) {
             let this =
                 ["///", "//!", "//"].into_iter().find(|start| code.starts_with(start)).unwrap_or_default();
             if !this.is_empty() {

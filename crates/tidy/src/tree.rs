@@ -23,6 +23,27 @@ pub fn crates() -> Vec<Crate> {
     crates.collect()
 }
 
+/// The lines of a file outside its tests, without their indentation, each with its index. A module of tests, and a
+/// test, end at the brace in their own column, as rustfmt sets it.
+pub fn without_tests<'f>(name: &str, text: &'f str) -> Vec<(usize, &'f str)> {
+    let (mut end, mut for_tests, mut lines) = (None, false, Vec::new());
+    for (index, line) in text.lines().enumerate().filter(|_| !name.ends_with("tests.rs")) {
+        if let Some(brace) = &end {
+            if line == brace {
+                end = None;
+            }
+            continue;
+        }
+        let code = line.trim_start();
+        if for_tests && (code.starts_with("mod ") || code.starts_with("fn ")) && code.ends_with('{') {
+            end = Some(format!("{}}}", &line[..line.len() - code.len()]));
+        }
+        for_tests = ["#[test]", "#[cfg(test)]", "#[cfg(all(test"].iter().any(|mark| code.starts_with(mark));
+        lines.push((index, code));
+    }
+    lines
+}
+
 fn files(folder: &Path, prefix: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for path in entries(folder) {
