@@ -251,9 +251,6 @@ impl<R: Read> Reader<R> {
 fn what_else(head: &[u8]) -> String {
     match head {
         [] => "it is empty".to_string(),
-        [0x1F, 0x8B, ..] => "it is compressed by gzip; decompress it first (gunzip)".to_string(),
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => "it is compressed by zstd; decompress it first (unzstd)".to_string(),
-        [0xFD, b'7', b'z', b'X', ..] => "it is compressed by xz; decompress it first (unxz)".to_string(),
         _ => {
             let bytes: Vec<String> = head.iter().take(4).map(|b| format!("{b:02x}")).collect();
             format!("it begins with the bytes {}, neither pcap nor pcapng", bytes.join(" "))

@@ -1,7 +1,7 @@
 //! R, N and C from a packet capture.
 //!
 //! The quantities that AP-RED follows online (Chen 2010, section 4.4), and that every design here asks for,
-//! from a file that `tcpdump` or Wireshark wrote (pcap or pcapng; Ethernet, Linux cooked, PPP, BSD loopback,
+//! from a file that `tcpdump` or Wireshark wrote (pcap or pcapng, as it is or compressed by gzip or zstd; Ethernet, Linux cooked, PPP, BSD loopback,
 //! raw IP; beneath VLAN tags, PPPoE sessions and MPLS labels). It is read once; memory is bounded by the
 //! flows and packets of a window, not by the file.
 //!

@@ -29,7 +29,7 @@ pub fn measure(
 ) -> Result<Report, CaptureError> {
     require(!options.interval.is_zero(), "interval", options.interval, "must be longer than 0 s")?;
     require(!options.window.is_zero(), "window", options.window, "must be longer than 0 s")?;
-    let mut reader = Reader::new(input)?;
+    let mut reader = Reader::new(quell_files::unpacked(input)?)?;
     let mut meter = Meter::new(options);
     while let Some((record, data)) = reader.next()? {
         meter.packets += 1;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use quell_files::Limit;
 use quell_lab::{Results, foreign_files};
 
 use crate::failure::Failure;
@@ -231,7 +232,7 @@ fn numbered(dir: &Path) -> impl Iterator<Item = PathBuf> {
 /// True if a folder holds what `--finished` made of a study that was stopped: all of it is in the cache, so that nothing is
 /// lost when the study takes its place.
 fn is_of_finished(dir: &Path) -> bool {
-    let text = fs::read(dir.join(RUN_JSON)).unwrap_or_default();
+    let text = quell_files::read(&dir.join(RUN_JSON), Limit::of_data("a run.json")).unwrap_or_default();
     let Ok(run) = serde_json::from_slice::<serde_json::Value>(&text) else { return false };
     let mut command = run["command"].as_array().into_iter().flatten();
     run["partial"] == true && command.any(|word| word == "--finished")

@@ -1,16 +1,14 @@
 //! Scenario files from disk.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
+use quell_files::Limit;
 use quell_scenario::{Document, Files, FoundFile, ScenarioError};
 
-/// Far above any scenario; a larger file is something else.
-const MAX_FILE_BYTES: u64 = 16 << 20;
-
+const SCENARIO: Limit = Limit::of_text("a scenario");
 /// Room for ten million changes.
-const MAX_TRACE_BYTES: u64 = 512 << 20;
+const TRACE: Limit = Limit::of_data("a trace");
 
 /// Reads a scenario file. The files that it names are found relative to its folder; if it is a pipe or standard
 /// input, relative to the working directory.
@@ -19,10 +17,25 @@ const MAX_TRACE_BYTES: u64 = 512 << 20;
 /// If it cannot be read or is not TOML.
 pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
     let path = path.as_ref();
-    let name = path.display().to_string();
-    let unreadable = |e: std::io::Error| ScenarioError::of_file(&name, format!("cannot read: {e}"));
-    let document = read_from(File::open(path).map_err(unreadable)?, &name)?;
-    let folder = path.parent().filter(|_| !path.starts_with("/dev") && !path.starts_with("/proc"));
+    parse(read_bytes(path).map_err(|e| unreadable(&path.display().to_string(), &e))?, path)
+}
+
+/// Reads the bytes of a scenario file, which [`parse`] reads: for those who tell apart what the system says from what
+/// Quell says.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    quell_files::read(path, SCENARIO)
+}
+
+/// Reads a scenario from the bytes of its file, as [`read`].
+///
+/// # Errors
+/// If they are not TOML.
+pub fn parse(bytes: Vec<u8>, path: &Path) -> Result<Document, ScenarioError> {
+    let folder = path.parent().filter(|_| !quell_files::is_given(path));
+    let document = Document::from_bytes(bytes, &path.display().to_string())?;
     Ok(document.among(files_in(folder.unwrap_or(Path::new("")))))
 }
 
@@ -32,33 +45,22 @@ pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
 /// # Errors
 /// If it cannot be read or is not TOML.
 pub fn read_from(source: impl Read, name: &str) -> Result<Document, ScenarioError> {
-    let mut bytes = Vec::new();
-    source
-        .take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| ScenarioError::of_file(name, format!("cannot read: {e}")))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let rule = format!("is longer than {MAX_FILE_BYTES} bytes: too large for a scenario");
-        return Err(ScenarioError::of_file(name, rule));
-    }
+    let bytes = quell_files::read_all(source, SCENARIO).map_err(|e| unreadable(name, &e))?;
     Ok(Document::from_bytes(bytes, name)?.among(files_in(Path::new(""))))
 }
 
-/// The files that a scenario in `folder` may name; "" is the working directory.
+fn unreadable(name: &str, error: &io::Error) -> ScenarioError {
+    ScenarioError::of_file(name, format!("cannot read: {error}"))
+}
+
+/// The files that a scenario in `folder` may name; "" is the working directory. What is compressed is unpacked.
 pub fn files_in(folder: &Path) -> Files {
     let folder = folder.to_path_buf();
     Files::new(move |name| {
         let path = folder.join(name);
-        let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", path.display());
-        let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(unreadable)?;
-        file.take(MAX_TRACE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        match bytes.len() as u64 {
-            n if n > MAX_TRACE_BYTES => {
-                Err(format!("is too large: at most {} MB are read", MAX_TRACE_BYTES >> 20))
-            }
-            _ => Ok(FoundFile { name: path.display().to_string(), bytes }),
-        }
+        let bytes = quell_files::read_unpacked(&path, TRACE)
+            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        Ok(FoundFile { name: path.display().to_string(), bytes })
     })
 }
 

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use quell_files::Limit;
 use quell_metrics::{FileInfo, Results, RunInfo, Table, hex};
 use sha2::{Digest, Sha256};
 
@@ -57,13 +58,17 @@ pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(
     put_in_place(staging, dir, overwrite)
 }
 
+/// A study of many points says much of itself.
+const ABOUT: Limit = Limit::of_data("a run.json");
+pub(crate) const TABLE: Limit = Limit::of_tables("a table of results");
+
 /// Reads a folder that [`write_results`] wrote.
 ///
 /// # Errors
 /// If it is not a result, or is incomplete or damaged.
 pub fn read_results(dir: &Path) -> Result<Results, StoreError> {
     let wrong = |why: String| StoreError { path: dir.to_path_buf(), why };
-    let json = fs::read_to_string(dir.join(RUN)).map_err(at(&dir.join(RUN), "read"))?;
+    let json = quell_files::read_text(&dir.join(RUN), ABOUT).map_err(at(&dir.join(RUN), "read"))?;
     let run: RunInfo = serde_json::from_str(&json).map_err(at(&dir.join(RUN), "read"))?;
     if run.schema != 1 {
         return Err(wrong(format!("has format {}; this program reads format 1", run.schema)));
@@ -76,7 +81,8 @@ pub fn read_results(dir: &Path) -> Result<Results, StoreError> {
     quell_metrics::results(run, |table| {
         let name = format!("{}.parquet", table.name());
         let info = files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
-        let bytes = fs::read(dir.join(&name)).map_err(|e| format!("cannot read {name}: {e}"))?;
+        let bytes =
+            quell_files::read(&dir.join(&name), TABLE).map_err(|e| format!("cannot read {name}: {e}"))?;
         if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
             return Err(format!("{name} differs from the file that was written: the result is damaged"));
         }

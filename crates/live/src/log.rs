@@ -1,7 +1,6 @@
 //! The results of a log: its arrivals go through the simulator.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -34,10 +33,7 @@ impl Job<'_> {
         let files = Files::new(move |name| match by_name.get(name) {
             Some(bytes) => Ok(FoundFile { name: name.to_string(), bytes: bytes.clone() }),
             // Changes of links, which are named as they are found from here.
-            None => match std::fs::read(name) {
-                Ok(bytes) => Ok(FoundFile { name: name.to_string(), bytes }),
-                Err(e) => Err(format!("cannot be read: {e}")),
-            },
+            None => quell_lab::files_in(Path::new("")).read(name),
         });
         let document = Document::from_table(&table, &log.display().to_string()).among(files);
         let study = document.study(&Plugins::new())?;
@@ -56,7 +52,7 @@ impl Job<'_> {
         sources: &Sources,
         cannot: impl Fn(&dyn std::fmt::Display) -> LiveError,
     ) -> Result<Arrivals, LiveError> {
-        let file = File::open(log).map_err(|e| cannot(&e))?;
+        let file = quell_files::open(log).map_err(|e| cannot(&e))?;
         let mut reader = LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|e| cannot(&e))?;
         let others = sources.names.len();
         let mut files = vec![header(); others + 1];

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use quell_files::Limit;
+
 use crate::error::PaperError;
 
 /// A row of a table.
@@ -51,8 +53,9 @@ pub(crate) fn rows<'f>(file: &'f Path, columns: &'static [&'static str]) -> Resu
         }
         _ => PaperError::of(file, e.to_string()),
     };
+    let text = quell_files::read(file, Limit::of_text("a table")).map_err(|e| fail(e.into()))?;
     let mut reader = ::csv::ReaderBuilder::new();
-    let mut reader = reader.trim(::csv::Trim::All).flexible(true).from_path(file).map_err(fail)?;
+    let mut reader = reader.trim(::csv::Trim::All).flexible(true).from_reader(text.as_slice());
     let header = reader.headers().map_err(fail)?.clone();
     let wrong = |rule: String| Err(PaperError::at(file, 1, rule));
     for (i, name) in header.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use quell_files::Limit;
 use quell_lab::Results;
 use quell_units::Duration;
 use quell_units::text::{duration, three_digits};
@@ -10,6 +11,9 @@ use quell_view::chart::{Chart, Choice, Diagram, csv};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Experiment, Figure};
+
+/// The most that is read of what is on record.
+const RECORD: Limit = Limit::of_text("a record");
 
 /// The record of how the live figures of an experiment were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +64,7 @@ impl LiveRecord {
     pub(crate) fn read(e: &Experiment) -> Result<Option<LiveRecord>, String> {
         let Some(live) = &e.live else { return Ok(None) };
         let of = |rule: &dyn std::fmt::Display| format!("{}: {rule}", live.record.display());
-        match std::fs::read_to_string(e.file.with_file_name(&live.record)) {
+        match quell_files::read_text(&e.file.with_file_name(&live.record), RECORD) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(of(&e)),
             Ok(text) => toml::from_str(&text).map(Some).map_err(|e| of(&e.message())),
@@ -120,7 +124,7 @@ pub(crate) struct Recorded {
 /// Reads figures on record, as [`csv`] writes them of a chart with one panel; `None` if they are not there yet.
 pub(crate) fn recorded(e: &Experiment, file: &Path) -> Result<Option<Recorded>, String> {
     let of = |rule: String| format!("{}: {rule}", file.display());
-    let text = match std::fs::read(e.file.with_file_name(file)) {
+    let text = match quell_files::read(&e.file.with_file_name(file), RECORD) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|e| of(e.to_string()))?,
     };

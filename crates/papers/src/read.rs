@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use quell_files::Limit;
 use quell_lab::Width;
 use quell_scenario::TomlFile;
 use serde::de::DeserializeOwned;
@@ -63,8 +64,8 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
 
 /// Reads a file in TOML; also gives its tree, in which places have lines.
 fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
-    let text =
-        std::fs::read_to_string(file).map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
+    let text = quell_files::read_text(file, Limit::of_text("a document"))
+        .map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
     let toml = TomlFile::parse(&text, &file.display().to_string())?;
     Ok((toml.read()?, toml))
 }

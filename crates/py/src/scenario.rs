@@ -1,7 +1,6 @@
 //! Scenarios from files and dicts, changed by a call's arguments.
 
 use std::ffi::CString;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -141,9 +140,8 @@ pub fn document(
     let fail = |e| errors::scenario(py, &e);
     let mut document = if let Ok(path) = scenario.extract::<PathBuf>() {
         // What the system says about a file is an OSError, as everywhere in Python.
-        let look = std::fs::File::open(&path).and_then(|mut file| file.read(&mut [0]));
-        look.map_err(|e| errors::io(&e, &path))?;
-        quell_lab::read(&path).map_err(fail)?
+        let bytes = quell_lab::read_bytes(&path).map_err(|e| errors::io(&e, &path))?;
+        quell_lab::parse(bytes, &path).map_err(fail)?
     } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
         let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
         document.among(quell_lab::files_in(std::path::Path::new("")))

@@ -403,6 +403,11 @@ impl Document {
         Document { source, files, tree, swept: Vec::new(), set: Vec::new() }
     }
 
+    /// True if it has a key, sound or not.
+    pub fn has(&self, key: &str) -> bool {
+        self.tree.get(key).is_some()
+    }
+
     /// The same document among files that it may name.
     pub fn among(self, files: Files) -> Document {
         Document { files, ..self }

@@ -2,6 +2,7 @@
 //! `#[cfg(test)]` marks is cut out.
 //!
 //! - `circles`: no circle of files in any crate, and no command that imports another.
+//! - `reads`: no file of a user's read around `quell_files`.
 //! - `prose`: comments that open with their subject.
 //! - `licenses`: dependencies under licenses that `deny.toml` allows.
 //!
@@ -15,5 +16,7 @@ mod licenses;
 mod names;
 #[cfg(test)]
 mod prose;
+#[cfg(test)]
+mod reads;
 #[cfg(test)]
 mod tree;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use quell_aqm::catalog::CATALOG;
 use quell_conformance::museum::{self, EXHIBITS, Exhibit};
 use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
+use quell_files::Limit;
 use quell_units::text::cut;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -192,12 +193,16 @@ fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
     terminal::print(&format!("{} vectors in {}\n", vectors.len(), dir.display()))
 }
 
+/// Several times as much as all vectors of the catalog.
+const VECTORS: Limit = Limit::of_data("a file of vectors");
+
 /// Reads vectors from files.
 fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
     let mut all = Vec::new();
     for file in files {
         let path = file.as_ref().display();
-        let bytes = std::fs::read(file).map_err(|e| bad_input!("cannot read {path}: {e}"))?;
+        let bytes =
+            quell_files::read(file.as_ref(), VECTORS).map_err(|e| bad_input!("cannot read {path}: {e}"))?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -1,6 +1,5 @@
 //! `quell measure`: R, N and C from a packet capture.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +27,7 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the \
+Reads pcap and pcapng, as they are or compressed by gzip or zstd; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the \
 side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these \
 networks.
 
@@ -93,6 +92,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         return Err(Failure::Interrupted("the capture was not read to its end; nothing was printed".into()));
     }
     let report = report.map_err(|e| match e {
+        CaptureError::Io(e) if e.kind() == io::ErrorKind::InvalidData => bad_input!("{name}: {e}"),
         CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
         CaptureError::Option(e) => bad_input!("--{e}"),
         e => bad_input!("{name}: {e}"),
@@ -118,12 +118,9 @@ fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
         return Ok((Box::new(io::stdin().lock()), None));
     }
     let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", path.display());
-    let file = File::open(path).map_err(cannot)?;
+    let file = quell_files::open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
-    if about.is_dir() {
-        return Err(cannot(io::ErrorKind::IsADirectory.into()));
-    }
-    // A pipe with a name has no size either.
+    // A pipe has no size.
     Ok((Box::new(file), about.is_file().then_some(about.len())))
 }
 

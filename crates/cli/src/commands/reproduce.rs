@@ -6,6 +6,7 @@ mod live;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use quell_files::Limit;
 use quell_lab::Series;
 use quell_papers::{
     Document, Drawn, Experiment, ExperimentResults, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Ran,
@@ -188,7 +189,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
         }
     }
     let index = docs.join("README.md");
-    match std::fs::read_to_string(&index) {
+    match quell_files::read_text(&index, Limit::of_text("a page")) {
         Ok(text) if !text.contains(WRITTEN) => Err(bad_input!(
             "--docs {}: README.md there was not written by quell reproduce; choose another folder",
             docs.display()

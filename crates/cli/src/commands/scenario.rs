@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::dialect::{self, Dialect, KeyDefaults};
 use quell_scenario::format::{Kind, Scenario};
-use quell_scenario::{Hole, Plugins, Point, ScenarioError, Setting, Study};
+use quell_scenario::{Document, Hole, Plugins, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
 use serde_json::json;
 
@@ -97,16 +97,15 @@ struct File {
 /// The study of a file.
 #[allow(clippy::result_large_err)] // It is the answer for that file.
 fn read(file: &Path) -> Result<Study, ScenarioError> {
-    not_an_experiment(file)?;
-    simulate::document(file)?.study(&Plugins::new())
+    let document = simulate::document(file)?;
+    not_an_experiment(file, &document)?;
+    document.study(&Plugins::new())
 }
 
 /// Says what a file is that describes an experiment of a document rather than a scenario.
 #[allow(clippy::result_large_err)] // As above.
-fn not_an_experiment(file: &Path) -> Result<(), ScenarioError> {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
-    let keys = toml::from_str::<toml::Table>(&text).unwrap_or_default();
-    let has = |names: [&str; 2]| names.iter().all(|name| keys.contains_key(*name));
+fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioError> {
+    let has = |names: [&str; 2]| names.iter().all(|name| document.has(name));
     let name = |path: Option<&Path>| {
         path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
     };

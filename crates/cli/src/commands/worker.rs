@@ -1,10 +1,10 @@
 //! `quell tasks` and `quell worker`: a study in pieces, for whoever spreads them over processes and machines.
 
 use std::collections::HashSet;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use quell_files::Limit;
 use quell_lab::{Cache, Key, Made, Options, Task};
 use quell_units::text::cut;
 use serde_json::json;
@@ -190,16 +190,20 @@ fn cache(args: &SimulationArgs) -> Result<Cache, Failure> {
     simulate::cache(&args.cache.dir).ok_or_else(simulate::no_cache)
 }
 
+/// Millions of tasks as `quell tasks` prints them.
+const KEYS: Limit = Limit::of_data("a list of keys");
+
 /// Keys, one a line, whatever follows them there; `-` is standard input.
 fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
-    let cannot = |e: std::io::Error| bad_input!("{}: {e}", path.display());
-    let reader: Box<dyn std::io::BufRead> = match path.as_os_str() == "-" {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(BufReader::new(std::fs::File::open(path).map_err(cannot)?)),
+    let bytes = match path.as_os_str() == "-" {
+        true => quell_files::read_all(std::io::stdin().lock(), KEYS),
+        false => quell_files::read(path, KEYS),
     };
+    let bytes = bytes.map_err(|e| bad_input!("{}: {e}", path.display()))?;
     let mut keys = HashSet::new();
-    for (number, line) in (1..).zip(reader.lines()) {
-        let line = line.map_err(cannot)?;
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        // What follows a key, such as settings, may be anything.
+        let line = String::from_utf8_lossy(line);
         let Some(word) = line.split_whitespace().next() else { continue };
         let key = Key::parse(word).ok_or_else(|| {
             let word = cut(word);

@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod conformance;
 mod failures;
+mod files;
 mod gateway;
 mod measure;
 mod reproduce;

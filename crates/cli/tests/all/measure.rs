@@ -135,9 +135,9 @@ fn damage_is_said_and_what_is_no_capture_refused() {
     assert!(bench.ok(&["measure", "empty.pcap"]).ends_with("There are no IP packets to measure.\n"));
     let cases: &[(&[&str], &str)] = &[
         (&["absent.pcap"], "error: absent.pcap: cannot read: No such file or directory"),
-        (&["."], "error: .: cannot read: is a directory"),
+        (&["."], "error: .: cannot read: Is a directory"),
         (&["small.toml"], "error: small.toml: not a packet capture: it begins with the bytes 73 63 68 65,"),
-        (&["gz.pcap"], "error: gz.pcap: not a packet capture: it is compressed by gzip; decompress it first"),
+        (&["gz.pcap"], "error: gz.pcap: the gzip stream is damaged: it is cut off"),
         (&["trace.pcap", "--interval", "0 s"], "error: --interval = 0 s: must be longer than 0 s"),
         (&["trace.pcap", "--interval", "5"], "a time with its unit"),
         (&["trace.pcap", "--inside", "10.0.0.0/40"], "must be an address, or one with its length"),
@@ -217,4 +217,24 @@ fn what_is_missing_leaves_no_command() {
         "{out}"
     );
     assert_eq!(bench.json(&["measure", "late.pcap", "--format", "json"])["next"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_compressed_capture_is_measured_as_it_was() {
+    use flate2::{Compression, write::GzEncoder};
+    let bench = bench();
+    let plain = bench.ok(&["measure", "trace.pcap"]);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&trace()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let zstd = ruzstd::encoding::compress_to_vec(&trace()[..], ruzstd::encoding::CompressionLevel::Fastest);
+    for packed in [&gzip, &zstd] {
+        std::fs::write(bench.path("packed"), packed).unwrap();
+        assert_eq!(bench.ok(&["measure", "packed"]).replacen("packed", "trace.pcap", 1), plain);
+    }
+    // Also where its end is far from what has been read.
+    std::fs::write(bench.path("cut"), &gzip[..gzip.len() / 2]).unwrap();
+    let ran = bench.run(&["measure", "cut"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert_eq!(ran.err, "error: cut: the gzip stream is damaged: it is cut off\n");
 }

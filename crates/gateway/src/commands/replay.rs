@@ -5,6 +5,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::AqmConfig;
+use quell_files::Unpacked;
 use quell_units::Time;
 use quell_units::text::{cut, seconds};
 use serde::Serialize;
@@ -244,9 +245,10 @@ fn damaged(path: &Path, e: impl core::fmt::Display) -> Failure {
     Failure::BadInput(format!("{}: {e}", path.display()))
 }
 
-fn open(path: &Path) -> Result<LogReader<BufReader<File>>, Failure> {
-    let file = File::open(path).map_err(|e| damaged(path, LogError::Io(e)))?;
-    LogReader::new(BufReader::with_capacity(1 << 16, file)).map_err(|e| damaged(path, e))
+fn open(path: &Path) -> Result<LogReader<BufReader<Unpacked<File>>>, Failure> {
+    let input = quell_files::open(path).and_then(quell_files::unpacked);
+    let input = input.map_err(|e| damaged(path, LogError::Io(e)))?;
+    LogReader::new(BufReader::with_capacity(1 << 16, input)).map_err(|e| damaged(path, e))
 }
 
 /// A replay, with another algorithm on every line if `with` is one.

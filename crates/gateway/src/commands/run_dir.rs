@@ -2,12 +2,17 @@
 //! files, so whoever can write there is root's equal.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use quell_files::Limit;
+
 /// The folder.
 pub const RUN_DIR: &str = "/run/quell";
+
+/// The most that is read of a gateway's file.
+const OWN: Limit = Limit::of_text("a gateway's file");
 
 /// A file of a gateway's.
 pub fn file(id: &str, ending: &str) -> PathBuf {
@@ -68,9 +73,7 @@ pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(File::options().read(true), path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    quell_files::read_all(open(File::options().read(true), path)?, OWN)
 }
 
 /// Writes a file so that whoever reads it finds all of it or what was there before.

@@ -5,12 +5,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use quell_files::Limit;
+
 use super::entry::{self, About, Hit};
 use super::key::Key;
 use crate::store::{StoreError, TEMPORARY, at};
 
 /// The end of the name of an entry's file.
 const SUFFIX: &str = ".entry";
+
+/// More than an entry may say that it has.
+const ENTRY: Limit = Limit::of_tables("an entry");
 
 /// The variable that names the folder of the cache.
 pub const CACHE_VARIABLE: &str = "QUELL_CACHE";
@@ -90,7 +95,7 @@ impl Cache {
 
     pub(super) fn read(&self, key: &Key) -> Lookup {
         let path = self.path(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match quell_files::read(&path, ENTRY) {
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Lookup::Miss;
             }
@@ -208,7 +213,7 @@ impl Cache {
     /// # Errors
     /// If it is damaged.
     pub fn about(entry: &CacheEntry) -> Result<About, StoreError> {
-        let mut file = File::open(&entry.path).map_err(at(&entry.path, "be read"))?;
+        let mut file = quell_files::open(&entry.path).map_err(at(&entry.path, "be read"))?;
         Ok(entry::head(&mut file, &entry.key).map_err(damaged(&entry.path))?.about)
     }
 
@@ -227,7 +232,7 @@ fn damaged(path: &Path) -> impl FnOnce(String) -> StoreError {
 
 /// The bytes of an entry, and what they say.
 fn whole(entry: &CacheEntry) -> Result<(Vec<u8>, Hit), StoreError> {
-    let bytes = fs::read(&entry.path).map_err(at(&entry.path, "be read"))?;
+    let bytes = quell_files::read(&entry.path, ENTRY).map_err(at(&entry.path, "be read"))?;
     let hit = entry::decode(&bytes, &entry.key).map_err(damaged(&entry.path))?;
     Ok((bytes, hit))
 }

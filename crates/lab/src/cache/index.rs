@@ -16,7 +16,7 @@ use super::entry::About;
 use super::folder::{Cache, Lookup};
 use super::key::Key;
 use crate::parquet;
-use crate::store::{StoreError, at};
+use crate::store::{StoreError, TABLE, at};
 
 /// The folder of the parts, within that of the cache.
 pub(super) const FOLDER: &str = "index";
@@ -171,7 +171,7 @@ impl Cache {
 }
 
 fn bytes(part: &Path) -> Result<Vec<u8>, StoreError> {
-    fs::read(part).map_err(at(part, "be read"))
+    quell_files::read(part, TABLE).map_err(at(part, "be read"))
 }
 
 /// The keys of a part; `None` if it is damaged.

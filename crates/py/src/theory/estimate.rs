@@ -1,6 +1,5 @@
 //! Estimators: captures, averages, oscillations, and Jou et al.'s map.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +39,7 @@ impl<R: Read> Read for Stopped<'_, R> {
 /// Parameters
 /// ----------
 /// path : str or os.PathLike
-///     The capture: pcap or pcapng.
+///     The capture: pcap or pcapng, as it is or compressed by gzip or zstd.
 /// interval : str or float, optional
 ///     The length of an interval; by default 1 s.
 /// window : str or float, optional
@@ -79,7 +78,7 @@ pub fn measure<'py>(
     }
     let inside = inside.into_iter().flatten().map(|text| text.parse()).collect::<Result<_, _>>();
     options.inside = inside.map_err(|e| errors::option(py, &e))?;
-    let file = File::open(&path).map_err(|e| errors::io(&e, &path))?;
+    let file = quell_files::open(&path).map_err(|e| errors::io(&e, &path))?;
     let mut intervals: Vec<Interval> = Vec::new();
     let report =
         interruptible(py, |stop| capture::measure(Stopped(file, stop), &options, |i| intervals.push(*i)))?;

@@ -26,7 +26,11 @@ impl Files {
         Files(Some(Arc::new(read)))
     }
 
-    pub(crate) fn read(&self, name: &str) -> Result<FoundFile, String> {
+    /// Reads the file of a name.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn read(&self, name: &str) -> Result<FoundFile, String> {
         match &self.0 {
             Some(read) => read(name),
             None => Err("cannot be read: this scenario has no place among files".to_string()),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use quell_aqm::catalog::AqmConfig;
+use quell_files::Limit;
 use quell_units::{BitRate, Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -369,7 +370,8 @@ pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
 
 fn read(path: &Path) -> Result<File, Failure> {
     let name = path.display();
-    let text = fs::read_to_string(path).map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
+    let text = quell_files::read_text(path, Limit::of_text("a configuration"))
+        .map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
     toml::from_str(&text).map_err(|e| Failure::BadInput(format!("{name}: {}", e.to_string().trim_end())))
 }
 

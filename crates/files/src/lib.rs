@@ -1,0 +1,177 @@
+//! Files that a user names: which are opened, how much of them is read, and what is compressed.
+//!
+//! Every path of a user's is read through here, so that no command waits for a pipe that nobody writes to, or fills
+//! the memory from a device. `crates/tidy` finds what goes around it.
+#![deny(missing_docs)]
+
+mod packed;
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+pub use packed::{Unpacked, unpacked};
+use quell_units::text::three_digits;
+
+/// The most bytes of a kind of file that are read into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The kind, with its article.
+    of: &'static str,
+    bytes: u64,
+}
+
+impl Limit {
+    /// The limit for what is written by hand: far above any.
+    pub const fn of_text(of: &'static str) -> Limit {
+        Limit { of, bytes: 16 << 20 }
+    }
+
+    /// The limit for what programs write: lists, traces, vectors.
+    pub const fn of_data(of: &'static str) -> Limit {
+        Limit { of, bytes: 512 << 20 }
+    }
+
+    /// The limit for what Quell itself stores: tables of results.
+    pub const fn of_tables(of: &'static str) -> Limit {
+        Limit { of, bytes: 8 << 30 }
+    }
+
+    /// The number of bytes.
+    pub const fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    fn exceeded(self, has: &str) -> io::Error {
+        let most = size(self.bytes);
+        let why = format!(
+            "is too large: {has}, and at most {most} of {} are read; shorten it, or name another file",
+            self.of
+        );
+        io::Error::new(ErrorKind::FileTooLarge, why)
+    }
+}
+
+fn size(bytes: u64) -> String {
+    let (unit, name) = if bytes >= 1 << 30 { (1_u64 << 30, "GiB") } else { (1 << 20, "MiB") };
+    format!("{} {name}", three_digits(bytes as f64 / unit as f64))
+}
+
+/// Opens a file for reading: a regular one, or whatever the process was given as a descriptor (`/dev/stdin`,
+/// `/dev/fd/63` of a shell's `<(...)`). Never waits for anything.
+///
+/// # Errors
+/// If it is not there, or is a folder, a pipe with a name, a device or a socket.
+pub fn open(path: &Path) -> io::Result<File> {
+    let given = is_given(path);
+    if !given {
+        // Before it is opened: some devices act when they are, and the writer to a pipe would get a reader that leaves.
+        refuse_others(&fs::metadata(path)?)?;
+    }
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file = options.read(true).open(path)?;
+    if given {
+        // What it reads, it waits for.
+        #[cfg(unix)]
+        rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? - rustix::fs::OFlags::NONBLOCK)?;
+    } else {
+        refuse_others(&file.metadata()?)?;
+    }
+    Ok(file)
+}
+
+/// True if a path names a descriptor of a process, and not a file's place.
+pub fn is_given(path: &Path) -> bool {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    matches!(parts[..], ["/", "dev", "stdin"] | ["/", "dev", "fd", _] | ["/", "proc", _, "fd", _])
+}
+
+fn refuse_others(found: &Metadata) -> io::Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    if found.is_dir() {
+        #[cfg(unix)]
+        return Err(rustix::io::Errno::ISDIR.into());
+        #[cfg(not(unix))]
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    let why = format!("is {}: must be a file; anything else can be given as /dev/stdin", kind(found));
+    Err(io::Error::new(ErrorKind::InvalidInput, why))
+}
+
+#[cfg(unix)]
+fn kind(found: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    match found.file_type() {
+        kind if kind.is_fifo() => "a named pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn kind(_: &Metadata) -> &'static str {
+    "a device"
+}
+
+/// Reads a file whole.
+///
+/// # Errors
+/// As [`open`]; if it is larger than the limit, or cannot be read.
+pub fn read(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let bytes = file.metadata().map_or(0, |found| found.len());
+    if bytes > limit.bytes {
+        return Err(limit.exceeded(&format!("it has {}", size(bytes))));
+    }
+    // Rather than by doubling: files of results are large.
+    let mut all = Vec::new();
+    all.try_reserve_exact(bytes as usize)?;
+    read_into(file, &mut all, limit, "it has")?;
+    Ok(all)
+}
+
+/// Reads a file of text whole.
+///
+/// # Errors
+/// As [`read`], and if it is not UTF-8.
+pub fn read_text(path: &Path, limit: Limit) -> io::Result<String> {
+    let bytes = read(path, limit)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "is not UTF-8 text"))
+}
+
+/// Reads a file whole, and unpacks it if its content is compressed; the limit is of what comes out.
+///
+/// # Errors
+/// As [`read`], and if what is compressed is damaged.
+pub fn read_unpacked(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
+    let input = unpacked(open(path)?)?;
+    let has = if input.is_packed() { "unpacked it has" } else { "it has" };
+    let mut all = Vec::new();
+    read_into(input, &mut all, limit, has)?;
+    Ok(all)
+}
+
+/// Reads what is open already to its end, such as standard input.
+///
+/// # Errors
+/// If it is longer than the limit, or cannot be read.
+pub fn read_all(input: impl Read, limit: Limit) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    read_into(input, &mut all, limit, "it has")?;
+    Ok(all)
+}
+
+fn read_into(input: impl Read, all: &mut Vec<u8>, limit: Limit, has: &str) -> io::Result<()> {
+    input.take(limit.bytes + 1).read_to_end(all)?;
+    match all.len() as u64 {
+        n if n > limit.bytes => Err(limit.exceeded(&format!("{has} more"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,194 @@
+//! What is opened, how much is read, and what is unpacked.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use quell_files::{Limit, open, read, read_all, read_text, read_unpacked, unpacked};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+const TEXT: Limit = Limit::of_text("a test");
+
+/// The answer of what might wait for ever.
+fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, answer) = mpsc::channel();
+    std::thread::spawn(move || send.send(work()));
+    answer.recv_timeout(Duration::from_secs(20)).expect("it does not wait")
+}
+
+fn refused(path: &Path) -> io::Error {
+    let path = path.to_path_buf();
+    soon(move || read(&path, TEXT)).unwrap_err()
+}
+
+#[test]
+fn a_file_is_read_whole_and_one_that_is_not_there_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    fs::write(&path, "text").unwrap();
+    assert_eq!(read_text(&path, TEXT).unwrap(), "text");
+    assert_eq!(read(&dir.path().join("b"), TEXT).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(refused(dir.path()).kind(), ErrorKind::IsADirectory);
+    fs::write(&path, b"\xff").unwrap();
+    assert_eq!(read_text(&path, TEXT).unwrap_err().to_string(), "is not UTF-8 text");
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    let file = File::create(&path).unwrap();
+    file.set_len(TEXT.bytes()).unwrap();
+    assert_eq!(read(&path, TEXT).unwrap().len() as u64, TEXT.bytes());
+    // A file with a hole takes no room.
+    file.set_len(1 << 40).unwrap();
+    let e = read(&path, TEXT).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "is too large: it has 1024 GiB, and at most 16.0 MiB of a test are read; shorten it, or name another file"
+    );
+    let e = read_all(io::repeat(b'a'), TEXT).unwrap_err();
+    assert!(e.to_string().starts_with("is too large: it has more, and at most 16.0 MiB"), "{e}");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_with_names_devices_and_sockets_are_refused_at_once() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let rule = "must be a file; anything else can be given as /dev/stdin";
+    assert_eq!(refused(&fifo).to_string(), format!("is a named pipe: {rule}"));
+    // By another name it is the same.
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&fifo, &link).unwrap();
+    assert_eq!(refused(&link).to_string(), format!("is a named pipe: {rule}"));
+    assert_eq!(refused(Path::new("/dev/zero")).to_string(), format!("is a device: {rule}"));
+    let socket = dir.path().join("socket");
+    let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    assert_eq!(refused(&socket).to_string(), format!("is a socket: {rule}"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_process_was_given_is_read_whatever_it_is() {
+    use std::os::fd::AsRawFd as _;
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let path = format!("/dev/fd/{}", reader.as_raw_fd());
+    // The end comes later than the reader asks.
+    let late = std::thread::spawn(move || {
+        let mut writer = File::from(writer);
+        for part in ["one ", "two"] {
+            std::thread::sleep(Duration::from_millis(50));
+            writer.write_all(part.as_bytes()).unwrap();
+        }
+    });
+    assert_eq!(soon(move || read_text(Path::new(&path), TEXT)).unwrap(), "one two");
+    late.join().unwrap();
+    let zero = File::open("/dev/zero").unwrap();
+    let path = format!("/proc/self/fd/{}", zero.as_raw_fd());
+    let e = soon(move || read(Path::new(&path), TEXT)).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::FileTooLarge);
+}
+
+const LINES: &[u8] = b"one\ntwo\n";
+
+/// `printf 'one\ntwo\n' | zstd`, with its checksum.
+const ZSTD: &[u8] = &[
+    0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x41, 0x00, 0x00, 0x6f, 0x6e, 0x65, 0x0a, 0x74, 0x77, 0x6f, 0x0a,
+    0xe6, 0xa6, 0x0e, 0x40,
+];
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut to = GzEncoder::new(Vec::new(), Compression::default());
+    to.write_all(bytes).unwrap();
+    to.finish().unwrap()
+}
+
+fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    unpacked(bytes)?.read_to_end(&mut all)?;
+    Ok(all)
+}
+
+#[test]
+fn gzip_and_zstd_are_known_by_their_content() {
+    let long: Vec<u8> = (0..500_000_u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
+    let zstd = |bytes: &[u8]| compress_to_vec(bytes, CompressionLevel::Fastest);
+    assert_eq!(unpack(ZSTD).unwrap(), LINES);
+    for plain in [&b""[..], b"1", b"\x1f", LINES, &long] {
+        assert_eq!(unpack(plain).unwrap(), plain);
+        assert_eq!(unpack(&gzip(plain)).unwrap(), plain);
+        assert_eq!(unpack(&zstd(plain)).unwrap(), plain);
+    }
+    // Several in one file, as `cat` makes them, and a frame that is to be skipped.
+    let skipped = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"any"].concat();
+    assert_eq!(unpack(&[gzip(LINES), gzip(&long)].concat()).unwrap(), [LINES, &long].concat());
+    assert_eq!(unpack(&[&skipped, ZSTD, &skipped, ZSTD].concat()).unwrap(), [LINES, LINES].concat());
+}
+
+#[test]
+fn damage_of_a_stream_is_named_wherever_it_is() {
+    let packed = [("gzip", gzip(&LINES.repeat(99))), ("zstd", ZSTD.to_vec())];
+    for (by, whole) in &packed {
+        for cut in 6..whole.len() {
+            let e = unpack(&whole[..cut]).unwrap_err();
+            assert!(e.to_string().starts_with(&format!("the {by} stream is damaged: ")), "{cut}: {e}");
+            assert_eq!(e.kind(), ErrorKind::InvalidData);
+        }
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        assert!(unpack(&flipped).unwrap_err().to_string().contains("damaged"), "{by}");
+        assert!(unpack(&[whole, &b"rest"[..]].concat()).unwrap_err().to_string().contains("damaged"), "{by}");
+    }
+    let e = unpack(b"\xfd7zXZ\0rest").unwrap_err().to_string();
+    assert!(e.starts_with("it is compressed by xz; decompress it first (unxz)"), "{e}");
+}
+
+#[test]
+fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bomb");
+    let zeros = vec![0; TEXT.bytes() as usize + 1];
+    for bomb in [gzip(&zeros), compress_to_vec(&zeros[..], CompressionLevel::Fastest)] {
+        assert!(bomb.len() < 1 << 20);
+        fs::write(&path, &bomb).unwrap();
+        let e = read_unpacked(&path, TEXT).unwrap_err().to_string();
+        assert!(e.starts_with("is too large: unpacked it has more, and at most 16.0 MiB"), "{e}");
+    }
+    fs::write(&path, gzip(&zeros[1..])).unwrap();
+    assert_eq!(read_unpacked(&path, TEXT).unwrap(), zeros[1..]);
+}
+
+/// What other programs write is read, where they are.
+#[test]
+fn streams_of_the_usual_programs_are_read() {
+    let long: String = (0..50_000).map(|n| format!("{n}.{} 1500\n", n * 7 % 1000)).collect();
+    for line in ["gzip -9", "zstd -q -19", "zstd -q --long=24", "zstd -q -1 --no-check"] {
+        let (program, options) = line.split_once(' ').unwrap();
+        let mut command = Command::new(program);
+        let command = command.args(options.split(' ')).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let Ok(mut child) = command.spawn() else { continue };
+        let mut input = child.stdin.take().unwrap();
+        let text = long.clone();
+        let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+        let packed = child.wait_with_output().unwrap().stdout;
+        writer.join().unwrap().unwrap();
+        assert!(packed.len() < long.len());
+        assert!(unpack(&packed).unwrap() == long.as_bytes(), "{line}");
+    }
+}
+
+#[test]
+fn opening_gives_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    fs::write(&path, "text").unwrap();
+    assert_eq!(io::read_to_string(open(&path).unwrap()).unwrap(), "text");
+}
