@@ -12,6 +12,7 @@ pub mod generate;
 pub mod museum;
 mod reference;
 pub mod run;
+mod strays;
 mod variants;
 pub mod vector;
 mod words;

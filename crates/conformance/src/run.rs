@@ -5,13 +5,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use quell_units::text::cut;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::strays::Watch;
 use crate::vector::{Answer, Event, Greeting, Vector, not_json};
 use crate::words::{Difference, compare};
 
@@ -40,8 +41,10 @@ pub enum Outcome {
     Skipped(String),
     /// It decided otherwise.
     Differs(Difference),
-    /// It did not answer: it ended, hung, or printed something else. The text says where.
+    /// It ended, or printed something else. The text says where.
     Broke(String),
+    /// It hung, and was ended. The text says where.
+    Silent(String),
 }
 
 /// The reason for which nothing was run.
@@ -67,10 +70,22 @@ impl std::error::Error for RunError {}
 /// The longest answer that is read; one with every signal has some hundred bytes.
 const LONGEST: u64 = 1 << 16;
 
-/// A process, which ends with its children when this is dropped.
+/// A process, which ends with all that it has started when this is dropped.
 struct Process {
     child: Child,
+    /// What it is told; none once its input is to end.
+    told: Option<Sender<Vec<u8>>>,
     lines: Receiver<Line>,
+    /// Dropped last.
+    watch: Watch,
+}
+
+/// The reason for which there is no answer.
+enum Mute {
+    /// What came instead.
+    Broke(String),
+    /// Nothing did.
+    Silent(String),
 }
 
 enum Line {
@@ -81,6 +96,7 @@ enum Line {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.watch.kill_below(self.child.id());
         #[cfg(unix)]
         if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -121,6 +137,7 @@ impl Process {
         // In a group of its own, with whatever it starts: Ctrl-C is for the runner, which ends them all.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let watch = Watch::begin();
         let mut child =
             command.spawn().map_err(|e| RunError::Start(format!("cannot start {}: {e}", cut(program))))?;
         // Lines wait here until they are asked for; who prints more than it is asked blocks.
@@ -128,15 +145,19 @@ impl Process {
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || read(output, &send));
         }
-        Ok(Process { child, lines })
+        // Who does not read blocks the thread that writes, and nobody else.
+        let (told, words) = channel::<Vec<u8>>();
+        if let Some(mut input) = child.stdin.take() {
+            std::thread::spawn(move || words.iter().try_for_each(|line| input.write_all(&line)));
+        }
+        Ok(Process { child, told: Some(told), lines, watch })
     }
 
-    fn say(&mut self, what: &impl Serialize) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(what)?;
+    fn say(&mut self, what: &impl Serialize) {
+        let Ok(mut line) = serde_json::to_vec(what) else { return };
         line.push(b'\n');
-        let input = self.child.stdin.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
-        input.write_all(&line)?;
-        input.flush()
+        // A process that does not read has ended, or will not answer: what it says, or does not, tells more.
+        let _ = self.told.as_ref().map(|told| told.send(line));
     }
 
     /// The next line; `Ok(Err)` says why there is none.
@@ -144,7 +165,7 @@ impl Process {
         &mut self,
         timeout: Duration,
         stop: &AtomicBool,
-    ) -> Result<Result<T, String>, RunError> {
+    ) -> Result<Result<T, Mute>, RunError> {
         let end = Instant::now() + timeout;
         let line = loop {
             if stop.load(Ordering::Relaxed) {
@@ -153,14 +174,15 @@ impl Process {
             let left = end.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(Duration::from_millis(50))) {
                 Ok(line) => break line,
-                Err(RecvTimeoutError::Disconnected) => return Ok(Err(self.ended())),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(Mute::Broke(self.ended(stop)?))),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Ok(Err(format!("no answer within {} s; it was ended", timeout.as_secs_f64())));
+                    let why = format!("no answer within {} s; it was ended", timeout.as_secs_f64());
+                    return Ok(Err(Mute::Silent(why)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
-        Ok(match line {
+        let heard = match line {
             Line::TooLong => Err(format!("printed a line of more than {LONGEST} bytes")),
             Line::NotText => Err("printed bytes that are not UTF-8".into()),
             Line::Text(text) => {
@@ -174,24 +196,26 @@ impl Process {
                     _ => format!("printed {}, which {}", cut(text), not_json(&e)),
                 })
             }
-        })
+        };
+        Ok(heard.map_err(Mute::Broke))
     }
 
     /// Says why there are no more lines.
-    fn ended(&mut self) -> String {
-        match self.wait(Duration::from_secs(1)) {
+    fn ended(&mut self, stop: &AtomicBool) -> Result<String, RunError> {
+        Ok(match self.wait(Duration::from_secs(1), stop)? {
             Some(status) => format!("it ended without an answer: {status}"),
             None => "it closed its output without an answer".into(),
-        }
+        })
     }
 
-    fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
+    fn wait(&mut self, timeout: Duration, stop: &AtomicBool) -> Result<Option<ExitStatus>, RunError> {
         let end = Instant::now() + timeout;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
+                Ok(Some(status)) => return Ok(Some(status)),
+                _ if stop.load(Ordering::Relaxed) => return Err(RunError::Interrupted),
                 Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
-                _ => return None,
+                _ => return Ok(None),
             }
         }
     }
@@ -203,13 +227,16 @@ impl Process {
 /// The command cannot be started, or it was interrupted; the process has ended in any case.
 pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcome, RunError> {
     let mut process = Process::start(runner)?;
-    let broke =
-        |place: &str, why: String| Ok(Outcome::Broke(format!("{}: {place}: {why}", vector.header.vector)));
-    // A process that does not read has ended, or will not answer: what it says, or does not, tells more.
-    let _ = process.say(&vector.header);
+    let at = |place: &str, why: String| format!("{}: {place}: {why}", vector.header.vector);
+    let broke = |place: &str, why| Ok(Outcome::Broke(at(place, why)));
+    let mute = |place: &str, why| match why {
+        Mute::Broke(why) => broke(place, why),
+        Mute::Silent(why) => Ok(Outcome::Silent(at(place, why))),
+    };
+    process.say(&vector.header);
     let greeting: Greeting = match process.hear(runner.timeout, stop)? {
         Ok(greeting) => greeting,
-        Err(why) => return broke("the header", why),
+        Err(why) => return mute("the header", why),
     };
     if let Some(why) = greeting.skip {
         return Ok(Outcome::Skipped(why));
@@ -221,10 +248,10 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
     for (number, event) in vector.events.iter().enumerate() {
         let question = Event { expect: None, ..event.clone() };
         let place = format!("event {} of {}", event.event, vector.events.len());
-        let _ = process.say(&question);
+        process.say(&question);
         let came: Answer = match process.hear(runner.timeout, stop)? {
             Ok(answer) => answer,
-            Err(why) => return broke(&place, why),
+            Err(why) => return mute(&place, why),
         };
         match compare(vector, number, &came) {
             Ok(compared) => signals += compared,
@@ -232,10 +259,11 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
         }
     }
     // The end of its input ends it.
-    drop(process.child.stdin.take());
-    match process.wait(runner.timeout) {
+    process.told = None;
+    let place = "after the last event";
+    match process.wait(runner.timeout, stop)? {
         Some(status) if status.success() => Ok(Outcome::Passed { events: vector.events.len(), signals }),
-        Some(status) => broke("after the last event", format!("it ended with {status}")),
-        None => broke("after the last event", "it does not end when its input does".into()),
+        Some(status) => broke(place, format!("it ended with {status}")),
+        None => mute(place, Mute::Silent("it does not end when its input does".into())),
     }
 }

@@ -235,7 +235,7 @@ impl Ran {
             Outcome::Passed { signals, .. } => ("passed", None, None, signals),
             Outcome::Skipped(why) => ("skipped", Some(why), None, 0),
             Outcome::Differs(difference) => ("differs", Some(difference.text), Some(difference.event), 0),
-            Outcome::Broke(why) => ("broke", Some(why), None, 0),
+            Outcome::Broke(why) | Outcome::Silent(why) => ("broke", Some(why), None, 0),
         };
         Ran {
             vector: vector.header.vector.clone(),
@@ -265,6 +265,9 @@ fn failed(error: RunError) -> Failure {
     }
 }
 
+/// An implementation that has hung so often, one time after the other, hangs always.
+const PATIENCE: usize = 3;
+
 /// Runs an implementation.
 fn hold(args: &RunArgs) -> Result<(), Failure> {
     if !args.files.is_empty() && !args.vectors.is_empty() {
@@ -273,12 +276,18 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();
     let runner = Runner { command: args.command.clone(), dir: None, timeout: args.timeout };
-    let (mut all, mut ended) = (Vec::new(), None);
+    let (mut all, mut ended, mut silent) = (Vec::new(), None, 0);
     let progress = Progress::new(vectors.len());
     for vector in &vectors {
+        if silent == PATIENCE {
+            break;
+        }
         progress.at(all.len(), &vector.header.vector);
         match quell_conformance::run(&runner, vector, stop) {
-            Ok(outcome) => all.push(Ran::of(vector, outcome)),
+            Ok(outcome) => {
+                silent = if matches!(outcome, Outcome::Silent(_)) { silent + 1 } else { 0 };
+                all.push(Ran::of(vector, outcome));
+            }
             // What was found before counts.
             Err(RunError::Interrupted) if !all.is_empty() => {
                 ended = Some(format!("{} of {} vectors were run", all.len(), vectors.len()));
@@ -291,7 +300,9 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     let count = |outcome: &str| all.iter().filter(|r| r.outcome == outcome).count();
     let (passed, skipped) = (count("passed"), count("skipped"));
     if args.format.format == Format::Json {
-        json::print(&json!({ "command": args.command, "vectors": all }))?;
+        json::print(
+            &json!({ "command": args.command, "vectors": all, "not_run": vectors.len() - all.len() }),
+        )?;
     } else {
         let rows: Vec<_> = all.iter().map(Ran::row).collect();
         let mut text = table::text(&["vector", "outcome", ""], &rows);
@@ -307,6 +318,16 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
         (differ, broke) => Some(format!(
             "the implementation broke at {broke} of {of} vectors; {differ} differ, {passed} passed, {skipped} skipped"
         )),
+    };
+    let found = match vectors.len() - all.len() {
+        // An interruption says so itself.
+        left @ 1.. if ended.is_none() => found.map(|found| {
+            format!(
+                "{found}; it hung {PATIENCE} times in a row, so {left} more were not run: --timeout gives it more time, \
+                 --vector names those to run"
+            )
+        }),
+        _ => found,
     };
     match (ended, found) {
         (None, None) => Ok(()),

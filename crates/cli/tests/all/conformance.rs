@@ -185,6 +185,105 @@ fn what_an_implementation_started_ends_with_it() {
     assert!(gone(), "sleep goes on");
 }
 
+/// Waits until the process whose number is in a file has ended, and says whether it has.
+#[cfg(target_os = "linux")]
+fn ends(file: &std::path::Path) -> bool {
+    let pid = std::fs::read_to_string(file).unwrap();
+    let stat = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
+    let end = Instant::now() + Duration::from_secs(5);
+    loop {
+        match std::fs::read_to_string(&stat) {
+            Ok(stat) if !stat.contains(") Z ") && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Ok(stat) => return stat.contains(") Z "),
+            Err(_) => return true,
+        }
+    }
+}
+
+/// So do those that have left its group and its session, whether their parent is there or not, whatever came of the
+/// vector, and without any right.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_has_left_the_group_of_an_implementation_ends_with_it() {
+    if !has("setsid", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let file = bench.path("pid");
+    let told = file.display();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let daemon = format!("setsid sh -c 'echo $$ > {told}; exec sleep 300' < /dev/null > /dev/null 2>&1 &");
+    let wait = format!("while ! test -s {told}; do sleep 0.01; done;");
+    let orphan = format!("({daemon}) ; {wait}");
+    for (text, code) in [
+        (format!("{daemon} {wait} sleep 300"), 1),
+        (format!("{orphan} sleep 300"), 1),
+        (format!("{orphan} exit 0"), 1),
+        // A daemon's child, without its environment.
+        (orphan.replace("setsid sh", "setsid env -i setsid sh") + "exit 3", 1),
+        (format!("{orphan} exec {quell} conformance answer"), 0),
+    ] {
+        let _ = std::fs::remove_file(&file);
+        let ran = script(&bench, &text);
+        assert_eq!(ran.code, code, "{text}: {ran:?}");
+        assert!(ends(&file), "{text}: it goes on");
+    }
+}
+
+/// A shell that becomes the runner leaves it its children, which are nobody's to kill.
+#[cfg(target_os = "linux")]
+#[test]
+fn children_that_were_there_before_stay() {
+    let bench = Bench::new();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let text = format!(
+        "sleep 300 > /dev/null 2>&1 & echo $! > pid; exec {quell} conformance run --vector drop-tail/drops -- {quell} conformance answer"
+    );
+    let ran =
+        std::process::Command::new("sh").args(["-c", &text]).current_dir(bench.path("")).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let pid = std::fs::read_to_string(bench.path("pid")).unwrap();
+    assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success(), "it has ended");
+}
+
+/// 203 time-outs of 30 s would take longer than anyone waits.
+#[test]
+fn an_implementation_that_hangs_is_given_up() {
+    let bench = Bench::new();
+    let run = |vectors: &[&str], text: &str| {
+        let mut args = vec!["conformance", "run", "--timeout", "300ms", "--format", "json"];
+        args.extend(vectors);
+        args.extend(["--", "sh", "-c", text]);
+        let ran = bench.run(&args);
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        (ran.code, ran.err, json["vectors"].as_array().unwrap().len(), json["not_run"].as_u64().unwrap())
+    };
+    let (code, err, ran, left) = run(&[], "sleep 300");
+    assert_eq!((code, ran), (1, 3));
+    assert!(left > 100, "{left}");
+    let says =
+        format!("; it hung 3 times in a row, so {left} more were not run: --timeout gives it more time");
+    assert!(err.contains(&says), "{err}");
+    // Who answers in between has not hung in a row; one that takes no event hangs too, but a difference is an answer.
+    let every_other =
+        "if mkdir once 2> /dev/null; then sleep 300; fi; rmdir once; read line; echo '{\"skip\":\"no\"}'";
+    assert_eq!(run(&["--vector", "codel", "--vector", "pie"], every_other).3, 0);
+}
+
+/// What is not read is not waited for either.
+#[test]
+fn a_header_longer_than_a_pipe_that_nobody_reads_is_no_trap() {
+    let bench = Bench::new();
+    let vector = bench.ok(&["conformance", "show", "drop-tail/drops"]);
+    let long = format!("\"source\":\"{}", "x".repeat(300_000));
+    bench.file("long.jsonl", &vector.replacen("\"source\":\"", &long, 1));
+    let args = ["conformance", "run", "--file", "long.jsonl", "--timeout", "500ms", "--", "sleep", "60"];
+    let ran = bench.run(&args);
+    assert!(ran.code == 1 && ran.out.contains("no answer within 0.5 s"), "{ran:?}");
+}
+
 #[test]
 fn an_interruption_ends_the_implementation_too() {
     let bench = Bench::new();
