@@ -72,6 +72,10 @@ fn size(text: &str) -> Result<Bytes, String> {
 /// Shows the cache, or does what is asked with it.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let cache = simulate::cache(&args.dir).ok_or_else(simulate::no_cache)?;
+    // The user's own may not be there yet; one that is named is meant.
+    if let Some(dir) = args.dir.cache.as_ref().filter(|dir| !dir.is_dir()) {
+        return Err(bad_input!("--cache {}: there is no such folder", dir.display()));
+    }
     match &args.command {
         None => show(&cache, Format::Table),
         Some(Command::Show(format)) => show(&cache, format.format),
@@ -161,7 +165,10 @@ fn check(cache: &Cache) -> Result<(), Failure> {
             all.len()
         )));
     }
-    terminal::print(&format!("{} checked, all sound\n", counted(all.len(), "entry")))
+    terminal::print(&match all.len() {
+        0 => format!("{}: there is no entry to check\n", cache.dir().display()),
+        n => format!("{} checked, all sound\n", counted(n, "entry")),
+    })
 }
 
 fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bool) -> Result<(), Failure> {
@@ -175,27 +182,33 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
     // The most recently used ones first: they stay.
     all.sort_by_key(|entry| std::cmp::Reverse(entry.used));
     let now = SystemTime::now();
-    let (mut kept, mut count, mut bytes) = (0, 0, 0);
+    let (mut kept, mut count, mut bytes, mut stuck) = (0, 0, 0, 0);
+    // What cannot be removed, such as a folder in an entry's place, keeps none of the others.
+    let mut remove = |path: &Path| match if dry_run { Ok(()) } else { remove(path) } {
+        Ok(()) => true,
+        Err(failure) => {
+            terminal::note(failure.message());
+            stuck += 1;
+            false
+        }
+    };
     let mut removed = HashSet::new();
     for entry in &all {
         let old = unused.is_some_and(|limit| now.duration_since(entry.used).is_ok_and(|age| age > limit));
         let over = to.is_some_and(|limit| kept + entry.bytes > limit.get());
-        if entry.current && !old && !over {
+        if entry.current && !old && !over || !remove(&entry.path) {
             kept += entry.bytes;
             continue;
-        }
-        if !dry_run {
-            remove(&entry.path)?;
         }
         (count, bytes) = (count + 1, bytes + entry.bytes);
         removed.insert(entry.key);
     }
+    let halves = abandoned.iter().filter(|path| remove(path)).count();
     if !dry_run {
-        abandoned.iter().try_for_each(|path| remove(path))?;
         cache.forget(&removed).map_err(|e| Failure::Failed(e.to_string()))?;
     }
     let what = if dry_run { "would be removed" } else { "removed" };
-    let halves = match abandoned.len() {
+    let halves = match halves {
         0 => String::new(),
         n => format!(" and {} that a killed run left behind", counted(n, "unfinished file")),
     };
@@ -204,7 +217,11 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
         counted(count, "entry"),
         terminal::size(bytes),
         terminal::size(kept)
-    ))
+    ))?;
+    match stuck {
+        0 => Ok(()),
+        n => Err(Failure::Failed(format!("{} could not be removed", counted(n, "file")))),
+    }
 }
 
 /// Somebody else may have removed it.

@@ -12,6 +12,11 @@ fn shown(bench: &Bench) -> serde_json::Value {
     bench.json(&["cache", "show", "--format", "json"])
 }
 
+fn entries(bench: &Bench) -> Vec<std::path::PathBuf> {
+    let folders = std::fs::read_dir(bench.cache()).unwrap().flatten().filter(|f| f.file_name().len() == 2);
+    folders.flat_map(|f| std::fs::read_dir(f.path()).unwrap().flatten().map(|f| f.path())).collect()
+}
+
 fn run_json(bench: &Bench, folder: &str) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(bench.path(folder).join("run.json")).unwrap()).unwrap()
 }
@@ -152,14 +157,8 @@ fn a_cache_that_is_read_only_is_read() {
 fn a_clock_that_jumps_changes_nothing() {
     let bench = Bench::new();
     bench.ok(&["run", "small.toml", "--quiet", "--no-report", "--out", "first"]);
-    let entries: Vec<_> = std::fs::read_dir(bench.cache())
-        .unwrap()
-        .flatten()
-        .filter(|folder| folder.file_name().len() == 2)
-        .flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten().map(|f| f.path()))
-        .collect();
     let day = Duration::from_secs(86_400);
-    for (i, path) in (0u32..).zip(&entries) {
+    for (i, path) in (0u32..).zip(&entries(&bench)) {
         // In 1970, and a lifetime after that, and so on to 2101.
         let when = SystemTime::UNIX_EPOCH + day * (i * 16_000);
         std::fs::File::options().append(true).open(path).unwrap().set_modified(when).unwrap();
@@ -270,4 +269,30 @@ fn workers_fill_a_cache_that_a_run_finds() {
     }
     let ran = bench.run(&["worker", "small.toml", "--set", "dumbbell.rate=\"3 Mbit/s\"", "--keys", "keys"]);
     assert!(ran.code == 2 && ran.err.contains("is not of this study"), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_be_removed_stops_no_prune() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--quiet", "--no-report"]);
+    let entry = entries(&bench).remove(0);
+    std::fs::remove_file(&entry).unwrap();
+    std::fs::create_dir_all(entry.join("more")).unwrap();
+    let pruned = bench.run(&["cache", "prune", "--to", "0B"]);
+    assert_eq!(pruned.code, 1, "{pruned:?}");
+    assert!(pruned.out.starts_with("3 entries"), "{pruned:?}");
+    let says = format!("cannot remove {}", entry.display());
+    assert!(pruned.err.contains(&says) && pruned.err.contains("1 file could not be removed"), "{pruned:?}");
+    assert!(entry.join("more").is_dir(), "it is a user's");
+}
+
+#[test]
+fn a_cache_that_is_named_is_there() {
+    let bench = Bench::new();
+    for command in ["check", "show", "sql"] {
+        let ran = bench.run(&["cache", "--cache", "nowhere", command]);
+        assert_eq!((ran.code, ran.err.as_str()), (2, "error: --cache nowhere: there is no such folder\n"));
+    }
+    let empty = bench.ok(&["cache", "check"]);
+    assert!(empty.ends_with(": there is no entry to check\n"), "{empty}");
 }
