@@ -3,6 +3,7 @@
 use quell_aqm::params::ParamDoc;
 use quell_lab::{Better, Estimate};
 use quell_scenario::Setting;
+use quell_units::text::visible_json;
 use serde::Serialize;
 use serde_json::json;
 
@@ -26,7 +27,7 @@ pub fn print(output: &impl Serialize) -> Result<(), Failure> {
 /// Prints a value as it is.
 pub fn print_whole(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Failure::cannot("write JSON", e))?;
-    terminal::print(&(text + "\n"))
+    terminal::print(&(visible_json(&text) + "\n"))
 }
 
 /// A parameter of an algorithm, or a key of a sender with its range.

@@ -32,7 +32,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
-use quell_units::text::cut;
+use quell_units::text::{cut, is_obeyed};
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
 /// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.
@@ -93,6 +93,11 @@ fn keep_whole(command: clap::Command) -> clap::Command {
 /// Prints help to stdout, errors to stderr; a closed pipe is not an error.
 fn show(error: &clap::Error) {
     let plain = error.render().to_string();
+    if plain.contains(is_obeyed) {
+        // A user's words may be in any part of it.
+        terminal::say(plain.trim_end());
+        return;
+    }
     if !plain.contains(KEPT) {
         let _ = error.print();
         return;

@@ -1,6 +1,7 @@
 //! Talking to the user: results on stdout, everything else on stderr. Nothing here panics if nobody
-//! listens.
+//! listens. What a terminal would obey is shown: text comes from files, too, and from other programs.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use console::{Term, measure_text_width, style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quell_lab::Progress;
-use quell_units::text::cut;
+use quell_units::text::{cut, visible};
 
 use crate::failure::Failure;
 
@@ -69,8 +70,41 @@ fn prose_within(text: &str, width: Option<usize>) -> String {
     all
 }
 
+/// A text to be shown, with none but the colors that this program itself may have put there.
+fn shown(text: &str, colors: bool) -> Cow<'_, str> {
+    if !colors || !text.contains('\u{1b}') {
+        return visible(text);
+    }
+    let mut parts = text.split('\u{1b}');
+    let mut all = visible(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        all.push_str(if is_color(part) { "\u{1b}" } else { "\\u{1b}" });
+        all.push_str(&visible(part));
+    }
+    Cow::Owned(all)
+}
+
+/// True for what follows ESC where a color or bold letters begin or end (ECMA-48, section 8.3.117).
+fn is_color(text: &str) -> bool {
+    let code = text.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(code, _)| code);
+    code.is_some_and(|code| {
+        let first = code.split(';').next().unwrap_or_default();
+        code.bytes().all(|b| b.is_ascii_digit() || b == b';')
+            && matches!(first.parse(), Ok(0..=1_u8 | 22 | 30..=39 | 90..=97))
+    })
+}
+
 /// Writes a command's result to stdout. A closed pipe is not an error: its reader wanted no more.
 pub fn print(text: &str) -> Result<(), Failure> {
+    write(&shown(text, colors()))
+}
+
+/// The same for what programs read, such as CSV: exact, but on a terminal.
+pub fn print_data(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { print(text) } else { write(text) }
+}
+
+fn write(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -92,13 +126,13 @@ pub fn size(bytes: u64) -> String {
 /// One line on stderr.
 pub fn say(line: &str) {
     // If stderr is closed, there is nothing left to do.
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", shown(line, console::colors_enabled_stderr()));
 }
 
 /// A message on stderr that begins with a word for its kind.
 pub fn complain(kind: &str, message: &str) {
     let word = style(format!("{kind}:")).for_stderr().red().bold();
-    say(&format!("{word} {}", without_endless_paths(message)));
+    say(&format!("{word} {}", visible(&without_endless_paths(message))));
 }
 
 /// Paths are said whole, but for those that no file can have.
@@ -118,7 +152,7 @@ fn without_endless_paths(message: &str) -> String {
 /// A remark on stderr.
 pub fn note(message: &str) {
     let word = style("note:").for_stderr().yellow().bold();
-    say(&format!("{word} {message}"));
+    say(&format!("{word} {}", visible(message)));
 }
 
 /// Shows progress on stderr: a bar on a terminal, a line now and then elsewhere.
@@ -190,7 +224,7 @@ impl Meter {
     /// Moves the bar, if there is one.
     fn draw(&self, done: f64, text: &str) -> bool {
         if let Some(bar) = &self.bar {
-            bar.set_message(text.to_string());
+            bar.set_message(visible(text).into_owned());
             bar.set_position((done * STEPS as f64) as u64);
         }
         self.bar.is_some()
@@ -231,6 +265,17 @@ mod tests {
         let text = "pi: it bears much of further delay\n\nend\n";
         assert_eq!(prose_within(text, None), text);
         assert_eq!(prose_within(text, Some(14)), "pi: it bears\n  much of\n  further\n  delay\n\nend\n");
+    }
+
+    #[test]
+    fn colors_pass_where_they_are_shown_and_nothing_else_does() {
+        let text = "\u{1b}[1mhead\u{1b}[0m \u{1b}[38;5;10mgood\u{1b}[39m";
+        assert_eq!(shown(text, true), text);
+        assert_eq!(shown("\u{1b}[31ma", false), "\\u{1b}[31ma");
+        for wrong in ["[2J", "[8m", "]0;title\u{7}", "c", "[31", "", "[?1049h", "[3\u{1b}[31m"] {
+            let said = shown(&format!("a\u{1b}{wrong}"), true).into_owned();
+            assert!(said.starts_with("a\\u{1b}"), "{said:?}");
+        }
     }
 
     #[test]

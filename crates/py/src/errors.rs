@@ -5,6 +5,7 @@ use std::path::Path;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{create_exception, exceptions};
+use quell_units::text::visible;
 
 create_exception!(
     quell,
@@ -46,9 +47,14 @@ create_exception!(
      results : Results\n    What was finished before; ``results.partial`` is true."
 );
 
+/// A message, which Python writes to the terminal as it is; the attributes of an error are exact.
+pub fn message(text: &str) -> String {
+    visible(text).into_owned()
+}
+
 /// A wrong scenario, with its parts as attributes.
 pub fn scenario(py: Python<'_>, error: &quell_scenario::ScenarioError) -> PyErr {
-    let e = ScenarioError::new_err(error.to_string());
+    let e = ScenarioError::new_err(message(&error.to_string()));
     let value = e.value(py);
     let set = || {
         value.setattr("file", &error.file)?;
@@ -96,7 +102,7 @@ fn unanswered(
     value: Option<&String>,
     reason: &str,
 ) -> PyErr {
-    let e = TheoryError::new_err(message);
+    let e = TheoryError::new_err(self::message(&message));
     let object = e.value(py);
     let set = || {
         object.setattr("kind", kind)?;
@@ -117,7 +123,7 @@ pub fn io(error: &std::io::Error, path: &Path) -> PyErr {
             let text = text.split(" (os error").next().unwrap_or_default().to_string();
             PyOSError::new_err((number, text, path))
         }
-        None => PyOSError::new_err(format!("{path}: {error}")),
+        None => PyOSError::new_err(message(&format!("{path}: {error}"))),
     }
 }
 
@@ -168,5 +174,5 @@ impl From<Refusal> for PyErr {
 
 /// A wrong argument.
 pub fn argument(message: impl Into<String>) -> PyErr {
-    exceptions::PyValueError::new_err(message.into())
+    exceptions::PyValueError::new_err(self::message(&message.into()))
 }

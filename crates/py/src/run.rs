@@ -232,9 +232,10 @@ pub fn run(
     }
     for why in said.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let category = py.get_type::<PyRuntimeWarning>();
-        PyErr::warn(py, &category, &CString::new(why)?, 1)?;
+        PyErr::warn(py, &category, &CString::new(errors::message(&why))?, 1)?;
     }
-    let results = outcome.map(Results::new).map_err(|e| errors::RunError::new_err(e.to_string()));
+    let results =
+        outcome.map(Results::new).map_err(|e| errors::RunError::new_err(errors::message(&e.to_string())));
     match signal {
         Some(e) if e.is_instance_of::<PyKeyboardInterrupt>(py) => {
             Err(errors::interrupted(py, Bound::new(py, results?)?.into_any()))

@@ -57,7 +57,7 @@ pub fn check<'py>(
     let plugins = plugins(aqms, &trap)?;
     let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
     for hole in &study.holes {
-        let message = CString::new(format!("left out: {}: {}", hole.title(), hole.reason))?;
+        let message = CString::new(errors::message(&format!("left out: {}: {}", hole.title(), hole.reason)))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
     }
     let list = PyList::empty(py);

@@ -1,7 +1,38 @@
 //! Numbers for people: as many digits as one reads, and a unit that fits.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
+use core::fmt::Write as _;
+
+/// True for a character that a terminal obeys instead of showing it, or that shows others in another order: controls
+/// but the end of a line and tabs, and the overrides of the direction of text.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text that shows what a terminal would obey: `\u{1b}` for ESC.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    with_escapes(text, |c, out| _ = write!(out, "\\u{{{:x}}}", u32::from(c)))
+}
+
+/// The same for JSON, where such characters can stand in strings only: it says what it said.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    // All of them have four digits at most.
+    with_escapes(json, |c, out| _ = write!(out, "\\u{:04x}", u32::from(c)))
+}
+
+fn with_escapes(text: &str, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_obeyed(c) { escape(c, &mut out) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
 
 /// A text for a message: what is long is cut, and how long it was is said.
 pub fn cut(text: &str) -> String {
@@ -44,6 +75,16 @@ pub fn seconds(t: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown() {
+        assert_eq!(visible("a\tb\n\u{e9} \u{1f642}"), "a\tb\n\u{e9} \u{1f642}");
+        assert_eq!(
+            visible("\u{1b}[2J\r\u{7}\u{7f}\u{9b}2J\u{85}\u{202e}txt\u{2066}\0"),
+            r"\u{1b}[2J\u{d}\u{7}\u{7f}\u{9b}2J\u{85}\u{202e}txt\u{2066}\u{0}"
+        );
+        assert_eq!(visible_json("[\"\u{9b}\u{202e}\",\n\"a\"]"), "[\"\\u009b\\u202e\",\n\"a\"]");
+    }
 
     #[test]
     fn times_are_read_as_they_were_written() {

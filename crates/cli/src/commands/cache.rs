@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Some(Command::Check) => check(&cache),
         Some(Command::Prune { unused, to, dry_run }) => prune(&cache, *unused, *to, *dry_run),
         Some(Command::Export { to }) => export(&cache, &Cache::at(to)),
-        Some(Command::Sql) => terminal::print(&sql(&cache)?),
+        Some(Command::Sql) => terminal::print_data(&sql(&cache)?),
     }
 }
 

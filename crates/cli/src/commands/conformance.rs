@@ -178,7 +178,7 @@ fn chosen(names: &[String]) -> Result<Vec<Vector>, Failure> {
 
 /// Prints vectors.
 fn show(names: &[String]) -> Result<(), Failure> {
-    terminal::print(&chosen(names)?.iter().map(Vector::text).collect::<String>())
+    terminal::print_data(&chosen(names)?.iter().map(Vector::text).collect::<String>())
 }
 
 /// Writes vectors, a file for each algorithm.

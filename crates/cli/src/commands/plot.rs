@@ -132,7 +132,7 @@ fn is_stdout(file: &Option<PathBuf>) -> bool {
 /// Writes a text to a file, which is then said, or to standard output.
 fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Failure> {
     if file.as_os_str() == STDOUT {
-        return terminal::print(text);
+        return terminal::print_data(text);
     }
     folder::write_whole(text, file)?;
     said.push_str(&format!("{what}  {}\n", file.display()));

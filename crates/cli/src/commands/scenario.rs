@@ -177,7 +177,7 @@ fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failu
         text.push_str(&format!("# Not valid: {}\n", one_line(line)));
     }
     text.push_str(&point.to_toml());
-    terminal::print(&text)
+    terminal::print_data(&text)
 }
 
 /// One line, whatever the values.

@@ -8,6 +8,7 @@ mod conformance;
 mod failures;
 mod files;
 mod gateway;
+mod hostile;
 mod measure;
 mod reproduce;
 mod survival;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::Write as _;
 
+use quell_units::text::visible;
+
 /// The reason why a command ended without success, with its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
@@ -29,8 +31,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Says something on stderr. A long-running process does not end because nobody listens there any more.
+/// Says something on stderr, where what a terminal would obey is shown. A long-running process does not end because nobody listens there any more.
 pub fn say(what: impl fmt::Display) {
     // In one piece: others write there too.
-    let _ = std::io::stderr().write_all(format!("{what}\n").as_bytes());
+    let _ = std::io::stderr().write_all(format!("{}\n", visible(&what.to_string())).as_bytes());
 }

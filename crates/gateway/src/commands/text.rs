@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use quell_units::text::{duration, three_digits};
+use quell_units::text::{duration, three_digits, visible, visible_json};
 
 use super::failure::Failure;
 
@@ -16,13 +16,18 @@ pub enum Format {
     Json,
 }
 
-/// Prints to stdout; whoever has seen enough may close it.
+/// Prints to stdout, where what a terminal would obey is shown; whoever has seen enough may close it.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_on(text).map(drop)
 }
 
-/// Prints to stdout; false if its reader has closed it, which is not an error.
+/// The same; false if its reader has closed it, which is not an error.
 pub fn print_on(text: &str) -> Result<bool, Failure> {
+    write(&visible(text))
+}
+
+/// Writes to stdout what a terminal is to obey.
+pub fn write(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -35,7 +40,7 @@ pub fn print_on(text: &str) -> Result<bool, Failure> {
 pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| Failure::Failed(format!("cannot write JSON: {e}")))?;
-    Ok(text + "\n")
+    Ok((visible_json(&text) + "\n").into_owned())
 }
 
 /// A line within `width`: broken between words, where it has some; what follows is indented.
@@ -107,9 +112,9 @@ pub fn long(seconds: f64) -> String {
     }
 }
 
-/// Returns the text without what a terminal would obey.
+/// One line, whatever the text: for what comes from elsewhere, before the room that it takes is counted.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    visible(&text.replace(['\n', '\t'], " ")).into_owned()
 }
 
 /// Rows of cells below each other. The first row is the head; of columns with figures the cells end together.
@@ -171,7 +176,7 @@ mod tests {
             [12.9, 75.0, 11_530.0, 200_000.0].map(long),
             ["12 s", "1 min 15 s", "3 h 12 min", "2 d 7 h"]
         );
-        assert_eq!(plain("a\u{1b}[2Jb"), "a?[2Jb");
+        assert_eq!(plain("a\u{1b}[2Jb\nc"), "a\\u{1b}[2Jb c");
     }
 
     #[test]

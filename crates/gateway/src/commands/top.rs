@@ -10,9 +10,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use quell_units::text::visible;
+
 use super::failure::Failure;
 use super::status::{Source, show};
-use super::text::{bit_rate, bytes, long, percent, plain, print_on, seconds, wrap};
+use super::text::{bit_rate, bytes, long, percent, plain, print_on, seconds, wrap, write};
 use crate::metrics::Status;
 use crate::unix_s;
 
@@ -107,7 +109,7 @@ impl Screen {
             let _ = tcsetattr(&stdin, OptionalActions::Now, &raw);
         }
         // The other screen, without a cursor.
-        let _ = print_on("\x1b[?1049h\x1b[?25l");
+        let _ = write("\x1b[?1049h\x1b[?25l");
         Screen { before }
     }
 
@@ -118,7 +120,7 @@ impl Screen {
             Ok(status) => show(status, Some(columns), unix_s()),
             Err(failure) => wrap(&plain(&failure.to_string()), columns),
         };
-        print_on(&page(&text, rows))
+        write(&page(&text, rows))
     }
 }
 
@@ -135,7 +137,7 @@ impl Drop for Screen {
 
 /// Lines from the top of the screen; what is not overwritten is erased.
 fn page(text: &[String], rows: usize) -> String {
-    let shown: Vec<&str> = text.iter().take(rows).map(String::as_str).collect();
+    let shown: Vec<_> = text.iter().take(rows).map(|line| visible(line)).collect();
     format!("\x1b[H{}\x1b[K\x1b[J", shown.join("\x1b[K\r\n"))
 }
 

@@ -1,0 +1,159 @@
+//! Text of files, arguments and other programs: a terminal is not to obey it.
+
+use std::process::Command;
+
+use crate::common::{Bench, Ran, SMALL};
+
+/// Clears the screen, in both encodings of its control; rings; turns the direction of text.
+const HOSTILE: &str = "x\u{1b}[2J\u{9b}2J\u{7}\u{202e}\u{7f}y";
+const SHOWN: &str = r"x\u{1b}[2J\u{9b}2J\u{7}\u{202e}\u{7f}y";
+
+/// Asserts that nothing that was said is obeyed.
+fn assert_harmless(what: &str, ran: &Ran) {
+    for text in [&ran.out, &ran.err] {
+        let obeyed =
+            |c: char| c.is_control() && c != '\n' && c != '\t' || "\u{202a}\u{202e}\u{2066}".contains(c);
+        assert!(!text.contains(obeyed), "{what}: {text:?}");
+    }
+}
+
+/// Scenarios refuse such names, but a results folder that somebody made may say anything.
+#[test]
+fn names_in_scenarios_and_results_are_shown() {
+    let bench = Bench::new();
+    let quoted = "x\\u001b[2J\\u009b2J\\u0007\\u202e\\u007fy";
+    for (from, to) in [
+        ("title = \"Small\"", format!("title = \"{quoted}\"")),
+        ("algorithm = \"red\"", format!("algorithm = \"red\"\nlabel = \"{quoted}\"")),
+        ("name = \"ftp\"", format!("name = \"{quoted}\"")),
+    ] {
+        bench.file("hostile.toml", &SMALL.replace(from, &to));
+        let ran = bench.run(&["run", "hostile.toml"]);
+        assert_harmless(&to, &ran);
+        assert!(ran.code == 2 && ran.err.contains(SHOWN), "{ran:?}");
+    }
+    bench.ok(&["run", "small.toml", "--out", "r", "--quiet"]);
+    let path = bench.path("r/run.json");
+    let mut run: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    // Those of early versions have no seal.
+    (run["title"], run["sha256"]) = (HOSTILE.into(), "".into());
+    std::fs::write(&path, run.to_string()).unwrap();
+    for args in [&["show", "r"][..], &["plot", "r"], &["report", "r"], &["compare", "r", "-b", "red"]] {
+        let ran = bench.run(args);
+        assert_harmless(&args.join(" "), &ran);
+        assert!(args[0] != "show" || ran.out.contains(SHOWN), "{args:?}: {ran:?}");
+    }
+    // Programs read what was written.
+    assert!(bench.ok(&["plot", "r", "--svg", "-"]).contains('\u{9b}'));
+    let ran = bench.run(&["show", "r", "--format", "json"]);
+    assert_harmless("json", &ran);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(json.to_string().contains(&serde_json::to_string(HOSTILE).unwrap()), "{json}");
+}
+
+#[test]
+fn arguments_and_names_of_files_are_shown() {
+    let bench = Bench::new();
+    bench.file("keys", HOSTILE);
+    bench.file(HOSTILE, HOSTILE);
+    bench.file("key.toml", &format!("{SMALL}\n\"{}\" = 1\n", r"\u001b[2J"));
+    let with = format!("aqm={HOSTILE}");
+    let set = format!("{HOSTILE}={HOSTILE}");
+    let mut all: Vec<Vec<&str>> = vec![
+        vec!["run", HOSTILE],
+        vec!["run", "absent\u{1b}[2J"],
+        vec!["scenario", "check", HOSTILE, "key.toml"],
+        vec!["show", HOSTILE],
+        vec!["run", "small.toml", "--set", &set],
+        vec!["run", "small.toml", "--sweep", &set],
+        vec!["run", "small.toml", "--seeds", HOSTILE],
+        vec!["run", "small.toml", "--metric", HOSTILE],
+        vec!["run", "small.toml", "--out", "small.toml\u{1b}[2J/\u{9b}"],
+        vec![HOSTILE],
+        vec!["run", HOSTILE, "--\u{1b}[2J"],
+        vec!["aqm", "describe", HOSTILE],
+        vec!["tcp", "describe", HOSTILE],
+        vec!["measure", HOSTILE],
+        vec!["worker", "small.toml", "--keys", "keys"],
+        vec!["worker", "small.toml", "--part", HOSTILE],
+        vec!["conformance", "run", "--file", HOSTILE, "--", "true"],
+        vec!["conformance", "run", "--vector", "codel/drops", "--", HOSTILE],
+        vec!["conformance", "write", HOSTILE, "codel/drops"],
+        vec!["cache", "--cache", HOSTILE],
+        vec!["reproduce", HOSTILE],
+        vec!["reproduce", "--papers", HOSTILE, "--list"],
+        vec!["characterize", HOSTILE],
+    ];
+    if cfg!(target_os = "linux") {
+        all.extend([
+            vec!["gateway", "check", "--config", HOSTILE],
+            vec!["gateway", "replay", HOSTILE],
+            vec!["gateway", "replay", "small.toml", "--with", &with],
+            vec!["gateway", "status", "--socket", HOSTILE],
+        ]);
+    }
+    for args in all {
+        assert_harmless(&format!("{args:?}"), &bench.run(&args));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_text_is_no_trap() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bench = Bench::new();
+    let name = std::ffi::OsStr::from_bytes(b"a\xff\x1b[2J.toml");
+    std::fs::write(bench.path("").join(name), "schema = 2").unwrap();
+    let mut command = bench.command(&["scenario", "check"]);
+    let output = command.arg(name).output().unwrap();
+    assert_harmless("check", &Ran::from(output));
+}
+
+#[cfg(unix)]
+#[test]
+fn vectors_and_the_programs_that_answer_them_are_shown() {
+    let bench = Bench::new();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let vector = bench.ok(&["conformance", "show", "codel/drops"]);
+    let hostile = r#""x\u001b[2J\u009b2J\u202ey""#;
+    for (from, to) in [
+        ("\"algorithm\":\"codel\"", format!("\"algorithm\":{hostile}")),
+        ("\"vector\":\"codel/drops\"", format!("\"vector\":{hostile}")),
+        ("\"event\":3", format!("{hostile}:3")),
+        ("\"event\":3", format!("\"event\":{hostile}")),
+    ] {
+        assert!(vector.contains(from));
+        bench.file("v.jsonl", &vector.replacen(from, &to, 1));
+        let args = ["conformance", "run", "--file", "v.jsonl", "--", quell, "conformance", "answer"];
+        let ran = bench.run(&args);
+        assert_harmless(&to, &ran);
+        assert!(format!("{}{}", ran.out, ran.err).contains(r"\u{1b}[2J"), "{ran:?}");
+    }
+    for answer in [r"\033[2J\302\233", r#"{"skip":"\\u001b[2J\\u202e"}"#, r#"{"ready":true,"\\u001b[2J":1}"#]
+    {
+        let program = format!("printf '{answer}\\n'");
+        let args = ["conformance", "run", "--vector", "codel/drops", "--", "sh", "-c", &program];
+        let ran = bench.run(&args);
+        assert_harmless(answer, &ran);
+    }
+}
+
+/// On a terminal the colors are this program's alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_colors_stay_and_nothing_else() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let bench = Bench::new();
+    let vector = bench.ok(&["conformance", "show", "codel/drops"]);
+    bench.file("v.jsonl", &vector.replacen("codel/drops", "a\\u001b[2J\\u009bb", 1));
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let line = format!("{quell} conformance run --file v.jsonl -- {quell} conformance answer");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(bench.path("")).stdin(std::process::Stdio::null());
+    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(out.contains("\u{1b}[1m"), "no colors: {out:?}");
+    assert!(out.contains(r"\u{1b}[2J") && !out.contains("\u{1b}[2J") && !out.contains('\u{9b}'), "{out:?}");
+}
