@@ -6,7 +6,7 @@ use std::process::Command;
 use cpu_time::ThreadTime;
 use quell_gateway::header::FlowKey;
 use quell_gateway::port::MonotonicClock;
-use quell_gateway::port::nfqueue::NfQueue;
+use quell_gateway::port::nfqueue::{MarkBits, NfQueue};
 use quell_gateway::wire::{HOST, Host, Prepared, Side, WireConfig};
 use quell_gateway::{Delays, LineConfig, Pace, Ports, Relay};
 use quell_queue::Qdisc;
@@ -184,7 +184,7 @@ fn router(config: Option<LineConfig>) -> Outcome<Rig> {
     )?;
     let queue = router
         .run(|| {
-            let mut queue = NfQueue::open([0, 1], FlowKey::random()?)?;
+            let mut queue = NfQueue::open([0, 1], MarkBits::default(), FlowKey::random()?)?;
             queue.bind(2 * BURST as u32)?;
             Ok::<_, std::io::Error>(queue)
         })

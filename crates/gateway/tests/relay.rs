@@ -310,13 +310,13 @@ fn a_replay_finds_what_only_one_of_the_two_tells() {
     let (at, number) = entries
         .iter()
         .enumerate()
-        .filter_map(|(at, entry)| match entry.event {
-            quell_gateway::Event::Sent { number, .. } => Some((at, number)),
+        .rev()
+        .find_map(|(at, entry)| match entry.event {
+            Event::Sent { number, .. } => Some((at, number)),
             _ => None,
         })
-        .last()
         .unwrap();
-    let closed = entries.iter().position(|entry| entry.event == quell_gateway::Event::Closed).unwrap();
+    let closed = entries.iter().position(|entry| entry.event == Event::Closed).unwrap();
     // Without the last departure, and with it twice.
     for (times, only) in [(0, "only in the replay"), (2, "only in the log")] {
         let again = vec![&entries[at]; times];
