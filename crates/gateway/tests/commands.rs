@@ -275,6 +275,25 @@ fn arrivals_are_written_for_the_simulator() {
     assert!(!Path::new(csv).exists());
 }
 
+/// As whatever puts old logs away leaves them.
+#[test]
+fn a_compressed_log_is_replayed() {
+    use flate2::{Compression, write::GzEncoder};
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    let log = log.to_str().unwrap();
+    let (plain, code) = replayed(&[log]);
+    assert_eq!(code, 0, "{plain}");
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    io::Write::write_all(&mut packed, &std::fs::read(log).unwrap()).unwrap();
+    let packed = packed.finish().unwrap();
+    std::fs::write(log, &packed).unwrap();
+    assert_eq!(replayed(&[log]), (plain, 0));
+    std::fs::write(log, &packed[..packed.len() - 9]).unwrap();
+    let (text, code) = replayed(&[log]);
+    assert!(text.contains("the gzip stream is damaged: it is cut off") && code == 2, "{text}");
+}
+
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let (text, code) = replayed(&["/no/such/file"]);
