@@ -831,6 +831,7 @@ impl Probe for Internals<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Kind;
     use quell_aqm::Seed;
 
     /// Integrals by parts are those of what has been so since the last change, added up; late in a
@@ -868,5 +869,25 @@ mod tests {
         }
         assert!(sums.bytes2 > 1 << 64 && waiting.len() > 100, "{} wait", waiting.len());
         assert!((1000..9000).contains(&even), "{even}");
+    }
+    /// An event lasts for a round trip and the time that what waits takes, and is over then: a loss at its very end
+    /// begins the next one.
+    #[test]
+    fn events_of_loss_follow_each_other_without_a_gap() {
+        let mut losses = Losses {
+            classes: 1,
+            round: Duration::from_millis(100),
+            last: vec![0; 3],
+            until: Time::ZERO,
+            times: Vec::new(),
+            losers: Vec::new(),
+        };
+        let end = 120_000_000;
+        for (ns, flow) in [(0, 0), (end - 1, 1), (end - 1, 1), (end, 2), (end, 0)] {
+            losses.lost(Time::from_nanos(ns), 0, Pkt::new(Kind::Data, flow, 0, 0, 1000), 0.02);
+        }
+        let events = [(0, 2), (end, 2)];
+        let want = events.map(|(ns, flows)| LossEvent { time: Time::from_nanos(ns), losers: vec![flows] });
+        assert_eq!(losses.finish(), want);
     }
 }

@@ -358,6 +358,19 @@ mod tests {
         }
     }
 
+    /// RFC 9438 section 4.2: however far away the target is, a window of acknowledgments adds at most half.
+    #[test]
+    fn a_round_trip_adds_at_most_half_of_the_window() {
+        let mut c = Cubic::by(RenoFriendly::Rfc9438, false, false);
+        c.memory.w_max = 100.0;
+        c.memory.epoch = Some(Epoch { start: Time::ZERO, k: 0.0, w_est: 100.0, unknown: false });
+        let later = Time::ZERO + Duration::from_secs(20);
+        assert!(w_cubic(20.0, 0.0, 100.0) > 3000.0);
+        let mut window = Window { cwnd: 100.0, ssthresh: 50.0 };
+        c.memory.go_on(&mut window, 100.0, later, || RTT);
+        assert_eq!(window.cwnd, 150.0);
+    }
+
     #[test]
     fn small_windows_grow_as_reno_s_would() {
         let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
