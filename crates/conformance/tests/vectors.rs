@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::CATALOG;
-use quell_conformance::{Vector, answer, generate, vector};
+use quell_conformance::{Outcome, Runner, Vector, answer, generate, run, vector};
 use sha2::{Digest, Sha256};
 
 fn file(name: &str) -> PathBuf {
@@ -94,6 +94,81 @@ fn the_reference_passes_its_own_vectors() {
             assert_eq!(came.used.take(), Some(event.draws.len() as u32));
             assert_eq!(Some(&came), event.expect.as_ref(), "{}, event {}", vector.header.vector, event.event);
         }
+    }
+}
+
+/// An adaptor that answers as the reference, but for one part of one answer, is found out by that part; what it may
+/// leave out it may.
+#[cfg(unix)]
+#[test]
+fn every_part_of_an_answer_is_compared() {
+    type Change = fn(&mut vector::Answer);
+    let vector = generate::of(CATALOG.iter().find(|e| e.name == "codel").unwrap()).remove(0);
+    let refused = generate::of(CATALOG.iter().find(|e| e.name == "red").unwrap()).remove(0);
+    let outcome = |vector: &Vector, at: Option<usize>, change: Change| {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("answers");
+        let mut answers = "{\"ready\":true}\n".to_string();
+        for (number, event) in vector.events.iter().enumerate() {
+            let mut answer = event.expect.clone().unwrap();
+            answer.used = (!event.draws.is_empty()).then_some(event.draws.len() as u32);
+            if at.is_none_or(|at| at == number) {
+                change(&mut answer);
+            }
+            answers += &(serde_json::to_string(&answer).unwrap() + "\n");
+        }
+        std::fs::write(&file, answers).unwrap();
+        let script = "exec 3<&0; cat <&3 >/dev/null & cat \"$0\"; wait".to_string();
+        let command = vec!["sh".into(), "-c".into(), script, file.display().to_string()];
+        let runner = Runner { command, dir: None, timeout: std::time::Duration::from_secs(20) };
+        match run(&runner, vector, &std::sync::atomic::AtomicBool::new(false)).unwrap() {
+            Outcome::Passed { .. } => None,
+            Outcome::Differs(difference) => Some((difference.event, difference.text)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let answers = |vector: &Vector, is: fn(&vector::Answer) -> bool| {
+        vector.events.iter().position(|e| is(e.expect.as_ref().unwrap())).unwrap()
+    };
+    for vector in [&vector, &refused] {
+        assert_eq!(outcome(vector, None, |_| {}), None);
+        assert_eq!(outcome(vector, None, |a| (a.cause, a.signals) = (None, Default::default())), None);
+    }
+    let changes: [(&Vector, fn(&vector::Answer) -> bool, Change, &str); 8] = [
+        (
+            &refused,
+            |a| a.cause == Some(vector::Cause::Early),
+            |a| a.cause = Some(vector::Cause::Overflow),
+            "dropped (early)",
+        ),
+        (
+            &refused,
+            |a| a.cause == Some(vector::Cause::Early),
+            |a| a.verdict = Some(vector::Verdict::Queued),
+            "dropped (early)",
+        ),
+        (
+            &refused,
+            |a| a.cause == Some(vector::Cause::Early),
+            |a| a.used = Some(a.used.unwrap_or(0) + 1),
+            "draws are used",
+        ),
+        (&refused, |a| a.cause == Some(vector::Cause::Early), |a| a.used = None, "draws are used"),
+        (&refused, |a| a.sent.is_some(), |a| a.sent = None, "is sent"),
+        (&vector, |a| a.sent.is_some(), |a| a.marked = !a.marked, "is sent"),
+        (&vector, |a| !a.dropped.is_empty(), |a| a.dropped.clear(), "dropped of those that waited"),
+        (
+            &vector,
+            |a| !a.signals.is_empty(),
+            |a| a.signals.values_mut().for_each(|x| *x += 1e-5),
+            "decision is the same",
+        ),
+    ];
+    for (number, (vector, is, change, says)) in changes.into_iter().enumerate() {
+        let at = answers(vector, is);
+        let (event, text) = outcome(vector, Some(at), change).unwrap_or_else(|| panic!("change {number}"));
+        assert_eq!(event, vector.events[at].event, "{text}");
+        assert!(text.contains(says), "{text}");
     }
 }
 
