@@ -464,6 +464,22 @@ mod tests {
         assert_eq!(prediction(&samples[..1], PrintedOf::OneRun), None);
     }
 
+    /// Mean 10, deviation 2: seven runs lie between -1.5 and 21.5 but for one time in twenty. A range of them is inside
+    /// if both its ends are, and if it is not narrower than seven such runs make it.
+    #[test]
+    fn a_range_is_inside_with_both_ends_and_the_width_of_its_runs() {
+        let nearness = |low: f64, high: f64, printed| {
+            let cell = Cell::of_range(at(low), at(high));
+            nearness(&cell, Width::Absolute(0.5), &[8.0, 8.0, 10.0, 12.0, 12.0], printed)
+        };
+        let range = PrintedOf::RangeOf(7);
+        assert!(nearness(9.0, 12.0, range) == Nearness::Agrees);
+        assert!(nearness(11.0, 20.0, range) == Nearness::Inside);
+        assert!(nearness(11.0, 30.0, range) == Nearness::Outside, "an end is not");
+        assert!(nearness(12.0, 12.1, range) == Nearness::Outside, "too narrow");
+        assert!(nearness(12.0, 12.1, PrintedOf::OneRun) == Nearness::Inside, "of one run it has no width");
+    }
+
     #[test]
     fn ninety_five_of_a_hundred_predictions_hold() {
         // Uniform sums are close to normal; a linear congruential generator is enough here.
