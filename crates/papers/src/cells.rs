@@ -53,7 +53,8 @@ impl Printed {
         let value = text.parse::<f64>().ok().filter(|v| v.is_finite())?;
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let decimals = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
-        let rounding = 0.5 * 10f64.powi(exponent.parse::<i32>().ok()? - i32::try_from(decimals).ok()?);
+        let digit = exponent.parse::<i32>().ok()?.checked_sub(i32::try_from(decimals).ok()?)?;
+        let rounding = Some(0.5 * 10f64.powi(digit)).filter(|rounding| rounding.is_finite())?;
         Some(Printed { text: text.to_string(), value, rounding })
     }
 }
@@ -275,6 +276,23 @@ mod tests {
             ("100 FTP + 20 HTTP", "100-ftp-20-http"),
         ] {
             assert_eq!(slug(text), id);
+        }
+    }
+
+    #[test]
+    fn numbers_have_a_last_digit() {
+        for (text, rounding) in [
+            ("12.5", Some(0.05)),
+            ("1.5e3", Some(50.0)),
+            ("7E-2", Some(0.005)),
+            ("nan", None),
+            // Zero, but without a digit that a double has.
+            ("0e999", None),
+            ("0.1e-2147483648", None),
+        ] {
+            let found = Printed::read(text).map(|number| number.rounding);
+            let near = found.zip(rounding).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-9);
+            assert!(near || found == rounding, "{text}: {found:?}");
         }
     }
 

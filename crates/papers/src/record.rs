@@ -54,8 +54,13 @@ impl Record {
 
     /// The file's text.
     pub fn text(&self) -> String {
-        let rows = self.0.iter().map(|(id, verdict)| format!("{id},{verdict}\n"));
-        format!("id,verdict\n{}", rows.collect::<String>())
+        let mut text = ::csv::Writer::from_writer(Vec::new());
+        let rows = self.0.iter().map(|(id, verdict)| [id.as_str(), verdict]);
+        for row in std::iter::once(["id", "verdict"]).chain(rows) {
+            text.write_record(row).expect("memory takes rows of two");
+        }
+        let text = text.into_inner().expect("memory takes all of it");
+        String::from_utf8(text).expect("it is made of text")
     }
 
     /// This record with the verdicts of another in place of its own.
@@ -84,5 +89,21 @@ impl Record {
         let left = self.clone().without_stale(of, now);
         let gone = self.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
         changed.chain(gone.map(|(id, verdict)| format!("{id}: is no more, was {verdict}"))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_of_a_claim_can_be_on_record() {
+        let of = |name: &str| (format!("vrc-2#{name}"), "holds".to_string());
+        let record = Record(["less", "less, or more", "\"less\"", "less\nor more"].map(of).into());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), record.text()).unwrap();
+        assert_eq!(Record::read(file.path()).unwrap(), record);
+        let plain = Record([("vrc/2/a".to_string(), "agrees".to_string())].into());
+        assert_eq!(plain.text(), "id,verdict\nvrc/2/a,agrees\n");
     }
 }
