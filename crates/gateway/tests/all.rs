@@ -5,6 +5,7 @@ mod commands;
 mod common;
 mod dist;
 mod docs;
+mod fuzzed;
 mod hosts;
 mod metrics;
 mod relay;

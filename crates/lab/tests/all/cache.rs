@@ -1,5 +1,7 @@
 //! What a cache gives back is what was run, and what it loses is run again.
 
+#[path = "../../../../fuzz/src/corpus.rs"]
+mod corpus;
 #[path = "../../../../fuzz/src/entry.rs"]
 mod fuzz;
 
@@ -435,6 +437,11 @@ fn no_bytes_of_an_entry_do_harm() {
         },
     );
     run.unwrap();
+}
+
+#[test]
+fn the_corpus_of_entries() {
+    corpus::replay("entry", fuzz::entry);
 }
 
 #[test]

@@ -1,7 +1,13 @@
-//! The fuzz target's function on inputs that a plain test run can afford.
+//! The functions of the fuzz targets on inputs that a plain test run can afford.
 
+#[path = "../../../../fuzz/src/corpus.rs"]
+mod corpus;
+#[path = "../../../../fuzz/src/expressions.rs"]
+mod expressions;
 #[path = "../../../../fuzz/src/scenario.rs"]
 mod fuzz;
+#[path = "../../../../fuzz/src/link_traces.rs"]
+mod link_traces;
 
 use proptest::prelude::*;
 
@@ -117,4 +123,19 @@ proptest! {
     fn any_text_loads_or_names_a_line(text in ".{0,200}") {
         fuzz::scenario(text.as_bytes());
     }
+}
+
+#[test]
+fn the_corpus_of_scenarios() {
+    corpus::replay("scenario", fuzz::scenario);
+}
+
+#[test]
+fn the_corpus_of_expressions() {
+    corpus::replay("expressions", expressions::expressions);
+}
+
+#[test]
+fn the_corpus_of_link_traces() {
+    corpus::replay("link_traces", link_traces::link_traces);
 }
