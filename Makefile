@@ -12,7 +12,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -69,6 +69,11 @@ validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 test: lint test-rust test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
+
+SECONDS ?= 60
+
+fuzz: ## Run each fuzz target for SECONDS=60; needs a nightly compiler and cargo-fuzz (CONTRIBUTING.md)
+	$(PYTHON) fuzz/run.py --seconds $(SECONDS)
 
 BENCH := cargo run --release --quiet -p quell-bench --
 
