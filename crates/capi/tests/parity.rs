@@ -305,6 +305,10 @@ fn wrong_arguments_give_codes_and_change_nothing() {
         let mut counters = QuellCounters::default();
         assert_eq!(quell_count(queue, &mut counters), QUELL_OK);
         assert_eq!((counters.arrived.packets, counters.departed.packets), (1, 1));
+        let largest = QuellPacket { bytes: 65_535, ecn: 3, dscp: 63, syn: 1, ..good };
+        for packet in [QuellPacket { bytes: 40, ..good }, largest] {
+            assert_eq!(quell_enqueue(queue, 1000, 8, &packet), QUELL_QUEUED, "{packet:?}");
+        }
         quell_destroy(queue);
         for code in -7..3 {
             assert!(!CStr::from_ptr(quell_error(code)).to_bytes().is_empty());
@@ -322,7 +326,11 @@ fn a_clock_that_jumps_is_refused_and_may_be_walked_after() {
     unsafe {
         assert_eq!(quell_dequeue(queue, u64::MAX, &mut sent), QUELL_ERROR_TIME);
         assert_eq!(quell_dequeue(queue, 3 * HOUR, &mut sent), QUELL_ERROR_TIME);
-        for hour in 1..=3 {
+        // An hour after the update that is due is the limit, and is within.
+        let due = quell_next_update(queue);
+        assert_eq!(quell_update(queue, due + HOUR + 1), QUELL_ERROR_TIME);
+        assert_eq!(quell_update(queue, due + HOUR), QUELL_OK);
+        for hour in 2..=3 {
             assert_eq!(quell_update(queue, hour * HOUR), QUELL_OK);
         }
         assert_eq!(quell_dequeue(queue, 3 * HOUR, &mut sent), QUELL_EMPTY);
