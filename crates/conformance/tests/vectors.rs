@@ -102,6 +102,7 @@ fn the_reference_passes_its_own_vectors() {
 #[cfg(unix)]
 #[test]
 fn every_part_of_an_answer_is_compared() {
+    type Is = fn(&vector::Answer) -> bool;
     type Change = fn(&mut vector::Answer);
     let vector = generate::of(CATALOG.iter().find(|e| e.name == "codel").unwrap()).remove(0);
     let refused = generate::of(CATALOG.iter().find(|e| e.name == "red").unwrap()).remove(0);
@@ -127,14 +128,13 @@ fn every_part_of_an_answer_is_compared() {
             other => panic!("{other:?}"),
         }
     };
-    let answers = |vector: &Vector, is: fn(&vector::Answer) -> bool| {
-        vector.events.iter().position(|e| is(e.expect.as_ref().unwrap())).unwrap()
-    };
+    let answers =
+        |vector: &Vector, is: Is| vector.events.iter().position(|e| is(e.expect.as_ref().unwrap())).unwrap();
     for vector in [&vector, &refused] {
         assert_eq!(outcome(vector, None, |_| {}), None);
         assert_eq!(outcome(vector, None, |a| (a.cause, a.signals) = (None, Default::default())), None);
     }
-    let changes: [(&Vector, fn(&vector::Answer) -> bool, Change, &str); 8] = [
+    let changes: [(&Vector, Is, Change, &str); 8] = [
         (
             &refused,
             |a| a.cause == Some(vector::Cause::Early),
