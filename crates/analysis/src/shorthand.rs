@@ -76,7 +76,7 @@ impl Shorthand {
     /// The scenario; `name` stands for it in errors, which name no lines: nobody has seen its text.
     pub fn document(&self, name: &str) -> Document {
         let table = toml::from_str(&self.to_toml()).expect("what is written is TOML");
-        Document::from_table(&table, name)
+        Document::from_table(&table, name).expect("what is written is not nested deep")
     }
 
     /// The scenario, as a file.

@@ -117,7 +117,7 @@ fn with(section: &Section, algorithms: &[&Candidate], request: &Request) -> Resu
         "title".to_string(),
         format!("RFC 7928 section {}: {}", section.section, section.title).into(),
     );
-    let mut document = Document::from_table(&table, &format!("RFC 7928 section {}", section.section));
+    let mut document = Document::from_table(&table, &format!("RFC 7928 section {}", section.section))?;
     document.set(&section.rate_at, &request.rate.to_string().into())?;
     document.set("flows[0].rtt", &request.rtt.to_string().into())?;
     let baseline = request.baseline.as_ref().map(|baseline| &baseline.table);

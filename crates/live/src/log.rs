@@ -35,8 +35,8 @@ impl Job<'_> {
             // Changes of links, which are named as they are found from here.
             None => quell_lab::files_in(Path::new("")).read(name),
         });
-        let document = Document::from_table(&table, &log.display().to_string()).among(files);
-        let study = document.study(&Plugins::new())?;
+        let document = Document::from_table(&table, &log.display().to_string())?;
+        let study = document.among(files).study(&Plugins::new())?;
         let options = Options { threads: Some(1), ..Options::default() };
         let mut results = quell_lab::run(&study, &options).map_err(LiveError::failed)?;
         for replication in &mut results.replications {

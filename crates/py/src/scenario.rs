@@ -143,7 +143,7 @@ pub fn document(
         let bytes = quell_lab::read_bytes(&path).map_err(|e| errors::io(&e, &path))?;
         quell_lab::parse(bytes, &path).map_err(fail)?
     } else if let Ok(mapping) = scenario.cast::<PyMapping>() {
-        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>");
+        let document = Document::from_table(&value::to_table(mapping, "")?, "<dict>").map_err(fail)?;
         document.among(quell_lab::files_in(std::path::Path::new("")))
     } else {
         let kind = scenario.get_type().name()?;

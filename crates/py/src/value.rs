@@ -6,11 +6,26 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString};
 use quell_scenario::Setting;
+use quell_units::text::cut;
 use toml::{Table, Value};
+
+use crate::errors;
 
 /// A scenario, or a part of one, from dicts, lists, strings, paths, numbers and booleans. Keys whose value
 /// is None count as absent; `path` names the place in errors.
 pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
+    value_within(value, path, DEPTH)
+}
+
+/// A table from a mapping.
+pub fn to_table(mapping: &Bound<'_, PyMapping>, path: &str) -> PyResult<Table> {
+    table_within(mapping, path, DEPTH)
+}
+
+/// No scenario is nested deeper; a list that holds itself is.
+const DEPTH: usize = 32;
+
+fn value_within(value: &Bound<'_, PyAny>, path: &str, depth: usize) -> PyResult<Value> {
     if let Ok(s) = value.cast::<PyString>() {
         return Ok(Value::String(s.to_str()?.to_owned()));
     }
@@ -24,12 +39,15 @@ pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
         return Ok(Value::Float(value.extract()?));
     }
+    let too_deep = || errors::argument(format!("{}: is nested more than {DEPTH} deep", cut(path)));
     if let Ok(mapping) = value.cast::<PyMapping>() {
-        return to_table(mapping, path).map(Value::Table);
+        let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+        return table_within(mapping, path, depth).map(Value::Table);
     }
     // Lists and tuples, arrays too: what is a sequence of plain values when iterated over.
     if let Ok(items) = value.try_iter() {
-        let items = items.enumerate().map(|(i, item)| to_toml(&item?, &format!("{path}[{i}]")));
+        let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+        let items = items.enumerate().map(|(i, item)| value_within(&item?, &format!("{path}[{i}]"), depth));
         return Ok(Value::Array(items.collect::<PyResult<_>>()?));
     }
     if value.hasattr("__fspath__")?
@@ -43,8 +61,7 @@ pub fn to_toml(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     Err(PyTypeError::new_err(format!("{path}: a scenario cannot hold a value of type '{kind}'")))
 }
 
-/// A table from a mapping.
-pub fn to_table(mapping: &Bound<'_, PyMapping>, path: &str) -> PyResult<Table> {
+fn table_within(mapping: &Bound<'_, PyMapping>, path: &str, depth: usize) -> PyResult<Table> {
     let mut table = Table::new();
     for item in mapping.items()?.iter() {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
@@ -56,7 +73,7 @@ pub fn to_table(mapping: &Bound<'_, PyMapping>, path: &str) -> PyResult<Table> {
         let key = key.to_str()?;
         let path = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
         if !value.is_none() {
-            table.insert(key.to_owned(), to_toml(&value, &path)?);
+            table.insert(key.to_owned(), value_within(&value, &path, depth)?);
         }
     }
     Ok(table)

@@ -8,6 +8,7 @@ use quell_units::QueueSize;
 use quell_units::text::cut;
 
 use crate::error::Problem;
+use crate::limits;
 use crate::tree::{Entry, Node, Path, Step, Value, steps};
 
 /// Turns `flows.ftp.count` into a path: in a list, a name stands for the item that bears it.
@@ -15,6 +16,10 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
     let fail = |rule: String| {
         Problem::new(steps![], format!("\"{}\" is not a field: {rule}", cut(field))).with_value("")
     };
+    let depth = field.split('.').count();
+    if depth > limits::DEPTH {
+        return Err(fail(format!("it has {depth} parts, and at most {} are allowed", limits::DEPTH)));
+    }
     let mut steps = Vec::new();
     let mut node = Some(tree);
     for part in field.split('.') {
@@ -25,11 +30,11 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
         if !name.is_empty() {
             match node.map(|n| &n.value) {
                 Some(Value::Array(items)) => {
-                    let names: Vec<&str> = items.iter().map(|n| name_of(n).unwrap_or_default()).collect();
-                    let Some(at) = names.iter().position(|n| *n == name) else {
+                    let Some(at) = items.iter().position(|item| name_of(item) == Some(name)) else {
+                        let names = items.iter().filter_map(name_of);
                         let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
-                        problem.nearest = nearest(name, names.iter().copied());
-                        let there: Vec<&str> = names.into_iter().filter(|n| !n.is_empty()).collect();
+                        let there: Vec<&str> = names.filter(|n| !n.is_empty()).collect();
+                        problem.nearest = nearest(name, there.iter().copied());
                         problem.known = Some(match there.is_empty() {
                             true => "no name is there: write [0], [1], ...".to_string(),
                             false => format!("there: {}", there.join(", ")),

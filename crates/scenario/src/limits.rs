@@ -24,3 +24,6 @@ pub(crate) const STEADY_SAMPLES: u64 = 20;
 pub(crate) const POINTS: usize = 10_000;
 /// A packet's number has 32 bits.
 pub(crate) const PACKETS: f64 = u32::MAX as f64;
+/// The parts of a field's name, and the levels of tables and lists in a file or a value: whatever walks them needs some
+/// of the stack for each.
+pub(crate) const DEPTH: usize = 32;

@@ -17,11 +17,12 @@ use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::files::{Contents, Files, Loaded, Reader};
 use crate::format::{Changes, Scenario};
+use crate::limits;
 use crate::number::Amount;
 use crate::plan::{self, FlowFact, Group, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, Setting, expand, plain};
-use crate::tree::{Fault, Node, Path, Step, Value, steps};
+use crate::tree::{Entry, Fault, Node, Path, Step, Value, steps};
 use crate::values::Seeds;
 use crate::write;
 
@@ -391,11 +392,17 @@ impl Document {
     }
 
     /// A scenario that comes from no file, such as a Python dict; `name` stands for it in errors.
-    pub fn from_table(table: &toml::Table, name: &str) -> Document {
+    ///
+    /// # Errors
+    /// If it is nested deeper than any scenario is.
+    pub fn from_table(table: &toml::Table, name: &str) -> Result<Document, ScenarioError> {
         let source = Source { name: name.to_string(), text: None };
-        let mut tree = Node::from_toml(&toml::Value::Table(table.clone()));
+        if let Some((key, _)) = table.iter().find(|(_, value)| is_deep(value)) {
+            return Err(source.error_at(None, too_deep(key)));
+        }
+        let mut tree = Node::from_table(table);
         spell_out(&mut tree);
-        Document::of(source, tree)
+        Ok(Document::of(source, tree))
     }
 
     fn of(source: Source, tree: Node) -> Document {
@@ -417,9 +424,9 @@ impl Document {
     /// `[sweep]` has it.
     ///
     /// # Errors
-    /// If the path leads nowhere.
+    /// If the path leads nowhere, or the value is nested deeper than any is.
     pub fn set(&mut self, field: &str, value: &toml::Value) -> Result<(), ScenarioError> {
-        let node = Node::from_toml(value);
+        let node = self.node(field, value)?;
         let path = resolve(&self.tree, field).map_err(|p| self.source.error(&self.tree, p))?;
         assign(&mut self.tree, &path, node);
         self.set.push(path);
@@ -449,8 +456,8 @@ impl Document {
     /// # Errors
     /// If a path leads nowhere, or there are no values.
     pub fn sweep(&mut self, field: &str, values: &toml::Value) -> Result<(), ScenarioError> {
-        let table = toml::Table::from_iter([(field.to_string(), values.clone())]);
-        self.add_sweep(&Node::from_toml(&toml::Value::Table(table)))
+        let entry = Entry { key: field.to_string(), key_span: None, node: self.node(field, values)? };
+        self.add_sweep(&Node { value: Value::Table(vec![entry]), span: None })
     }
 
     /// [`Document::sweep`] from text: `flows.ftp.count=10,20,50` or `aqm.red.max_p=0.02..0.2:log:5`; with
@@ -462,6 +469,14 @@ impl Document {
         let table = sweep::read(text, |value| Node::from_toml(&from_text(value)));
         let table = table.map_err(|rule| ScenarioError { line: None, ..self.source.error_at(None, rule) })?;
         self.add_sweep(&table)
+    }
+
+    /// The value that a program gives a field.
+    fn node(&self, field: &str, value: &toml::Value) -> Result<Node, ScenarioError> {
+        if is_deep(value) {
+            return Err(ScenarioError { line: None, ..self.source.error_at(None, too_deep(field)) });
+        }
+        Ok(Node::from_toml(value))
     }
 
     fn add_sweep(&mut self, table: &Node) -> Result<(), ScenarioError> {
@@ -624,6 +639,26 @@ fn of_all(first: ScenarioError, holes: &[Hole]) -> ScenarioError {
         }
         _ => first,
     }
+}
+
+/// True if lists and tables are nested deeper in a value than they may be.
+fn is_deep(value: &toml::Value) -> bool {
+    fn inner(value: &toml::Value) -> Vec<&toml::Value> {
+        match value {
+            toml::Value::Array(items) => items.iter().collect(),
+            toml::Value::Table(table) => table.iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
+        }
+    }
+    let mut level = vec![value];
+    for _ in 0..=limits::DEPTH {
+        level = level.into_iter().flat_map(inner).collect();
+    }
+    !level.is_empty()
+}
+
+fn too_deep(field: &str) -> String {
+    format!("{}: is nested more than {} deep", cut(field), limits::DEPTH)
 }
 
 /// A value from text: TOML if it reads as a value, otherwise a string.

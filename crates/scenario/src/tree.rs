@@ -14,8 +14,10 @@ use serde::de::{
 };
 use toml::de::{DeTable, DeValue};
 
+use crate::limits;
+
 /// One step into a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
@@ -40,7 +42,7 @@ impl From<usize> for Step {
 }
 
 /// A way into a tree, such as `flows[1].rtt`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Path(pub Vec<Step>);
 
 impl Path {
@@ -118,7 +120,7 @@ impl Node {
     pub fn parse(text: &str) -> Result<Node, (Option<Range<usize>>, String)> {
         let table = DeTable::parse(text).map_err(|e| (e.span(), e.message().to_string()))?;
         let span = table.span();
-        from_table(table.get_ref()).map(|value| Node { value, span: Some(span) })
+        from_table(table.get_ref(), limits::DEPTH).map(|value| Node { value, span: Some(span) })
     }
 
     /// A value that comes from no text.
@@ -130,14 +132,19 @@ impl Node {
             toml::Value::Boolean(b) => Value::Bool(*b),
             toml::Value::Datetime(d) => Value::String(d.to_string()),
             toml::Value::Array(items) => Value::Array(items.iter().map(Node::from_toml).collect()),
-            toml::Value::Table(table) => Value::Table(
-                table
-                    .iter()
-                    .map(|(k, v)| Entry { key: k.clone(), key_span: None, node: Node::from_toml(v) })
-                    .collect(),
-            ),
+            toml::Value::Table(table) => return Node::from_table(table),
         };
         Node { value, span: None }
+    }
+
+    /// A table that comes from no text.
+    pub fn from_table(table: &toml::Table) -> Node {
+        let entry = |(key, value): (&String, &toml::Value)| Entry {
+            key: key.clone(),
+            key_span: None,
+            node: Node::from_toml(value),
+        };
+        Node { value: Value::Table(table.iter().map(entry).collect()), span: None }
     }
 
     /// The value as `toml` has it.
@@ -317,14 +324,18 @@ impl Node {
     }
 }
 
-fn from_table(table: &DeTable<'_>) -> Result<Value, (Option<Range<usize>>, String)> {
+/// A table with at most so many levels below it.
+fn from_table(table: &DeTable<'_>, depth: usize) -> Result<Value, (Option<Range<usize>>, String)> {
     let mut entries = table
         .iter()
         .map(|(key, value)| {
             Ok(Entry {
                 key: key.get_ref().to_string(),
                 key_span: Some(key.span()),
-                node: Node { value: from_value(value.get_ref(), value.span())?, span: Some(value.span()) },
+                node: Node {
+                    value: from_value(value.get_ref(), value.span(), depth)?,
+                    span: Some(value.span()),
+                },
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -337,7 +348,15 @@ fn out_of_range(integer: &str) -> String {
     format!("{} is out of range: whole numbers lie between {} and {}", cut(integer), i64::MIN, i64::MAX)
 }
 
-fn from_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, (Option<Range<usize>>, String)> {
+fn from_value(
+    value: &DeValue<'_>,
+    span: Range<usize>,
+    depth: usize,
+) -> Result<Value, (Option<Range<usize>>, String)> {
+    let deeper = || {
+        let rule = || format!("tables and lists are nested more than {} deep", limits::DEPTH);
+        depth.checked_sub(1).ok_or_else(|| (Some(span.clone()), rule()))
+    };
     Ok(match value {
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Boolean(b) => Value::Bool(*b),
@@ -350,15 +369,14 @@ fn from_value(value: &DeValue<'_>, span: Range<usize>) -> Result<Value, (Option<
                 .parse()
                 .map_err(|e| (Some(span), format!("{} is not a number: {e}", cut(x.as_str()))))?,
         ),
-        DeValue::Array(items) => Value::Array(
-            items
-                .iter()
-                .map(|item| {
-                    Ok(Node { value: from_value(item.get_ref(), item.span())?, span: Some(item.span()) })
-                })
-                .collect::<Result<_, _>>()?,
-        ),
-        DeValue::Table(table) => from_table(table)?,
+        DeValue::Array(items) => {
+            let depth = deeper()?;
+            let node = |item: &toml::Spanned<DeValue<'_>>| {
+                Ok(Node { value: from_value(item.get_ref(), item.span(), depth)?, span: Some(item.span()) })
+            };
+            Value::Array(items.iter().map(node).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => from_table(table, deeper()?)?,
     })
 }
 

@@ -3,6 +3,8 @@
 mod parse;
 mod path;
 
+use std::collections::HashMap;
+
 use quell_aqm::catalog;
 use quell_units::text::cut;
 
@@ -39,6 +41,9 @@ const TEXTS: &[&str] = &[
 /// The field that may hold the name of a file, or a list in which something may be computed.
 const FILE: &str = "changes";
 
+/// A longer circle is not written out: its beginning and its end say where it is.
+const LONGEST_CIRCLE: usize = 10;
+
 /// Digits that a result keeps: the last ones of a double are what the arithmetic has left.
 const DIGITS: usize = 15;
 
@@ -49,7 +54,8 @@ pub(crate) fn evaluate(tree: &mut Node) -> Result<Vec<(Path, String)>, Problem> 
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    let mut work = Work { tree, found, defaults: None, used: Vec::new(), open: Vec::new() };
+    let places = found.iter().enumerate().map(|(i, place)| (place.path.clone(), i)).collect();
+    let mut work = Work { tree, found, places, defaults: None, used: Vec::new() };
     (0..work.found.len()).try_for_each(|i| work.settle(i))?;
     if work.found.iter().any(|f| f.state == State::WantsDefault) {
         work.defaults = Some(work.defaults()?);
@@ -150,26 +156,86 @@ impl From<String> for Stop {
 struct Work<'a> {
     tree: &'a Node,
     found: Vec<Place>,
+    /// The number of the expression at a path.
+    places: HashMap<Path, usize>,
     /// The scenario with its defaults, once they are needed; nothing if it cannot be read without the
     /// expressions that need them.
     defaults: Option<Option<Node>>,
     /// The defaults that were used: by which expression, where, and the value.
     used: Vec<(usize, Path, Amount)>,
-    /// The expressions that are being computed, the outermost first.
-    open: Vec<usize>,
 }
 
+/// An expression that is being computed, and those that it needs and that were not looked at yet.
+type Begun = (usize, std::vec::IntoIter<usize>);
+
 impl Work<'_> {
-    /// Computes number `i`, and what it needs.
-    fn settle(&mut self, i: usize) -> Result<(), Problem> {
-        if self.found[i].state != State::New {
+    /// Computes number `first`, and before it what it needs. A chain of fields may be longer than a stack is deep, so
+    /// that it is kept in a list.
+    fn settle(&mut self, first: usize) -> Result<(), Problem> {
+        if self.found[first].state != State::New {
             return Ok(());
         }
+        let mut open = vec![self.begin(first)];
+        while let Some((i, needs)) = open.last_mut() {
+            let i = *i;
+            match needs.next() {
+                Some(other) => match self.found[other].state {
+                    State::New => {
+                        let begun = self.begin(other);
+                        open.push(begun);
+                    }
+                    State::Open => return Err(self.circle(&open, other)),
+                    State::WantsDefault | State::Done(_) => {}
+                },
+                None => {
+                    open.pop();
+                    self.compute(i)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, i: usize) -> Begun {
         self.found[i].state = State::Open;
-        self.open.push(i);
-        let expression = self.found[i].expression.clone();
-        let value = expression.value(&mut |name| self.field(i, name));
-        self.open.pop();
+        (i, self.needs(i).into_iter())
+    }
+
+    /// The expressions that number `i` needs.
+    fn needs(&self, i: usize) -> Vec<usize> {
+        let mut needs = Vec::new();
+        let mut note = |name: &str| {
+            let path = resolve(self.tree, name).ok();
+            needs.extend(path.and_then(|path| self.places.get(&path).copied()));
+            Ok::<_, String>(Amount::number(1.0))
+        };
+        self.found[i].expression.fields(&mut |name| match self.of_link(i, name, &mut note) {
+            // What is wrong there is said when the value is computed.
+            Some(_) => {}
+            None => drop(note(name)),
+        });
+        needs
+    }
+
+    /// The fault of an expression that needs itself, by those in `open` from it on.
+    fn circle(&self, open: &[Begun], first: usize) -> Problem {
+        let from = open.iter().position(|(i, _)| *i == first).unwrap_or_default();
+        let name = |i: usize| self.found[i].path.to_string();
+        let mut names: Vec<String> = open[from..].iter().map(|(i, _)| name(*i)).collect();
+        let fields = names.len();
+        if fields > LONGEST_CIRCLE {
+            names.splice(LONGEST_CIRCLE / 2..fields - LONGEST_CIRCLE / 2, ["...".to_string()]);
+        }
+        names.push(name(first));
+        let all = if fields > LONGEST_CIRCLE { format!(" ({fields} fields)") } else { String::new() };
+        self.found[first].problem(format!("depends on itself: {}{all}", names.join(" -> ")))
+    }
+
+    /// Computes number `i`, of which all that it needs is settled.
+    fn compute(&mut self, i: usize) -> Result<(), Problem> {
+        let mut used = Vec::new();
+        let value = self.found[i].expression.value(&mut |name| self.field(i, name, &mut used));
+        self.used.extend(used);
         self.found[i].state = match value {
             Ok(amount) => State::Done(amount.rounded(DIGITS)),
             Err(Stop::WantsDefault) => State::WantsDefault,
@@ -179,27 +245,33 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The value of a field that number `i` names.
-    fn field(&mut self, i: usize, name: &str) -> Result<Amount, Stop> {
-        if [path::BDP, path::CAPACITY].contains(&name) {
-            let (tree, at) = (self.tree, self.found[i].path.clone());
-            let mut link = path::Link { tree, at: &at, field: &mut |name| self.field(i, name) };
-            return if name == path::BDP { link.bdp() } else { link.capacity() };
+    /// The value for number `i` of what no field but its link has; `None` if `name` is a field.
+    fn of_link<E: From<String>>(
+        &self,
+        i: usize,
+        name: &str,
+        field: &mut dyn FnMut(&str) -> Result<Amount, E>,
+    ) -> Option<Result<Amount, E>> {
+        let mut link = path::Link { tree: self.tree, at: &self.found[i].path, field };
+        match name {
+            path::BDP => Some(link.bdp()),
+            path::CAPACITY => Some(link.capacity()),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that number `i` names; what it takes from the defaults comes into `used`.
+    fn field(&self, i: usize, name: &str, used: &mut Vec<(usize, Path, Amount)>) -> Result<Amount, Stop> {
+        if let Some(amount) = self.of_link(i, name, &mut |name| self.field(i, name, used)) {
+            return amount;
         }
         let signs = if name.contains(['+', '-']) { "; + and - need spaces around them" } else { "" };
         let path = resolve(self.tree, name).map_err(|p| {
             let (path, rule) = (self.found[i].path.clone(), format!("{}{signs}", p.rule));
             Stop::Problem(Problem { path, value: None, rule, ..p })
         })?;
-        if let Some(other) = self.found.iter().position(|place| place.path == path) {
-            if let Some(from) = self.open.iter().position(|open| *open == other) {
-                let circle = self.open[from..].iter().chain([&other]);
-                let names: Vec<String> = circle.map(|k| self.found[*k].path.to_string()).collect();
-                let rule = format!("depends on itself: {}", names.join(" -> "));
-                return Err(Stop::Problem(self.found[other].problem(rule)));
-            }
-            self.settle(other).map_err(Stop::Problem)?;
-            return match self.found[other].state {
+        if let Some(other) = self.places.get(&path) {
+            return match self.found[*other].state {
                 State::Done(amount) => Ok(amount),
                 _ => Err(Stop::WantsDefault),
             };
@@ -221,7 +293,7 @@ impl Work<'_> {
             };
             Stop::Rule(format!("needs the value of {show}, but {why}; give {show} a value{signs}"))
         })?;
-        self.used.push((i, path, amount));
+        used.push((i, path, amount));
         Ok(amount)
     }
 

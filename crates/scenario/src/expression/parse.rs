@@ -25,7 +25,8 @@ pub(crate) enum Expression {
     Amount(Amount),
     Field(String),
     Negative(Box<Expression>),
-    Binary(Operator, Box<Expression>, Box<Expression>),
+    /// A value, and what is done to it from left to right: as long as a text may be, so that it is not nested.
+    Chain(Box<Expression>, Vec<(Operator, Expression)>),
     Call(Function, Vec<Expression>),
 }
 
@@ -120,32 +121,32 @@ impl<'a> Parser<'a> {
     }
 
     fn sum(&mut self) -> Result<Expression, String> {
-        let mut all = self.product()?;
+        let (first, mut others) = (self.product()?, Vec::new());
         loop {
             let before = self.rest.starts_with(char::is_whitespace);
             let operator = match self.skip().chars().next() {
                 Some('+') => Operator::Plus,
                 Some('-') => Operator::Minus,
-                _ => return Ok(all),
+                _ => return Ok(Expression::chain(first, others)),
             };
             let (sign, rest) = self.rest.split_at(1);
             if !before || !rest.starts_with(char::is_whitespace) {
                 return Err(format!("needs spaces on both sides of \"{sign}\""));
             }
             self.rest = rest;
-            all = Expression::Binary(operator, Box::new(all), Box::new(self.product()?));
+            others.push((operator, self.product()?));
         }
     }
 
     fn product(&mut self) -> Result<Expression, String> {
-        let mut all = self.factor()?;
+        let (first, mut others) = (self.factor()?, Vec::new());
         loop {
             let operator = match () {
                 () if self.next_is('*') => Operator::Times,
                 () if self.next_is('/') => Operator::Over,
-                () => return Ok(all),
+                () => return Ok(Expression::chain(first, others)),
             };
-            all = Expression::Binary(operator, Box::new(all), Box::new(self.factor()?));
+            others.push((operator, self.factor()?));
         }
     }
 
@@ -263,25 +264,52 @@ impl<'a> Parser<'a> {
 }
 
 impl Expression {
+    fn chain(first: Expression, others: Vec<(Operator, Expression)>) -> Expression {
+        if others.is_empty() { first } else { Expression::Chain(Box::new(first), others) }
+    }
+
+    /// Names its fields, in order, to `each`.
+    pub fn fields(&self, each: &mut dyn FnMut(&str)) {
+        match self {
+            Expression::Amount(_) => {}
+            Expression::Field(name) => each(name),
+            Expression::Negative(inner) => inner.fields(each),
+            Expression::Chain(first, others) => {
+                first.fields(each);
+                others.iter().for_each(|(_, other)| other.fields(each));
+            }
+            Expression::Call(_, arguments) => arguments.iter().for_each(|a| a.fields(each)),
+        }
+    }
+
     /// Its value; `field` knows those of fields.
     pub fn value<E: From<String>>(
         &self,
         field: &mut dyn FnMut(&str) -> Result<Amount, E>,
     ) -> Result<Amount, E> {
-        let found = match self {
+        let finite = |found: Amount| match found.value.is_finite() {
+            true => Ok(found),
+            false => Err(E::from("is out of range".to_string())),
+        };
+        finite(match self {
             Expression::Amount(amount) => *amount,
             Expression::Field(name) => field(name)?,
             Expression::Negative(inner) => {
                 let inner = inner.value(field)?;
                 Amount { value: -inner.value, ..inner }
             }
-            Expression::Binary(operator, a, b) => operator.apply(a.value(field)?, b.value(field)?)?,
+            Expression::Chain(first, others) => {
+                let mut all = first.value(field)?;
+                for (operator, other) in others {
+                    all = finite(operator.apply(all, other.value(field)?)?)?;
+                }
+                all
+            }
             Expression::Call(function, arguments) => {
                 let values = arguments.iter().map(|a| a.value(field)).collect::<Result<Vec<_>, E>>()?;
                 function.apply(&values)?
             }
-        };
-        if found.value.is_finite() { Ok(found) } else { Err("is out of range".to_string().into()) }
+        })
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) fn words(key: &str, text: &str) -> Option<Result<Expression, String>>
         "count" => {
             let (_, share) = CONGESTION.iter().find(|(word, _)| *word == text)?;
             let share = Box::new(Expression::Amount(Amount::number(*share)));
-            let capacity = Box::new(Expression::Field(CAPACITY.to_string()));
-            let flows = Expression::Binary(Operator::Times, share, capacity);
+            let capacity = Expression::Field(CAPACITY.to_string());
+            let flows = Expression::Chain(share, vec![(Operator::Times, capacity)]);
             let flows = Expression::Call(Function::Round, vec![flows]);
             Some(Ok(Expression::Call(Function::Max, vec![Expression::Amount(Amount::number(1.0)), flows])))
         }

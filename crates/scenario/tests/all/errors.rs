@@ -791,7 +791,7 @@ fn a_wrong_value_in_a_sweep_is_found_where_it_is_written() {
 #[test]
 fn a_scenario_from_a_table_has_no_lines_but_all_the_rest() {
     let table: toml::Table = toml::from_str(&GOOD.replace("100 ms", "100")).unwrap();
-    let e = Document::from_table(&table, "scenario").study(&Plugins::new()).unwrap_err();
+    let e = Document::from_table(&table, "scenario").unwrap().study(&Plugins::new()).unwrap_err();
     assert_eq!(e.line, None);
     assert!(e.to_string().starts_with("scenario: flows[0].rtt = \"100\": not a time"), "{e}");
 }

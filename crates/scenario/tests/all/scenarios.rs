@@ -231,7 +231,7 @@ fn settings_reach_the_algorithms_that_all_stands_for() {
         let red = p.scenario.aqm.iter().find(|a| a.algorithm == "red").unwrap();
         red.parameters.get("max_p").and_then(toml::Value::as_float)
     };
-    let table = Document::from_table(&toml::from_str(&text).unwrap(), "table");
+    let table = Document::from_table(&toml::from_str(&text).unwrap(), "table").unwrap();
     for mut doc in [Document::parse(&text, "text").unwrap(), table] {
         doc.set_text("aqm.red.max_p", "0.05").unwrap();
         assert_eq!(max_p(&doc.study(&Plugins::new()).unwrap().points[0]), Some(0.05));
