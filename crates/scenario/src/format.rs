@@ -331,7 +331,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Changes::List(list) if list.is_empty())
     }
 }

@@ -236,7 +236,7 @@ impl FlowGroup {
         require(steady, at.then("rtt_changes"), "needs an rtt to change")?;
         for (field, access) in [("access_rate", self.access_rate), ("receiver_rate", self.receiver_rate)] {
             if let Some(Access::Rate(rate)) = access {
-                Finest::of(s).check(rate, at.then(field))?;
+                Finest::of(s).check_lasting(rate, at.then(field))?;
             }
         }
         if let Some(tcp) = &g.tcp {

@@ -167,7 +167,11 @@ impl Scenario {
 /// Both directions of a link.
 fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let link = &d.link;
-    d.finest.check(link.rate, d.at.then("rate"))?;
+    let rate_at = d.at.then("rate");
+    match link.changes.is_empty() {
+        true => d.finest.check_lasting(link.rate, rate_at)?,
+        false => d.finest.check(link.rate, rate_at)?,
+    }
     let drawn = match link.delay {
         OneOr::One(_) => None,
         OneOr::Spread(DelaySpread::Uniform([low, high])) => {
@@ -191,7 +195,11 @@ fn duplex(d: Duplex<'_>) -> Result<[LinkPlan; 2], Problem> {
     let delay = Schedule::following(usual, &there.delay);
     let own = d.aqm.map(|choice| (choice.clone(), d.at.then("aqm")));
     let r = link.reverse;
-    r.rate.map_or(Ok(()), |rate| d.finest.check(rate, back.then("rate")))?;
+    match (r.rate, &r.changes) {
+        (Some(rate), None) => d.finest.check_lasting(rate, back.then("rate"))?,
+        (Some(rate), Some(_)) => d.finest.check(rate, back.then("rate"))?,
+        (None, _) => {}
+    }
     r.delay.map_or(Ok(()), |delay| check_delay(delay, back.then("delay")))?;
     let own_course = r.changes.as_ref().map(|c| d.course(c, back.then("changes"))).transpose()?;
     let (rate_back, delay_back) = match own_course {

@@ -2,7 +2,7 @@
 //! sound or not.
 
 use quell_sim::network::ACK_BYTES;
-use quell_units::{BitRate, Bytes};
+use quell_units::{BitRate, Bytes, Duration};
 
 use crate::error::{Problem, require};
 use crate::files::Loaded;
@@ -60,6 +60,9 @@ fn smallest_packet(s: Loaded<'_>, g: &FlowGroup) -> (f64, &'static str) {
 /// faster link would carry less than its rate.
 pub(super) struct Finest {
     rate: BitRate,
+    /// On a slower link the smallest packet takes longer than what is measured.
+    least: BitRate,
+    measured: Duration,
     /// The packet, for messages, and what helps.
     packet: String,
     help: &'static str,
@@ -74,7 +77,10 @@ impl Finest {
             "an acknowledgment" => "lower the rate",
             _ => "lower the rate, or send larger packets",
         };
-        Finest { rate: BitRate::from_bps((bytes * 8e9) as u64), packet, help }
+        let measured = s.duration - s.warmup;
+        let least = if measured.is_zero() { 0.0 } else { bytes * 8.0 / measured.as_secs_f64() };
+        let least = BitRate::from_bps(least.ceil() as u64);
+        Finest { rate: BitRate::from_bps((bytes * 8e9) as u64), least, measured, packet, help }
     }
 
     pub(super) fn allows(&self, rate: BitRate) -> bool {
@@ -84,13 +90,27 @@ impl Finest {
     /// Refuses the rate of a link that is too fast to be simulated, or too slow.
     pub(super) fn check(&self, rate: BitRate, path: Path) -> Result<(), Problem> {
         check_rate(rate, path.clone())?;
-        let Finest { rate: most, packet, help } = self;
+        let Finest { rate: most, packet, help, .. } = self;
         require(
             rate <= *most,
             path,
             format!(
                 "must be at most {most}: on a faster link the smallest packet of the scenario ({packet}) takes less \
                  than 1 ns, the shortest time that is simulated; {help}"
+            ),
+        )
+    }
+
+    /// Refuses the rate that a link has all the time, also if no packet comes through it while something is measured.
+    pub(super) fn check_lasting(&self, rate: BitRate, path: Path) -> Result<(), Problem> {
+        self.check(rate, path.clone())?;
+        let Finest { least, measured, packet, .. } = self;
+        require(
+            rate >= *least,
+            path,
+            format!(
+                "must be at least {least}: on a slower link the smallest packet of the scenario ({packet}) takes longer \
+                 than the {measured} that are measured"
             ),
         )
     }
@@ -113,7 +133,7 @@ pub(super) fn check_access(s: Loaded<'_>) -> Result<(), Problem> {
     ];
     for (topology, access) in given {
         if let Some(Access::Rate(rate)) = access {
-            Finest::of(s).check(rate, steps![topology, "access_rate"])?;
+            Finest::of(s).check_lasting(rate, steps![topology, "access_rate"])?;
         }
     }
     Ok(())
