@@ -174,7 +174,14 @@ fn term(text: &str) -> Result<Term, String> {
     let metric = Metric::find(name).ok_or_else(|| {
         let names: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
         let titles: Vec<&str> = Metric::ALL.iter().map(|m| m.title()).collect();
-        let (rule, nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
+        let (mut rule, nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
+        // A part of a name says which are meant.
+        let part = name.to_lowercase().replace([' ', '-'], "_");
+        let alike: Vec<&str> =
+            names.iter().copied().filter(|n| n.split('_').any(|word| word == part)).collect();
+        if nearest.is_none() && !alike.is_empty() {
+            rule.push_str(&format!("; did you mean one of {}?", alike.join(", ")));
+        }
         let usual: Vec<&str> = Metric::TABLE.iter().map(|m| m.name()).collect();
         let more = names.len() - usual.len();
         let known =

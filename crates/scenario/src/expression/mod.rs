@@ -15,7 +15,7 @@ use crate::files::{Contents, Loaded};
 use crate::format::Scenario;
 use crate::number::Amount;
 use crate::plan;
-use crate::tree::{Fault, Node, Path, Step, Value};
+use crate::tree::{Fault, Node, Path, Step, Value, steps};
 use parse::{Expression, read};
 
 /// Fields that hold text: there nothing is computed.
@@ -282,6 +282,11 @@ impl Work<'_> {
             return Amount::of(node).ok_or_else(|| Stop::Rule(not()));
         }
         let Some(defaults) = &self.defaults else { return Err(Stop::WantsDefault) };
+        if let Some(fault) = defaults.as_ref().and_then(|tree| misspelled(tree, &path)) {
+            let rule = format!("needs the value of {show}, but there is no such field{signs}");
+            let problem = self.found[i].problem(rule);
+            return Err(Stop::Problem(Problem { nearest: fault.nearest, known: fault.known, ..problem }));
+        }
         let default = defaults.as_ref().and_then(|tree| tree.at(&path));
         let amount = default.and_then(Amount::of).ok_or_else(|| {
             let why = match default.map(|node| (&node.value, node.show())) {
@@ -352,6 +357,23 @@ fn resolved(tree: &Node) -> Result<Node, Fault> {
     let scenario = Scenario::read(&tree)?;
     let loaded = Loaded { scenario: &scenario, contents: &Contents::default() };
     Node::of(&plan::resolved(loaded))
+}
+
+/// The fault of a path that no scenario has; `tree` is sound without it.
+fn misspelled(tree: &Node, path: &Path) -> Option<Problem> {
+    if let [Step::Key(list), Step::Index(i), Step::Key(key), ..] = &path.0[..]
+        && list == "aqm"
+    {
+        let name = tree.at(&steps!["aqm", *i, "algorithm"])?.text()?;
+        let parameters = (catalog::find(name)?.params)().into_iter().map(|p| p.name);
+        let names: Vec<&str> = parameters.chain(["algorithm", "label"]).collect();
+        let wrong = !names.contains(&key.as_str());
+        return wrong.then(|| Problem::unknown(path.clone(), "key", key, "known keys", &names));
+    }
+    let mut tree = tree.clone();
+    assign(&mut tree, path, Node { value: Value::Integer(1), span: None });
+    let fault = Scenario::read(&tree).err()?;
+    (fault.unknown_key && path.0.starts_with(&fault.path().0)).then(|| fault.into())
 }
 
 /// A default may depend on what was computed from it: then there is no telling which was meant.

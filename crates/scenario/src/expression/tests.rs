@@ -227,7 +227,7 @@ fn what_cannot_be_computed_says_why() {
         (
             "",
             "aqm.red.max_th = 2 * dumbbell.bufer",
-            "aqm[0].max_th: needs the value of dumbbell.bufer, but the file does not set it, and it has no default",
+            "aqm[0].max_th: needs the value of dumbbell.bufer, but there is no such field",
         ),
         (
             "",
@@ -274,7 +274,11 @@ fn what_cannot_be_computed_says_why() {
         ("", "warmup = duration * duration", "warmup: is measured in s^2, which no field takes"),
         ("", "warmup = 2 * (duration", "warmup: not an expression: lacks a \")\""),
         ("", "warmup = 2 * flows.web-1.count- 1", "needs spaces on both sides of \"-\""),
-        ("", "warmup = 2 * duration-1", "give duration-1 a value; + and - need spaces around them"),
+        (
+            "",
+            "warmup = 2 * duration-1",
+            "needs the value of duration-1, but there is no such field; + and - need spaces around them",
+        ),
     ] {
         let lines = if lines.is_empty() { DUMBBELL.to_string() } else { format!("{lines}\n{DUMBBELL}") };
         let e = outcome(&lines, set).unwrap_err();
