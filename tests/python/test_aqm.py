@@ -353,3 +353,33 @@ def test_verdicts_compare_and_print(cause: Any) -> None:
     assert len({quell.PASS, quell.drop(cause), quell.drop(cause), quell.signal(cause)}) == 3
     with pytest.raises(ValueError, match="early"):
         quell.drop("late")  # type: ignore[arg-type]
+
+
+def test_an_algorithm_that_no_scenario_names_is_refused() -> None:
+    scenario = make_scenario({"algorithm": "mine"}, {"algorithm": "red"}, duration="6 s")
+    for call in (quell.run, quell.check):
+        with pytest.raises(ValueError, match=r'aqms\["mien"\].*there are mine, red'):
+            call(scenario, aqms={"mine": DropTail, "mien": DropTail})
+    # A sweep may name it, and one of several scenarios.
+    quell.check(scenario, aqms={"mine": DropTail, "other": DropTail}, sweep={"aqm[0].algorithm": ["mine", "other"]})
+
+
+def test_a_misspelled_name_comes_with_the_nearest() -> None:
+    with pytest.raises(ValueError, match='no algorithm is called "codle"; did you mean "codel"\\? There are drop-tail'):
+        quell.aqm_describe("codle")
+
+
+def test_nothing_is_nested_deeper_than_it_may_be() -> None:
+    itself: list[Any] = []
+    itself.append(itself)
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    scenario = make_scenario({"algorithm": "red"}, duration="6 s")
+    for value in (itself, deep):
+        with pytest.raises(ValueError, match="is nested more than 32 deep"):
+            quell.check(scenario, overrides={"aqm[0].max_p": value})
+        with pytest.raises(ValueError, match="is nested more than 32 deep"):
+            quell.check({**scenario, "title": value})
+    with pytest.raises(quell.ScenarioError, match="it has 20000 parts"):
+        quell.check(scenario, overrides={".".join(["a"] * 20_000): 1})

@@ -136,10 +136,17 @@ pub fn interrupted(py: Python<'_>, results: Bound<'_, PyAny>) -> PyErr {
     }
 }
 
-/// A name that nothing has, with the names that there are.
+/// A name that nothing has, with the one that was meant and the names that there are.
 pub fn unknown(kind: &str, name: &str, known: impl Iterator<Item: std::fmt::Display>) -> PyErr {
     let known: Vec<String> = known.map(|k| k.to_string()).collect();
-    argument(format!("no {kind} is called \"{name}\" (there are {})", known.join(", ")))
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let (rule, nearest) = quell_scenario::unknown(kind, name, &names);
+    let mut message = format!("no {kind} is called \"{}\"", quell_units::text::cut(name));
+    if !rule.starts_with("unknown ") {
+        message.push_str(&format!(": {rule}"));
+    }
+    let known = format!("there are {}", names.join(", "));
+    argument(quell_scenario::suggest(&message, nearest.as_deref(), Some(&known)))
 }
 
 /// A question about the theory, or how it was put, is refused.

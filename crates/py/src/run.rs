@@ -15,7 +15,7 @@ use crate::attend::attend;
 use crate::errors;
 use crate::options::{self, metric};
 use crate::results::Results;
-use crate::scenario::{Changes, studies};
+use crate::scenario::{Changes, names, studies};
 
 /// The progress of a run.
 #[pyclass(module = "quell", frozen, get_all)]
@@ -183,8 +183,9 @@ pub fn run(
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
     let is_auto = seeds.is_some_and(|s| s.extract::<String>().is_ok_and(|s| s == "auto"));
-    let changes = Changes { seeds: seeds.filter(|_| !is_auto), overrides, sweep };
+    let changes = Changes { seeds: seeds.filter(|_| !is_auto), overrides, sweep, unused: names(aqms)? };
     let study = studies(py, scenario, &changes, &plugins, &trap)?;
+    changes.refuse_unused(&study)?;
     let auto = match is_auto {
         true => Some(auto(&study, precision, baseline, max_seeds)?),
         false if precision.is_some() || baseline.is_some() => {

@@ -1,5 +1,6 @@
 //! Scenarios from files and dicts, changed by a call's arguments.
 
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +56,9 @@ pub fn check<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
-    let study = study(py, scenario, &Changes { seeds, overrides, sweep }, &plugins, &trap)?;
+    let changes = Changes { seeds, overrides, sweep, unused: names(aqms)? };
+    let study = study(py, scenario, &changes, &plugins, &trap)?;
+    changes.refuse_unused(&study)?;
     for hole in &study.holes {
         let message = CString::new(errors::message(&format!("left out: {}: {}", hole.title(), hole.reason)))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
@@ -99,6 +102,31 @@ pub struct Changes<'a, 'py> {
     pub seeds: Option<&'a Bound<'py, PyAny>>,
     pub overrides: Option<&'a Bound<'py, PyDict>>,
     pub sweep: Option<&'a Bound<'py, PyDict>>,
+    /// The names of plug-in algorithms that no scenario has mentioned yet.
+    pub unused: RefCell<Vec<String>>,
+}
+
+/// The names of plug-in algorithms.
+pub fn names(aqms: Option<&Bound<'_, PyDict>>) -> PyResult<RefCell<Vec<String>>> {
+    aqms.into_iter().flatten().map(|(name, _)| name.extract()).collect::<PyResult<_>>().map(RefCell::new)
+}
+
+impl Changes<'_, '_> {
+    /// Refuses a plug-in algorithm that nothing names: it would not be run.
+    pub fn refuse_unused(&self, study: &Study) -> PyResult<()> {
+        let unused = self.unused.borrow();
+        let Some(name) = unused.first() else { return Ok(()) };
+        let mut there: Vec<&str> = Vec::new();
+        for choice in study.points.iter().flat_map(|point| &point.scenario.aqm) {
+            if !there.contains(&choice.algorithm.as_str()) {
+                there.push(&choice.algorithm);
+            }
+        }
+        let known = format!("there are {}", there.join(", "));
+        let rule = format!("aqms[\"{name}\"]: no [[aqm]] of the scenario has this algorithm");
+        let nearest = quell_scenario::nearest(name, there.iter().copied());
+        Err(errors::argument(quell_scenario::suggest(&rule, nearest.as_deref(), Some(&known))))
+    }
 }
 
 /// The study that a file or a dict describes.
@@ -118,6 +146,7 @@ pub fn study(
     if let Some(seeds) = changes.seeds {
         document.set("seeds", &value::to_toml(seeds, "seeds")?).map_err(fail)?;
     }
+    changes.unused.borrow_mut().retain(|name| !document.mentions(name));
     let study = document.study(plugins);
     // An algorithm that refuses its parameters gives the best message itself.
     match (study, trap.take()) {

@@ -176,7 +176,7 @@ pub fn tasks(
     missing: bool,
     cache: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Task>> {
-    let changes = Changes { seeds, overrides, sweep };
+    let changes = Changes { seeds, overrides, sweep, ..Changes::default() };
     let study = study(py, scenario, &changes, &Plugins::new(), &Trap::default())?;
     let options = Options { series: options::series(series)?, ..Options::default() };
     let cache = if missing { Some(needed(cache)?) } else { None };

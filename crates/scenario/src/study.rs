@@ -58,6 +58,13 @@ fn named(node: &Node, key: &str, into: &mut Vec<String>) {
     }
 }
 
+/// True if a text is among the values of a tree.
+fn mentions(node: &Node, text: &str) -> bool {
+    node.text() == Some(text)
+        || node.items().iter().any(|item| mentions(item, text))
+        || node.entries().iter().any(|e| mentions(&e.node, text))
+}
+
 /// One point of a study: a scenario with every sweep resolved.
 #[derive(Clone, Debug)]
 pub struct Point {
@@ -431,6 +438,12 @@ impl Document {
         assign(&mut self.tree, &path, node);
         self.set.push(path);
         Ok(())
+    }
+
+    /// True if a field has this text, or a sweep may give it to one: the name of an algorithm, say.
+    pub fn mentions(&self, text: &str) -> bool {
+        mentions(&self.tree, text)
+            || self.swept.iter().any(|axis| axis.values().any(|node| mentions(node, text)))
     }
 
     /// True if `[sweep]` of the file has a field.

@@ -66,6 +66,11 @@ impl Axis {
         self.0.iter().any(|s| resolve(tree, &s.field).is_ok_and(|p| p == *path))
     }
 
+    /// The values of all its fields.
+    pub fn values(&self) -> impl Iterator<Item = &Node> {
+        self.0.iter().flat_map(|s| &s.values)
+    }
+
     /// Leaves the fields that `keep` says; none if there are none.
     fn retain(mut self, keep: impl Fn(&Swept) -> bool) -> Option<Axis> {
         self.0.retain(keep);
