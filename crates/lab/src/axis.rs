@@ -2,7 +2,8 @@
 
 use quell_units::text::cut;
 
-/// An axis, as written: a name and two values of one unit, `rtt=20ms..500ms` or `k_p=1e-4..1e-2:log`.
+/// An axis, as written: a name and two values of one unit, `rtt=20ms..500ms` or `k_p=1e-4..1e-2:log`; or a name and the
+/// range of a sweep, `rtt=20..500 ms:log:9`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The quantity or parameter.
@@ -15,6 +16,8 @@ pub struct Axis {
     pub unit: String,
     /// Equal factors rather than equal steps.
     pub logarithmic: bool,
+    /// The values of a sweep's range, in rising order, the ends among them; without any, all between the ends are meant.
+    pub values: Vec<f64>,
 }
 
 impl std::str::FromStr for Axis {
@@ -29,9 +32,16 @@ impl std::str::FromStr for Axis {
         if name.trim().is_empty() {
             return Err(wrong());
         }
-        let (range, logarithmic) = match range.strip_suffix(":log") {
-            Some(range) => (range, true),
-            None => (range, false),
+        if let Some(found) = quell_scenario::range(range) {
+            let (mut values, unit) = found.map_err(|why| format!("\"{shown}\": {why}"))?;
+            values.sort_by(f64::total_cmp);
+            let (from, to) = (values[0], values[values.len() - 1]);
+            let logarithmic = range.contains(":log");
+            return Ok(Axis { name: name.trim().to_string(), from, to, unit, logarithmic, values });
+        }
+        let (range, logarithmic) = match (range.strip_suffix(":log"), range.strip_suffix(":lin")) {
+            (Some(range), _) => (range, true),
+            (None, linear) => (linear.unwrap_or(range), false),
         };
         let (from, to) = range.split_once("..").ok_or_else(wrong)?;
         let (from, first_unit) = value(from).ok_or_else(wrong)?;
@@ -43,6 +53,9 @@ impl std::str::FromStr for Axis {
                 cut(&unit)
             ));
         }
+        if unit.contains(':') {
+            return Err(wrong());
+        }
         if from >= to {
             return Err(format!("\"{shown}\": the first value must be smaller than the second"));
         }
@@ -52,7 +65,7 @@ impl std::str::FromStr for Axis {
         if !(to - from).is_finite() || (logarithmic && !(to / from).is_finite()) {
             return Err(format!("\"{shown}\": the ends are too far apart for numbers between them"));
         }
-        Ok(Axis { name: name.trim().to_string(), from, to, unit, logarithmic })
+        Ok(Axis { name: name.trim().to_string(), from, to, unit, logarithmic, values: Vec::new() })
     }
 }
 
@@ -78,7 +91,15 @@ mod tests {
         let k_p = axis("k_p=1e-4..2e-2:log").unwrap();
         assert_eq!((k_p.from, k_p.to, k_p.logarithmic), (1e-4, 2e-2, true));
         assert_eq!(axis("q_ref=10..100 packets").unwrap().unit, "packets");
+        let rtt = axis("rtt=500..20 ms:log:3").unwrap();
+        assert_eq!((rtt.from, rtt.to, rtt.unit.as_str(), rtt.logarithmic), (20.0, 500.0, "ms", true));
+        assert_eq!(rtt.values, [20.0, 100.0, 500.0]);
+        assert_eq!(axis("flows=10..20:step:5").unwrap().values, [10.0, 15.0, 20.0]);
+        assert_eq!(axis("flows=10..20:lin"), axis("flows=10..20"));
+        assert!(axis("flows=10..20:step:3").unwrap_err().contains("does not end at 20"));
         for wrong in [
+            "flows=10..20:lin:1",
+            "flows=10..20:cube",
             "",
             "rtt",
             "rtt=1",

@@ -227,7 +227,9 @@ impl Bisection {
         let (from, to) = (self.axis.from, self.axis.to);
         let whole = self.length(from, to);
         let finest = |x: f64| {
-            let tolerance = if self.whole { self.tolerance_at(x).max(1.0) } else { self.tolerance_at(x) };
+            let apart = self.axis.values.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min);
+            let apart = apart.unwrap_or(if self.whole { 1.0 } else { 0.0 });
+            let tolerance = self.tolerance_at(x).max(apart);
             // On a logarithmic axis, as a length there.
             let tolerance = if self.axis.logarithmic { (tolerance / x).ln_1p() } else { tolerance };
             (whole / tolerance.max(f64::MIN_POSITIVE)).max(1.0)
@@ -245,6 +247,11 @@ impl Bisection {
         let back = |p: f64| if self.axis.logarithmic { p.exp() } else { p };
         let (from, center, to) =
             (back(b - SHRINK * (b - a)), back((a + b) / 2.0), back(a + SHRINK * (b - a)));
+        if !self.axis.values.is_empty() {
+            let inside = self.axis.values.iter().copied().filter(|x| low < *x && *x < high);
+            let off = |x: f64| (self.place(x) - (a + b) / 2.0).abs();
+            return inside.min_by(|x, y| off(*x).total_cmp(&off(*y)));
+        }
         if self.whole {
             let at = center.round();
             return (low < at && at < high).then_some(at);
@@ -413,7 +420,7 @@ impl Search {
         let first = self.study(scenario, self.over.from, options)?;
         self.study(scenario, self.over.to, options)?;
         let (from, to) = (self.over.from, self.over.to);
-        if from.fract() != 0.0 || to.fract() != 0.0 {
+        if from.fract() != 0.0 || to.fract() != 0.0 || !self.over.values.is_empty() {
             return Ok((first, false));
         }
         // Only the scenario knows.

@@ -102,7 +102,8 @@ impl Crossing {
 /// over : str
 ///     The field that varies and its ends, ``"aqm.red.max_p=0.01..0.5"`` or
 ///     ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``, with ``:log`` at the end for equal factors. Where a field takes
-///     whole numbers only, only those are probed.
+///     whole numbers only, only those are probed; of a range as of a sweep (``"aqm.red.max_p=0.01..0.5:log:20"``), only
+///     its values.
 /// metric : str
 ///     Which figure, by name, as for :meth:`Results.table`: also of a class, a ratio, or an internal signal.
 /// crosses : float or str

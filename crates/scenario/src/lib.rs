@@ -54,6 +54,7 @@ pub use format::Scenario;
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use quell_names::{nearest, suggest, unknown};
+pub use range::range;
 pub use study::{Document, Hole, Identity, JOINED, Point, Study, joined_title};
 pub use sweep::Setting;
 pub use toml_file::TomlFile;

@@ -86,6 +86,26 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
     values.into_iter().enumerate().map(value).collect()
 }
 
+/// The values of a range such as sweeps have, without their unit, and that; `None` if the text is none.
+pub fn range(text: &str) -> Option<Result<(Vec<f64>, String), String>> {
+    let text = text.trim();
+    let (_, rest) = text.split_once("..").filter(|_| text.split(':').count() == 3 && looks_like_one(text))?;
+    let unit = unit_of(rest.split(':').next().unwrap_or_default().trim()).to_string();
+    let one =
+        if unit.is_empty() { 1.0 } else { Amount::read(&format!("1 {unit}")).map_or(1.0, |one| one.value) };
+    let number = |value: Value| match value {
+        Value::Integer(n) => n as f64,
+        Value::Float(x) => x,
+        // What `expand` writes is a quantity.
+        Value::String(text) => {
+            let amount = Amount::read(&text).map_or(f64::NAN, |amount| amount.value / one);
+            Amount::number(amount).rounded(15).value
+        }
+        _ => f64::NAN,
+    };
+    Some(expand(text).map(|values| (values.into_iter().map(number).collect(), unit)))
+}
+
 /// An end: as it is written.
 fn end(text: &str, amount: Amount) -> Result<Value, String> {
     if amount.unit == Unit::ONE { amount.write() } else { Ok(Value::String(text.to_string())) }
@@ -189,6 +209,19 @@ mod tests {
         ] {
             assert_eq!(texts(range), values, "{range}");
         }
+    }
+
+    #[test]
+    fn a_range_has_its_values_in_the_unit_of_its_end() {
+        let of = |text: &str| range(text).map(|found| found.unwrap());
+        let some = |values: &[f64], unit: &str| Some((values.to_vec(), unit.to_string()));
+        assert_eq!(of("10..30:lin:3"), some(&[10.0, 20.0, 30.0], ""));
+        assert_eq!(of("500us..2 ms:step:500 us"), some(&[0.5, 1.0, 1.5, 2.0], "ms"));
+        assert_eq!(of("1..100 Mbit/s:log:3"), some(&[1.0, 10.0, 100.0], "Mbit/s"));
+        for none in ["1..2", "1..2:log", "a", "1:lin:3"] {
+            assert!(range(none).is_none(), "{none}");
+        }
+        assert!(range("1..2:lin:1").unwrap().is_err());
     }
 
     #[test]

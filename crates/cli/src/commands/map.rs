@@ -132,6 +132,14 @@ const ON_TERMINAL: (usize, usize) = (64, 24);
 
 /// Draws a map.
 pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
+    for (option, axis) in [("--x", &args.x), ("--y", &args.y)] {
+        if !axis.values.is_empty() {
+            return Err(bad_input!(
+                "{option}: has values of its own: give its ends alone, FROM..TO or FROM..TO:log, and their number with \
+                 --points"
+            ));
+        }
+    }
     let setting = Setting::of(args)?;
     if let Some(file) = &args.svg {
         folder::check_writable(file)?;

@@ -22,17 +22,20 @@ use crate::{json, simulate, terminal};
 Examples:
   quell search my.toml --over aqm.red.max_p=0.01..0.5:log --metric loss_rate --crosses 2%
   quell search my.toml --over \"dumbbell.rate=5 Mbit/s..50 Mbit/s\" --metric queue_delay_mean_s --crosses \"20 ms\" --aqm pi
+  quell search my.toml --over aqm.red.max_p=0.01..0.5:log:20 --metric loss_rate --crosses 2%
   quell search my.toml --over flows.ftp.count=10..500 --metric utilization --crosses 95% --aqm red --tolerance 2
 
 Bisection. On which side of the value the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., \
 with more seeds where it is undecided; where it remains so, the search goes on at both sides. All probes together \
 err with a probability of at most 5 %, for normal samples and a metric that crosses the value once (docs/seeds.md). \
-Where a field takes whole numbers only, only those are probed.")]
+Where a field takes whole numbers only, only those are probed; of a range as of a sweep, only its values, so that the \
+crossing is found between two of them at best.")]
 pub struct Args {
     /// The scenario file; one point, no sweep.
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors.
+    /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors; or a range as of
+    /// --sweep, FROM..TO:log:N, :lin:N or :step:S, whose values alone are probed.
     #[arg(long, value_name = "AXIS")]
     over: Axis,
     /// The metric, by name (`quell show --help` lists them); NAME[CLASS], internal:SIGNAL and A/B as for `quell run`.
