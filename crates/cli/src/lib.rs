@@ -47,22 +47,27 @@ where
         let help = command.get_after_help().cloned().unwrap_or_default();
         command = command.after_help(format!("{help}\n\n{note}"));
     }
-    let parsed = keep_whole(command).try_get_matches_from(&args);
+    let parsed = finish(command).try_get_matches_from(&args);
     let cli = match parsed.and_then(|matches| commands::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(mut error) => {
             cut_values(&mut error);
-            show(&error);
-            return error.exit_code();
+            return match show(&error) {
+                Ok(()) => error.exit_code(),
+                Err(failure) => complain(&failure),
+            };
         }
     };
     match commands::execute(cli.command, command_line(&args)) {
         Ok(()) => 0,
-        Err(failure) => {
-            terminal::complain(failure.kind(), failure.message());
-            exit_code(&failure)
-        }
+        Err(failure) => complain(&failure),
     }
+}
+
+/// Says why a command failed; gives the exit code.
+fn complain(failure: &Failure) -> i32 {
+    terminal::complain(failure.kind(), failure.message());
+    exit_code(failure)
 }
 
 /// The exit code of a command that failed.
@@ -76,6 +81,40 @@ fn exit_code(failure: &Failure) -> i32 {
 
 /// Stands for spaces at which a line of help is not to be broken.
 const KEPT: &str = "\u{a0}";
+
+/// The command line as it is read and helped with.
+fn finish(command: clap::Command) -> clap::Command {
+    take_signs(commands::hide_refused(keep_whole(command)))
+}
+
+/// Values that are numbers, whose rule answers a wrong sign: the parser would take "-1" for an option.
+const NUMBERS: &[&str] = &[
+    "AXIS",
+    "BYTES",
+    "I/N",
+    "METRIC=WIDTH",
+    "N",
+    "N|LIST|auto",
+    "NAME=N",
+    "RATE",
+    "SECTIONS",
+    "SEED",
+    "SHARE",
+    "SIZE",
+    "TIME",
+    "VALUE",
+    "WIDTH",
+];
+
+/// Lets options whose values are numbers have them with any sign.
+fn take_signs(command: clap::Command) -> clap::Command {
+    let is_number = |arg: &clap::Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        !arg.is_positional() && names.iter().any(|name| NUMBERS.contains(&name.as_str()))
+    };
+    let command = command.mut_args(|arg| if is_number(&arg) { arg.allow_hyphen_values(true) } else { arg });
+    command.mut_subcommands(take_signs)
+}
 
 /// Keeps examples and tables below a command's help whole on narrow terminals: those are the lines that are
 /// indented.
@@ -91,25 +130,20 @@ fn keep_whole(command: clap::Command) -> clap::Command {
 }
 
 /// Prints help to stdout, errors to stderr; a closed pipe is not an error.
-fn show(error: &clap::Error) {
+fn show(error: &clap::Error) -> Result<(), Failure> {
     let plain = error.render().to_string();
     if plain.contains(is_obeyed) {
         // A user's words may be in any part of it.
         terminal::say(plain.trim_end());
-        return;
-    }
-    if !plain.contains(KEPT) {
-        let _ = error.print();
-        return;
+        return Ok(());
     }
     let text =
         |colors| if colors { error.render().ansi().to_string() } else { plain.clone() }.replace(KEPT, " ");
     match error.use_stderr() {
         true => terminal::say(text(console::colors_enabled_stderr()).trim_end()),
-        false => {
-            let _ = terminal::print(&text(terminal::colors()));
-        }
+        false => terminal::print(&text(terminal::colors()))?,
     }
+    Ok(())
 }
 
 /// Cuts what a user wrote in an error of the command line's parser, and what is made of it.

@@ -84,6 +84,22 @@ pub fn note_of_absent() -> Option<String> {
     })
 }
 
+/// Options that commands share, and that one of them refuses or that have no effect there: its help does not list them.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("search", &["sweep"]),
+    ("tasks", &["precision", "max_seeds", "engine", "no_cache", "threads", "quiet", "fresh", "verify"]),
+    ("worker", &["precision", "max_seeds", "engine", "no_cache"]),
+];
+
+/// Leaves out of each command's help the options that it refuses.
+pub fn hide_refused(command: clap::Command) -> clap::Command {
+    REFUSED.iter().fold(command, |command, (name, options)| {
+        command.mut_subcommand(name, |command| {
+            options.iter().fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)))
+        })
+    })
+}
+
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
