@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use quell_scenario::{Document, Plugins, ScenarioError, Study};
-use quell_units::{BitRate, Duration};
+use quell_scenario::{Document, Plugins, Point, ScenarioError, Study};
+use quell_units::{BitRate, Bytes, Duration};
 use toml::Value;
 
 use crate::candidate::{Candidate, DROP_TAIL};
@@ -125,7 +125,36 @@ fn with(section: &Section, algorithms: &[&Candidate], request: &Request) -> Resu
     for field in &section.baseline_at {
         document.set(field, &Value::Table(baseline.unwrap_or(&drop_tail).clone()))?;
     }
-    document.study(&Plugins::new())
+    let study = document.study(&Plugins::new())?;
+    study.points.iter().try_for_each(|point| is_enough(point, request))?;
+    Ok(study)
+}
+
+/// The packets that a link must be able to carry while a scenario is measured: fewer say nothing.
+const PACKETS: f64 = 100.0;
+/// The round trips that the measured time must have.
+const ROUND_TRIPS: f64 = 10.0;
+
+/// Refuses a link on which nothing that is measured would mean anything.
+fn is_enough(point: &Point, request: &Request) -> Result<(), ScenarioError> {
+    let scenario = &point.scenario;
+    let measured = scenario.duration - scenario.warmup;
+    let packet = scenario.mean_packet.unwrap_or(Bytes::new(1500));
+    let least = PACKETS * packet.get() as f64 * 8.0 / measured.as_secs_f64();
+    if (request.rate.bps() as f64) < least {
+        return Err(point.refuse(format!(
+            "its link must carry at least {PACKETS} packets of {packet} in the {measured} that are measured, which takes \
+             {}",
+            BitRate::from_bps(least.ceil() as u64)
+        )));
+    }
+    let most = Duration::from_secs_f64(measured.as_secs_f64() / ROUND_TRIPS);
+    if request.rtt > most {
+        return Err(point.refuse(format!(
+            "the {measured} that are measured must have at least {ROUND_TRIPS} round trips, which are then at most {most}"
+        )));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use quell_lab::{Aim, Quantity};
 use quell_units::text::cut;
+#[cfg(feature = "theory")]
+use quell_units::{BitRate, Duration};
 
 /// The form of printed results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -167,6 +169,38 @@ where
     }
 }
 
+/// The rates of links: of slower ones a packet takes many seconds, and faster ones no scenario has.
+#[cfg(feature = "theory")]
+const RATES: [BitRate; 2] = [BitRate::from_bps(1_000), BitRate::from_bps(1_000_000_000_000)];
+/// The round-trip times of networks, and some more.
+#[cfg(feature = "theory")]
+const ROUND_TRIPS: [Duration; 2] = [Duration::from_micros(1), Duration::from_secs(10)];
+
+/// The rate of a link.
+#[cfg(feature = "theory")]
+pub fn link_rate(text: &str) -> Result<BitRate, String> {
+    within(text, RATES)
+}
+
+/// A round-trip time without queueing.
+#[cfg(feature = "theory")]
+pub fn round_trip(text: &str) -> Result<Duration, String> {
+    within(text, ROUND_TRIPS)
+}
+
+/// A quantity in a range.
+#[cfg(feature = "theory")]
+fn within<T>(text: &str, [least, most]: [T; 2]) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + PartialOrd + Display,
+{
+    let value: T = text.parse().map_err(|why: T::Err| why.to_string())?;
+    match least <= value && value <= most {
+        true => Ok(value),
+        false => Err(format!("must lie between {least} and {most}")),
+    }
+}
+
 /// Seeds as given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
@@ -190,7 +224,8 @@ fn seeds(text: &str) -> Result<Seeds, String> {
             format!("\"{}\" is not a seed: it must be a whole number of at least 0", cut(s.trim()))
         })
     };
-    if !text.contains(',') && !text.contains('-') {
+    // A sign is no range.
+    if !text.contains(',') && !text.trim().trim_start_matches('-').contains('-') {
         return match text.trim().parse::<u32>() {
             Ok(n) if n >= 1 && u64::from(n) <= MAX_SEEDS => Ok(Seeds::Count(n)),
             _ => Err(format!(

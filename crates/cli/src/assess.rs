@@ -13,7 +13,7 @@ use quell_theory::{Congestion, Plant, TheoryError};
 use quell_units::text::{duration, three_digits};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-use crate::args::{Changes, whole};
+use crate::args::{Changes, link_rate, round_trip, whole};
 use crate::failure::{Failure, unknown_name};
 use crate::table::{self, Column, Tint};
 use crate::{simulate, terminal};
@@ -25,10 +25,10 @@ pub struct NetworkArgs {
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
     /// The link's rate, such as 10Mbit/s.
-    #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
+    #[arg(long, value_name = "RATE", conflicts_with = "scenario", value_parser = link_rate)]
     pub rate: Option<BitRate>,
     /// The round-trip time without queueing, such as 100ms.
-    #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
+    #[arg(long, value_name = "TIME", conflicts_with = "scenario", value_parser = round_trip)]
     pub rtt: Option<Duration>,
     /// The number of long-lived flows.
     #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]

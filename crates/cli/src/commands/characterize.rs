@@ -12,7 +12,7 @@ use quell_scenario::ScenarioError;
 use quell_units::{BitRate, Duration};
 use serde_json::json;
 
-use crate::args::{Format, FormatArgs, WatchArgs, whole};
+use crate::args::{Format, FormatArgs, WatchArgs, link_rate, round_trip, whole};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
@@ -45,10 +45,10 @@ pub struct Args {
     #[arg(long, value_name = "AQM", default_value = "red")]
     baseline: String,
     /// The link's rate.
-    #[arg(long, value_name = "RATE", default_value = DEFAULT_RATE)]
+    #[arg(long, value_name = "RATE", default_value = DEFAULT_RATE, value_parser = link_rate)]
     rate: BitRate,
     /// The round-trip time without queueing, where the scenario does not vary it.
-    #[arg(long, value_name = "TIME", default_value = DEFAULT_RTT)]
+    #[arg(long, value_name = "TIME", default_value = DEFAULT_RTT, value_parser = round_trip)]
     rtt: Duration,
     /// The number of seeds.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=100_000_u32))]
@@ -77,9 +77,6 @@ pub struct Args {
 /// Runs the scenarios of RFC 7928 and says what algorithms do in them.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let sections = select(&args.only).map_err(|why| bad_input!("--only: {why}"))?;
-    if args.list {
-        return list(&sections, args.format.format);
-    }
     let candidates = candidates(&args.algorithms)?;
     let baseline = Candidate::parse(&args.baseline).map_err(|why| bad_input!("--baseline: {why}"))?;
     let request = Request {
@@ -91,6 +88,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         sections,
     };
     let plan = Plan::of(request.clone()).map_err(|error| blamed(&request, &error))?;
+    if args.list {
+        return list(&plan.request.sections, args.format.format);
+    }
     for hole in &plan.study.holes {
         terminal::note(&format!("{}: is left out: {}", hole.title(), hole.reason));
     }

@@ -76,13 +76,21 @@ struct RunArgs {
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The time that an answer may take.
-    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "30s", value_name = "TIME", value_parser = timeout)]
     timeout: std::time::Duration,
     #[command(flatten)]
     format: FormatArgs,
     /// The implementation and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// The shortest time in which a process can answer: what is shorter would blame it for nothing.
+const SHORTEST: std::time::Duration = std::time::Duration::from_millis(10);
+
+fn timeout(text: &str) -> Result<std::time::Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|e| e.to_string())?;
+    if time >= SHORTEST { Ok(time) } else { Err("must be at least 10 ms".to_string()) }
 }
 
 /// Arguments of `conformance museum`.

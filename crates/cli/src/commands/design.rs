@@ -10,7 +10,7 @@ use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{Format, FormatArgs, whole};
+use crate::args::{Format, FormatArgs, link_rate, round_trip, whole};
 use crate::assess::{self, Checked, PointVerdicts, beside, congestion, packet};
 use crate::diagram;
 use crate::failure::Failure;
@@ -30,10 +30,10 @@ Examples:
 Give the worst case: the fewest flows and the longest round-trip time that the link will see.")]
 pub struct Args {
     /// The link's rate, such as 10Mbit/s.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = link_rate)]
     rate: BitRate,
     /// The longest round-trip time, with the queue at its target.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = round_trip)]
     rtt: Duration,
     /// The fewest long-lived flows.
     #[arg(long, value_name = "N", value_parser = whole(1..=200_000_u32))]
