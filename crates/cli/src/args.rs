@@ -81,6 +81,10 @@ pub struct SimulationArgs {
     /// One seed, to repeat a single replication.
     #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
+    /// The algorithms, one or several with commas; default: all of the scenario. A label of the scenario keeps the
+    /// parameters that it has there; any other name is the catalog's, with its defaults.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub aqm: Vec<String>,
     #[command(flatten)]
     pub changes: Changes,
     /// Number of threads; default: one per core. Results do not depend on it.

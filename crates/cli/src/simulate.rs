@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series};
+use quell_aqm::catalog::{self, CATALOG};
+use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, files_in};
+use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -13,7 +15,7 @@ use quell_units::text::cut;
 use crate::args::{
     CacheDir, CacheUse, Changes, EngineChoice, Seeds, SeriesChoice, SimulationArgs, WatchArgs,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, unknown_name};
 use crate::folder;
 use crate::interrupt;
 use crate::selection::Selection;
@@ -29,7 +31,60 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
         (None, Some(seed)) => Some(list_of(&[seed])?),
         (None, None) => None,
     };
-    study(path, &args.changes, seeds)
+    Ok(study(path, &args.changes, seeds)?)
+}
+
+/// Leaves in each point the algorithms of these labels, in their order, and adds those of the catalog that it lacks
+/// with their defaults; without any, leaves all.
+pub fn choose(study: &mut Study, names: &[String]) -> Result<(), Failure> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    select(study, |labels| {
+        let mut chosen: Vec<String> = Vec::new();
+        for name in names {
+            check_algorithm(name, labels)?;
+            if !chosen.contains(name) {
+                chosen.push(name.clone());
+            }
+        }
+        Ok(chosen)
+    })
+}
+
+/// Refuses an algorithm that neither these labels nor the catalog name.
+pub fn check_algorithm(name: &str, labels: &[String]) -> Result<(), Failure> {
+    if labels.iter().any(|label| label == name) || catalog::find(name).is_some() {
+        return Ok(());
+    }
+    let others = CATALOG.iter().map(|entry| entry.name).filter(|name| !labels.iter().any(|l| l == name));
+    Err(unknown_name("algorithm", name, labels.iter().map(String::as_str).chain(others)))
+}
+
+/// Leaves in each point the algorithms that `choose` names, given the labels that are there; those that have no label
+/// there are the catalog's.
+pub fn select(
+    study: &mut Study,
+    choose: impl Fn(&[String]) -> Result<Vec<String>, Failure>,
+) -> Result<(), Failure> {
+    let name = study.name().to_string();
+    for point in &mut study.points {
+        let scenario = &mut point.scenario;
+        let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
+        let chosen = choose(&labels)?;
+        let of = |label: &String| {
+            let own = scenario.aqm.iter().find(|a| a.label() == label);
+            own.cloned().unwrap_or_else(|| AqmChoice::named(label))
+        };
+        scenario.aqm = chosen.iter().map(of).collect();
+        // An algorithm that was added may not suit the link: better said now, and as a rule.
+        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
+        if let Err(mut error) = document.study(&Plugins::new()) {
+            error.line = None; // The line is not one of the file.
+            return Err(error.into());
+        }
+    }
+    Ok(())
 }
 
 /// Reads scenarios as one study.
@@ -107,7 +162,8 @@ pub fn document(path: &Path) -> Result<Document, ScenarioError> {
 ///
 /// # Errors
 /// If a field is not there.
-pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, Failure> {
+#[allow(clippy::result_large_err)] // As above.
+pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, ScenarioError> {
     let blame = |option: &String, error| ScenarioError { file: option.clone(), line: None, ..error };
     let mut options = Vec::new();
     for (field, value) in &changes.set {
@@ -130,17 +186,28 @@ pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>,
 ///
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
-pub fn study(path: &Path, changes: &Changes, seeds: Option<toml::Value>) -> Result<Study, Failure> {
+#[allow(clippy::result_large_err)] // As above.
+pub fn study(path: &Path, changes: &Changes, seeds: Option<toml::Value>) -> Result<Study, ScenarioError> {
     Ok(changed(path, changes, seeds)?.0)
 }
 
 /// The same, and the file as it was changed.
+#[allow(clippy::result_large_err)] // As above.
 pub fn changed(
     path: &Path,
     changes: &Changes,
     seeds: Option<toml::Value>,
-) -> Result<(Study, Document), Failure> {
-    let original = document(path)?;
+) -> Result<(Study, Document), ScenarioError> {
+    changed_of(document(path)?, changes, seeds)
+}
+
+/// The same of a file that has been read.
+#[allow(clippy::result_large_err)] // As above.
+pub fn changed_of(
+    original: Document,
+    changes: &Changes,
+    seeds: Option<toml::Value>,
+) -> Result<(Study, Document), ScenarioError> {
     let mut document = original.clone();
     let mut changes = change(&mut document, changes)?;
     if let Some(seeds) = seeds {

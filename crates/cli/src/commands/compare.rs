@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys, files_in};
-use quell_scenario::format::AqmChoice;
-use quell_scenario::{Document, Plugins, Study};
+use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys};
 use serde_json::json;
 
 use crate::align::{align, round};
@@ -52,10 +49,6 @@ pub struct Args {
         hide_default_value = true
     )]
     baseline: String,
-    /// The algorithms to compare; default: all in the scenario. Catalog algorithms that the scenario
-    /// lacks are added with their default parameters.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    aqm: Vec<String>,
     /// Also keep the results of the run in this folder.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -83,12 +76,12 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let results = folder::read(&source)?;
         selection.check(&results)?;
         for point in 0..results.run.points.len() {
-            choose(results.algorithms(point), args, |_| false)?;
+            choose(results.algorithms(point), args, check_label)?;
         }
         return print(&results, args, &selection, Some(&source));
     }
     let mut study = simulate::read(&args.source, &args.simulation)?;
-    select_algorithms(&mut study, args)?;
+    simulate::select(&mut study, |labels| choose(labels, args, simulate::check_algorithm))?;
     simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, Some(&args.baseline), &study)?;
     let place = match &args.out {
@@ -152,17 +145,17 @@ fn refuse_changes(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The labels to compare, the baseline first. `available` says which others can be added.
-fn choose(labels: &[String], args: &Args, available: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
-    let wanted: Vec<&String> =
-        if args.aqm.is_empty() { labels.iter().collect() } else { args.aqm.iter().collect() };
+/// The labels to compare, the baseline first. `check` refuses those that are neither there nor can be added.
+fn choose(
+    labels: &[String],
+    args: &Args,
+    check: impl Fn(&str, &[String]) -> Result<(), Failure>,
+) -> Result<Vec<String>, Failure> {
+    let aqm = &args.simulation.aqm;
+    let wanted: Vec<&String> = if aqm.is_empty() { labels.iter().collect() } else { aqm.iter().collect() };
     let mut chosen: Vec<String> = Vec::new();
     for name in std::iter::once(&args.baseline).chain(wanted) {
-        if !labels.contains(name) && !available(name) {
-            let catalog =
-                CATALOG.iter().map(|e| e.name).filter(|n| available(n) && !labels.iter().any(|l| l == n));
-            return Err(unknown_name("algorithm", name, labels.iter().map(String::as_str).chain(catalog)));
-        }
+        check(name, labels)?;
         if !chosen.contains(name) {
             chosen.push(name.clone());
         }
@@ -174,26 +167,12 @@ fn choose(labels: &[String], args: &Args, available: impl Fn(&str) -> bool) -> R
     Ok(chosen)
 }
 
-/// Leaves the algorithms to compare in the study, and adds those of the catalog that it lacks.
-fn select_algorithms(study: &mut Study, args: &Args) -> Result<(), Failure> {
-    let name = study.name().to_string();
-    for point in &mut study.points {
-        let scenario = &mut point.scenario;
-        let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
-        let chosen = choose(&labels, args, |name| catalog::find(name).is_some())?;
-        let of = |label: &String| {
-            let own = scenario.aqm.iter().find(|a| a.label() == label);
-            own.cloned().unwrap_or_else(|| AqmChoice::named(label))
-        };
-        scenario.aqm = chosen.iter().map(of).collect();
-        // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
-        if let Err(mut error) = document.study(&Plugins::new()) {
-            error.line = None; // The line is not one of the file.
-            return Err(error.into());
-        }
+/// Refuses an algorithm that results do not have.
+fn check_label(name: &str, labels: &[String]) -> Result<(), Failure> {
+    match labels.iter().any(|label| label == name) {
+        true => Ok(()),
+        false => Err(unknown_name("algorithm", name, labels.iter().map(String::as_str))),
     }
-    Ok(())
 }
 
 /// One row of a comparison: an algorithm's differences in each metric.
@@ -206,7 +185,9 @@ struct Rows {
 }
 
 fn rows(results: &Results, args: &Args, view: &View, metrics: &[Quantity]) -> Rows {
-    let wanted = |a: &&String| **a != args.baseline && (args.aqm.is_empty() || args.aqm.contains(a));
+    let wanted = |a: &&String| {
+        **a != args.baseline && (args.simulation.aqm.is_empty() || args.simulation.aqm.contains(a))
+    };
     let algorithms: Vec<String> = results.algorithms(view.point).iter().filter(wanted).cloned().collect();
     let all = results.compare(view, &args.baseline, metrics);
     let find = |a: &String, m: &Quantity| {

@@ -15,6 +15,7 @@ Examples:
   quell run scenarios/main.toml
   quell run my.toml --seeds 20 --out results/long --set duration=\"300 s\"
   quell run my.toml --seed 17 --threads 1
+  quell run my.toml --aqm codel,pie
   quell run my.toml --sweep flows.ftp.count=10,20,50 --sweep aqm.red.max_p=0.02..0.2:log:5
   quell run my.toml --sweep \"dumbbell.delay=5..50 ms:lin:4; flows.ftp.count=40,30,20,10\"
   quell run my.toml --set \"aqm.red.max_th=3 * aqm.red.min_th\"    # docs/sweeps.md
@@ -60,7 +61,8 @@ pub struct Args {
 /// Runs a scenario, keeps its results and prints the table.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
-    let study = simulate::read_all(&args.scenarios, &args.simulation)?;
+    let mut study = simulate::read_all(&args.scenarios, &args.simulation)?;
+    simulate::choose(&mut study, &args.simulation.aqm)?;
     simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
     notes::say(&study, 1);

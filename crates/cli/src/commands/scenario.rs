@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quell_scenario::dialect::{self, Dialect, KeyDefaults};
 use quell_scenario::format::{Kind, Scenario};
-use quell_scenario::{Document, Hole, Plugins, Point, ScenarioError, Setting, Study};
+use quell_scenario::{Document, Hole, Point, ScenarioError, Setting, Study};
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,6 +22,8 @@ pub enum Command {
         /// The scenario files; - for standard input.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        changes: Changes,
         #[command(flatten)]
         format: FormatArgs,
     },
@@ -53,7 +55,7 @@ pub enum Command {
 /// Checks and shows scenario files without running them.
 pub fn run(command: &Command) -> Result<(), Failure> {
     match command {
-        Command::Check { files, format } => check(files, format.format),
+        Command::Check { files, changes, format } => check(files, changes, format.format),
         Command::Show { file, point, changes } => show(file, changes, *point),
         Command::Dialects { names, format } => dialects(names, format.format),
         Command::Schema => json::print_whole(&Scenario::json_schema()),
@@ -94,12 +96,12 @@ struct File {
     error: Option<ScenarioError>,
 }
 
-/// The study of a file.
+/// The study of a file with changes.
 #[allow(clippy::result_large_err)] // It is the answer for that file.
-fn read(file: &Path) -> Result<Study, ScenarioError> {
+fn read(file: &Path, changes: &Changes) -> Result<Study, ScenarioError> {
     let document = simulate::document(file)?;
     not_an_experiment(file, &document)?;
-    document.study(&Plugins::new())
+    Ok(simulate::changed_of(document, changes, None)?.0)
 }
 
 /// Says what a file is that describes an experiment of a document rather than a scenario.
@@ -124,9 +126,9 @@ fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioErr
 }
 
 /// Checks files; all are examined, even if the first one is invalid.
-fn check(files: &[PathBuf], format: Format) -> Result<(), Failure> {
+fn check(files: &[PathBuf], changes: &Changes, format: Format) -> Result<(), Failure> {
     let look = |file: &PathBuf| {
-        let (summary, error) = match read(file) {
+        let (summary, error) = match read(file, changes) {
             Ok(study) => {
                 notes::say(&study, MOST_HOLES);
                 (Some(summary(&study)), None)

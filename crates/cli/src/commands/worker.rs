@@ -84,7 +84,8 @@ fn part(text: &str) -> Result<Part, String> {
 
 /// Lists the replications of a study, the longest first.
 pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
-    let study = simulate::read(&args.scenario, &args.simulation)?;
+    let mut study = simulate::read(&args.scenario, &args.simulation)?;
+    simulate::choose(&mut study, &args.simulation.aqm)?;
     notes::say_holes(&study, 1);
     let mut all = all(&study, &args.simulation)?;
     if args.missing {
@@ -112,7 +113,8 @@ pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
 
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
-    let study = simulate::read(&args.scenario, &args.simulation)?;
+    let mut study = simulate::read(&args.scenario, &args.simulation)?;
+    simulate::choose(&mut study, &args.simulation.aqm)?;
     notes::say_holes(&study, 1);
     let all = all(&study, &args.simulation)?;
     let of_study: HashSet<Key> = all.iter().map(|task| task.key).collect();

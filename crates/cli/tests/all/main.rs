@@ -10,6 +10,7 @@ mod files;
 mod gateway;
 mod hostile;
 mod measure;
+mod options;
 mod reproduce;
 mod survival;
 mod theory;
