@@ -89,12 +89,12 @@ fn wrong_arguments_are_refused() {
             "--tolerance: \"0\" must be above 0: a share of the crossing (5%), or a length of the axis (2 Mbit/s)",
         ),
         (
-            &["characterize", "codel", "--rtt", "0ms"],
-            "error: --rtt 0 s: does not suit RFC 7928 section 4.4: flows[0].rtt = \"0 s\": is less than the 4 ms that",
+            &["characterize", "codel", "--rtt", "1ms"],
+            "error: --rtt 1 ms: does not suit RFC 7928 section 4.4: flows[0].rtt = \"1 ms\": is less than the 4 ms that",
         ),
         (
-            &["characterize", "codel", "--rate", "1bit/s", "--only", "7"],
-            "error: --rate 1 bit/s: does not suit RFC 7928 section 7.2: flows[1].rate = \"0 bit/s\": must lie between",
+            &["characterize", "codel", "--rate", "1kbit/s", "--only", "7"],
+            "error: --rate 1 kbit/s: does not suit RFC 7928 section 7.2: its link must carry at least 100 packets",
         ),
         (&["run", "small.toml", "--threads", "0"], "must be a whole number from 1 to 4096"),
         (&["run", "small.toml", "--set", "x"], "must have the form KEY=VALUE"),

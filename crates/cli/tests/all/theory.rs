@@ -416,11 +416,11 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["design", "--rate", "0Mbit/s", "--rtt", "1s", "--flows", "1", "--aqm", "pi"],
-            "error: rate of the link = 0 packets/s: must be positive and finite\n",
+            "error: invalid value '0Mbit/s' for '--rate <RATE>': must lie between 1 kbit/s and 1000 Gbit/s\n",
         ),
         (
             vec!["design", "--rate", "1Mbit/s", "--rtt", "0s", "--flows", "1", "--aqm", "pi"],
-            "error: round-trip time R = 0 s: must be positive and finite\n",
+            "error: invalid value '0s' for '--rtt <TIME>': must lie between 1 us and 10 s\n",
         ),
         (
             vec!["design", "--rate", "1Mbit/s", "--rtt", "10ms", "--flows", "100", "--aqm", "pi"],
