@@ -217,9 +217,19 @@ impl core::str::FromStr for QueueSize {
     fn from_str(s: &str) -> Result<Self, ParseError> {
         match number_and_unit(s, SIZE_UNITS, SIZE_EXPECTED)? {
             (x, Kind::Packets) => Ok(QueueSize::Packets(x)),
-            (x, Kind::Bytes(f)) => Ok(QueueSize::Bytes(x * f)),
+            (x, Kind::Bytes(f)) => Ok(QueueSize::Bytes(bytes(x, f))),
         }
     }
+}
+
+/// The bytes of `x` units of `unit` bytes. 32.48 times 1000 is a little less than 32480 to a double, and a buffer of
+/// that size would hold a byte less than what is written: the whole number is meant.
+fn bytes(x: f64, unit: f64) -> f64 {
+    let product = x * unit;
+    let whole = (product + 0.5) as u64 as f64;
+    let away = (product - whole).max(whole - product);
+    // Twice half a unit in the last place: of the number, and of the product.
+    if unit > 1.0 && away <= product * f64::EPSILON { whole } else { product }
 }
 
 serde_as_string!(Bytes);

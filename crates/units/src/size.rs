@@ -137,6 +137,13 @@ mod tests {
         for text in ["1 packet", "67.5 packets", "300 kB", "77 B"] {
             assert_eq!(text.parse::<QueueSize>().unwrap().to_string(), text);
         }
+        for bytes in (0..100_000).map(|n| n * 10).chain((0..50_000).map(|n| n * 7_919 + 1)) {
+            let size = QueueSize::Bytes(f64::from(bytes));
+            assert_eq!(size.to_string().parse(), Ok(size), "{size}");
+        }
+        for size in [32479.999999999996, 1e6 + 0.25, 0.1, 1e300].map(QueueSize::Bytes) {
+            assert_eq!(size.to_string().parse(), Ok(size), "{size}");
+        }
         assert_eq!("1 KiB".parse::<Bytes>().unwrap(), Bytes::new(1024));
         assert!("50".parse::<QueueSize>().is_err());
         assert!("50 packets".parse::<Bytes>().is_err());
