@@ -1,5 +1,7 @@
 //! The fuzz target of expressions: any settings of a small scenario, and expressions whose value is known.
 
+#![allow(clippy::result_large_err)] // Errors end a test.
+
 use arbitrary::Unstructured;
 use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_units::{BitRate, Duration, QueueSize};

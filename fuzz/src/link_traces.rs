@@ -1,6 +1,8 @@
 //! The fuzz target of the files that scenarios name: courses of a link in Quell's own form and in mahimahi's, and
 //! recorded arrivals.
 
+#![allow(clippy::result_large_err)] // Errors end a test.
+
 use std::fmt::Write as _;
 
 use arbitrary::Unstructured;

@@ -124,6 +124,7 @@ impl Script {
         let Some(queue) = config.queue() else { return Vec::new() };
         let (mut line, mut away) = (Line::new(queue, config.rate), Away::default());
         away.may_mark = self.lines.iter().any(|line| line.ecn);
+        away.may_overtake = format!("{:?}", config.aqm).contains("perturb: Some");
         let (mut now, mut arrived) = (Time::ZERO, (0u64, 0u64));
         for (gap, step) in &self.steps {
             let update = line.queue().next_update().map(|due| due.nanos().saturating_sub(now.nanos()));
@@ -166,7 +167,7 @@ impl Script {
                         config = &self.lines[*other];
                         line.set_rate(now, config.rate, &mut away);
                         line.reconfigure(now, queue, &mut away);
-                        away.replaced = true;
+                        away.may_overtake = true;
                     }
                     None => line.run(now, &mut away),
                 },
@@ -213,14 +214,16 @@ struct Segment {
     marked: bool,
 }
 
+/// What packets share of which none may overtake another: flow, ECN field, protocol, DSCP and hosts.
+type Key = (u32, u8, u8, u8, (u16, u16));
+
 impl Segment {
     fn new(number: u32, header: line::Header) -> Segment {
         let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(header.ecn)];
         Segment { number, header, ecn, marked: false }
     }
 
-    /// What no other packet may overtake it with.
-    fn key(&self) -> (u32, u8, u8, u8, (u16, u16)) {
+    fn key(&self) -> Key {
         let h = &self.header;
         (h.flow, h.ecn, h.protocol, h.dscp, h.hosts)
     }
@@ -266,10 +269,11 @@ struct Away {
     algorithm: &'static str,
     /// There is one queue.
     in_order: bool,
-    /// The queue was replaced, and what had been marked may be in another lane than its flow.
-    replaced: bool,
+    /// Packets of a flow may overtake each other: the queue was replaced, and what had been marked may be in another
+    /// lane than its flow; or the hash of flows changes (`perturb`).
+    may_overtake: bool,
     waiting: BTreeMap<u32, Time>,
-    flows: BTreeMap<(u32, u8, u8, u8, (u16, u16)), BTreeSet<u32>>,
+    flows: BTreeMap<Key, BTreeSet<u32>>,
     sent: u64,
     free: Time,
     fates: Vec<Fate>,
@@ -297,7 +301,7 @@ impl Host<Segment> for Away {
             self.waiting.first_key_value().filter(|_| self.in_order).map_or(arrived, |first| *first.1),
             arrived
         );
-        let first = self.flows[&packet.key()].first().filter(|_| !self.replaced);
+        let first = self.flows[&packet.key()].first().filter(|_| !self.may_overtake);
         assert!(
             first.is_none_or(|first| *first == packet.number),
             "{}: a packet is overtaken",
