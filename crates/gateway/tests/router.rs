@@ -479,6 +479,55 @@ fn the_routers_own_traffic_is_shaped_too() {
     assert_eq!(net.state(), before);
 }
 
+/// What a mark of others leads to another device goes there, and what it leads to this one is shaped here.
+#[test]
+fn the_routers_own_traffic_takes_the_route_of_its_mark() {
+    let Some(net) = net() else { return };
+    net.on(
+        G,
+        "ip link add w0 type veth peer name w1; ip addr add 10.9.0.1/24 dev w0; ip link set w0 up; ip link set w1 up
+         ip neigh add 10.9.0.2 lladdr 02:00:00:00:00:09 dev w0
+         ip route add 10.7.0.0/16 via 10.2.0.1 dev g1; ip route add 10.6.0.0/16 via 10.9.0.2 dev w0
+         ip route add default via 10.9.0.2 dev w0 table 100; ip rule add fwmark 1 table 100
+         ip route add default via 10.2.0.1 dev g1 table 200; ip rule add fwmark 2 table 200
+         iptables -t mangle -A OUTPUT -p udp -d 10.7.0.0/16 -j MARK --set-mark 1
+         iptables -t mangle -A OUTPUT -p udp -d 10.6.0.0/16 -j MARK --set-mark 2",
+    );
+    let sent = |device: &str| -> u64 {
+        net.on(G, &format!("cat /sys/class/net/{device}/statistics/tx_packets")).trim().parse().unwrap()
+    };
+    let send = |to: &str| {
+        let socket = net.within(G, || std::net::UdpSocket::bind("0.0.0.0:0").unwrap());
+        for _ in 0..100 {
+            let _ = socket.send_to(&[0; 200], (to, 9));
+        }
+        std::thread::sleep(300 * MS);
+    };
+    let mut running = net.start(&WIDE);
+    let arrived = || net.status()["lines"][0]["queue"]["arrived"]["packets"].as_u64().unwrap();
+    let before = [sent("g1"), sent("w0"), arrived()];
+    send("10.7.0.1");
+    let between = [sent("g1"), sent("w0"), arrived()];
+    send("10.6.0.1");
+    let after = [sent("g1"), sent("w0"), arrived()];
+    println!("{before:?} {between:?} {after:?}");
+    let near = |count: u64, expected: u64| (expected..expected + 20).contains(&count);
+    assert!(near(between[0] - before[0], 0) && near(between[1] - before[1], 100), "{before:?} {between:?}");
+    assert!(near(between[2] - before[2], 0), "{before:?} {between:?}");
+    assert!(near(after[0] - between[0], 100) && near(after[1] - between[1], 0), "{between:?} {after:?}");
+    assert!(
+        near(after[2] - between[2], 100),
+        "what leaves by the device is not shaped: {between:?} {after:?}"
+    );
+    // The same while nobody reads the queue.
+    signal(running.supervisor(), "KILL");
+    running.wait();
+    let before = [sent("g1"), sent("w0")];
+    send("10.7.0.1");
+    let after = [sent("g1"), sent("w0")];
+    assert!(near(after[0] - before[0], 0) && near(after[1] - before[1], 100), "{before:?} {after:?}");
+}
+
 #[test]
 fn of_two_starts_at_once_one_runs() {
     let Some(net) = net() else { return };

@@ -78,6 +78,8 @@ pub struct NfQueue {
     key: FlowKey,
     /// Counts of what happened beside the lines.
     pub counters: QueueCounters,
+    /// Packets leave without marks: there is no rule that would set CE and clear them.
+    pub unmarked: bool,
 }
 
 /// Numbers of nfnetlink_queue.h and netlink.h.
@@ -134,8 +136,7 @@ fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOn
 /// A verdict; `mark` is the note of its packet ([`Queued::note`]).
 ///
 /// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
-/// of its queue again instead, at whose beginning such a rule is: the kernel would route anew what is sent with another
-/// mark.
+/// of its queue again instead, at whose beginning such a rule is.
 fn verdict(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, accept: bool, marked: bool) {
     message(out, number::VERDICT, 0, queue, |out| {
         let what = match (accept, marked && note & bits.both() != 0) {
@@ -148,7 +149,13 @@ fn verdict(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, ac
         value[4..].copy_from_slice(&id.to_be_bytes());
         attribute(out, number::VERDICT_HEADER, &value);
         if accept {
-            let mark = note & !bits.both() | if marked { bits.marked() } else { 0 };
+            let own = note & bits.both() != 0;
+            let mark = note & !bits.both()
+                | match (marked, own) {
+                    (false, _) => 0,
+                    (true, false) => bits.marked(),
+                    (true, true) => bits.both(),
+                };
             attribute(out, number::MARK, &mark.to_be_bytes());
         }
     });
@@ -232,6 +239,7 @@ impl NfQueue {
             verdicts: Vec::with_capacity(1 << 16),
             key,
             counters: QueueCounters::default(),
+            unmarked: false,
         })
     }
 
@@ -426,7 +434,15 @@ impl Ports for NfQueue {
     #[inline]
     fn forward(&mut self, path: u8, packet: &Packet) {
         let queue = self.queues[usize::from(path)];
-        verdict(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, true, packet.marked);
+        verdict(
+            &mut self.verdicts,
+            self.bits,
+            queue,
+            packet.handle,
+            packet.kept,
+            true,
+            packet.marked && !self.unmarked,
+        );
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -502,7 +518,7 @@ mod tests {
         for (own, marked, what, mark) in [
             (false, false, 1, 9),
             (true, false, 1, 9),
-            (true, true, 4, bits.marked() | 9),
+            (true, true, 4, bits.both() | 9),
             (false, true, 1, bits.marked() | 9),
         ] {
             out.clear();

@@ -71,6 +71,8 @@ pub(super) enum Order {
     Counts(Counts),
     /// Go on in the file that comes with this; the log ends if none does.
     NextLog,
+    /// The rules that set CE go: let packets leave without marks from now on.
+    Unmark,
     /// Let everything go and end.
     Stop,
 }
@@ -84,6 +86,8 @@ pub(super) enum Report {
     LogFull,
     /// It goes round.
     Beat,
+    /// It has done [`Order::Unmark`].
+    Unmarked,
     /// The result of [`Order::Lines`].
     Reconfigured(Result<(), String>),
     /// It cannot begin or go on.

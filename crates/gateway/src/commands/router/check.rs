@@ -71,6 +71,18 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         ));
     }
 
+    let bits = settings.fixed.bits;
+    for other in Journal::all().into_iter().filter(|other| other.rules.id != *id && other.supervisor.alive())
+    {
+        let theirs = other.rules.bits;
+        let overlap = other.network == network() && theirs != bits && theirs.both() & bits.both() != 0;
+        found.need(!overlap, || {
+            format!(
+                "gateway \"{}\" uses one of the bits of --mark-bit, and each would clear the other's: the same two do no harm",
+                other.rules.id
+            )
+        });
+    }
     for other in Journal::all().into_iter().filter(|other| other.rules.id != *id && other.supervisor.alive())
     {
         found.need(other.rules.wan != *wan || other.network != network(), || {

@@ -15,6 +15,8 @@ use crate::sys;
 
 /// The priority of the queues of nft: whatever filters does so before.
 const BEHIND: i32 = 1000;
+/// The same of what this host sends, behind the filters of postrouting: then `srcnat` follows, 100.
+const BEFORE_NAT: i32 = 90;
 
 /// The program that sets the rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -162,10 +164,18 @@ impl Table {
             said.lines().filter(move |line| line.starts_with(&begin))
         };
         let jumps = self.jumps.iter().all(|Jump { from, to, first }| {
-            let there: Vec<&str> = of(from).filter_map(|line| line.split(" -j ").nth(1)).collect();
-            let is_it = |target: &&str| target.split_whitespace().next() == Some(to);
+            // A comment may hold anything.
+            let bare = |line: &str| line.split('"').step_by(2).collect::<String>();
+            let target = |line: &str| {
+                let bare = bare(line);
+                let words: Vec<&str> = bare.split_whitespace().collect();
+                let pair = words.windows(2).find(|pair| ["-j", "-g"].contains(&pair[0]));
+                pair.map(|pair| pair[1].to_string())
+            };
+            let there: Vec<String> = of(from).filter_map(target).collect();
+            let is_it = |target: &String| target == to;
             // Other gateways want the same place.
-            let is_ours = |target: &&&str| target.starts_with("quell-");
+            let is_ours = |target: &&String| target.starts_with("quell-");
             let found = there.iter().filter(|target| is_it(target)).count() == 1;
             let in_order = if *first {
                 there.iter().take_while(is_ours).any(is_it)
@@ -194,40 +204,45 @@ impl Rules {
     /// The rules of iptables.
     ///
     /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`MarkBits::waits`], which is
-    /// gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, so what the
-    /// host itself receives and sends is queued at the end of INPUT and OUTPUT of `mangle` without a mark; the verdict
-    /// about a packet that is to be marked sends it through that chain again (`NF_REPEAT`), where the first rule sets CE.
-    /// It always passes while nobody reads the queue, so that the router can still be reached and mended.
+    /// gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, and what the
+    /// host itself sends would be routed anew from its OUTPUT. So that is queued at the end of POSTROUTING of `mangle`,
+    /// and what the host receives at the end of INPUT there, without a mark. The verdict about a packet of the host's own that
+    /// is to be marked sends it through the chain again (`NF_REPEAT`) with both bits, and the first rule sets CE.
+    /// The host's own always passes while nobody reads the queue, so that the router can still be reached and mended.
     fn tables(&self) -> [Table; 2] {
         let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;
         let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
         let bypass = if self.open { " --queue-bypass" } else { "" };
-        let [waiting, leaving, marked, own] = ["q", "m", "c", "o"].map(|end| format!("quell-{id}-{end}"));
-        const CE: &str = "-m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03";
+        let [waiting, leaving, repeated, sent, received] =
+            ["q", "m", "c", "o", "i"].map(|end| format!("quell-{id}-{end}"));
         let jump = |from: &'static str, to: &str, first: bool| Jump { from, to: to.into(), first };
+        let own = format!("-A {sent} -o {wan}");
         let mangle = Table {
             name: "mangle",
             rules: vec![
                 format!("-A {leaving} -m mark --mark {waits:#x}/{both:#x}"),
-                format!("-A {leaving} -m mark --mark {marks:#x}/{both:#x} {CE}"),
+                // Whether one bit or both.
+                format!(
+                    "-A {leaving} -m mark --mark {marks:#x}/{marks:#x} -m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03"
+                ),
+                format!("-A {leaving} -m mark --mark {both:#x}/{both:#x} -g {repeated}"),
                 format!("-A {leaving} -j MARK --set-xmark 0x0/{both:#x}"),
-                format!("-A {marked} -m mark ! --mark {marks:#x}/{both:#x} -j RETURN"),
-                format!("-A {marked} {CE}"),
-                format!("-A {marked} -j MARK --set-xmark 0x0/{both:#x}"),
+                format!("-A {repeated} -j MARK --set-xmark 0x0/{both:#x}"),
                 // It has gone through the rules that follow.
-                format!("-A {marked} -j ACCEPT"),
-                format!("-A {own} -o {wan} -j NFQUEUE --queue-num {up} --queue-bypass"),
-                format!("-A {own} -i {wan} -j NFQUEUE --queue-num {down} --queue-bypass"),
+                format!("-A {repeated} -j ACCEPT"),
+                // What has a socket here may have the address of another host (TPROXY).
+                format!("{own} -m addrtype --src-type LOCAL -j NFQUEUE --queue-num {up} --queue-bypass"),
+                format!("{own} -m owner --socket-exists -j NFQUEUE --queue-num {up} --queue-bypass"),
+                format!("-A {received} -i {wan} -j NFQUEUE --queue-num {down} --queue-bypass"),
             ],
             jumps: vec![
                 jump("POSTROUTING", &leaving, true),
-                jump("INPUT", &marked, true),
-                jump("INPUT", &own, false),
-                jump("OUTPUT", &marked, true),
-                jump("OUTPUT", &own, false),
+                jump("POSTROUTING", &sent, false),
+                jump("INPUT", &leaving, true),
+                jump("INPUT", &received, false),
             ],
-            chains: vec![leaving, marked, own],
+            chains: vec![leaving, repeated, sent, received],
         };
         let security = Table {
             name: "security",
@@ -245,40 +260,41 @@ impl Rules {
     }
 
     /// The rules of nft: a queue behind all chains of others at each hook, and directly behind it a chain that sets CE
-    /// and clears the marks. A packet that this host sends would be routed again if its verdict changed its mark for good
-    /// (`NF_REPEAT` instead, as with iptables).
+    /// and clears the marks. What this host sends is queued where it has been routed and not translated: in output it
+    /// would be routed anew.
     fn nft(&self) -> String {
         let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;
         let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
         let others = !both;
-        let queue = |direction: &str, number: u16, bypass: bool| {
+        let queue = |which: &str, number: u16, bypass: bool| {
             let bypass = if bypass { " bypass" } else { "" };
             format!(
-                "\t\t{direction}ifname \"{wan}\" meta mark set meta mark & {others:#x} | {waits:#x}\n\
-                 \t\t{direction}ifname \"{wan}\" queue num {number}{bypass}\n"
+                "\t\t{which} \"{wan}\" meta mark set meta mark & {others:#x} | {waits:#x}\n\
+                 \t\t{which} \"{wan}\" queue num {number}{bypass}\n"
             )
         };
-        let marked = format!("\t\tmeta mark & {both:#x} == {marks:#x} goto marked\n");
-        let hook = |hook: &str, queues: &[String]| {
-            let behind = BEHIND + 1;
+        let hook = |hook: &str, priority: i32, queues: &[String]| {
+            let behind = priority + 1;
             let queues = queues.concat();
             format!(
                 "\tchain {hook}_queue {{\n\
-                 \t\ttype filter hook {hook} priority {BEHIND}; policy accept;\n\
+                 \t\ttype filter hook {hook} priority {priority}; policy accept;\n\
+                 \t\tmeta mark & {both:#x} == {both:#x} goto marked\n\
                  {queues}\
                  \t}}\n\
                  \tchain {hook}_leave {{\n\
                  \t\ttype filter hook {hook} priority {behind}; policy accept;\n\
                  \t\tmeta mark & {both:#x} == {waits:#x} counter\n\
-                 {marked}\
+                 \t\tmeta mark & {both:#x} == {marks:#x} goto marked\n\
                  \t\tmeta mark set meta mark & {others:#x}\n\
                  \t}}\n"
             )
         };
-        let forward = hook("forward", &[queue("o", *up, self.open), queue("i", down, self.open)]);
-        let input = hook("input", &[marked.clone(), queue("i", down, true)]);
-        let output = hook("output", &[marked.clone(), queue("o", *up, true)]);
+        let forward =
+            hook("forward", BEHIND, &[queue("oifname", *up, self.open), queue("iifname", down, self.open)]);
+        let input = hook("input", BEHIND, &[queue("iifname", down, true)]);
+        let sent = hook("postrouting", BEFORE_NAT, &[queue("fib saddr type local oifname", *up, true)]);
         format!(
             "table inet quell_{id} {{\n\
              \tchain marked {{\n\
@@ -286,7 +302,7 @@ impl Rules {
              \t\tip6 ecn != not-ect ip6 ecn set ce\n\
              \t\tmeta mark set meta mark & {others:#x} accept\n\
              \t}}\n\
-             {forward}{input}{output}}}\n"
+             {forward}{input}{sent}}}\n"
         )
     }
 
@@ -520,6 +536,7 @@ pub(super) fn flow_tables() -> Vec<String> {
     let tables = list("nft", &["list", "flowtables"]);
     let mut table = String::new();
     for line in tables.lines().map(|l| l.trim().trim_end_matches('{').trim()) {
+        // The tables of iptables are in what iptables-save says.
         if let Some(name) = line.strip_prefix("table ") {
             table = name.to_string();
         } else if let Some(name) = line.strip_prefix("flowtable ") {
@@ -596,30 +613,33 @@ fn colliding_chains(said: &str, rules: &Rules) -> Vec<String> {
     let mut found = Vec::new();
     let (mut table, mut chain, mut between, mut others) = ("", "", false, true);
     for line in said.lines().map(str::trim) {
-        // What iptables has put there is in what that lists.
-        if line.starts_with('#') {
-            others = !line.contains("managed by iptables");
-        } else if let Some(name) = line.strip_prefix("table ") {
+        // The tables of iptables are in what iptables-save says.
+        if let Some(name) = line.strip_prefix("table ") {
             table = name.trim_end_matches(" {");
-            others &= !table.contains("quell_");
+            let mut words = table.split_whitespace();
+            let family = words.next().unwrap_or_default();
+            let managed =
+                ["filter", "nat", "mangle", "raw", "security"].contains(&words.next().unwrap_or_default());
+            let of_iptables = managed && ["ip", "ip6"].contains(&family);
+            others = !of_iptables && !table.contains("quell_");
         } else if let Some(name) = line.strip_prefix("chain ") {
             (chain, between) = (name.trim_end_matches(" {"), false);
-        } else if line == "}" && chain.is_empty() {
-            others = true;
         } else if line == "}" {
             chain = "";
         } else if let Some((hook, priority)) = hook(line) {
             between = match (rules.kind, hook) {
                 (Kind::Iptables, "forward") => priority >= 50,
                 (Kind::Iptables, "postrouting") => priority <= -150,
-                (Kind::Nft, "forward" | "input" | "output") => priority >= BEHIND,
+                (Kind::Nft, "forward" | "input") => priority >= BEHIND,
+                (Kind::Nft, "postrouting") => (BEFORE_NAT..=BEFORE_NAT + 1).contains(&priority),
                 _ => false,
             };
         } else if others && line.split_whitespace().any(|word| word == "mark") {
             let words: Vec<&str> = line.split_whitespace().collect();
             // A mask says which bits stay as they are.
-            let value =
-                |pair: &[&str]| pair[0] != "&" && number(pair[1]).is_some_and(|n| n & bits.both() != 0);
+            let value = |pair: &[&str]| {
+                !["&", "and"].contains(&pair[0]) && number(pair[1]).is_some_and(|n| n & bits.both() != 0)
+            };
             if words.windows(2).any(value) {
                 found.push(format!("rule \"{line}\" of chain {chain} in table {table} {}", uses_a_bit(bits)));
             } else if between {
@@ -681,7 +701,8 @@ mod tests {
         for kind in [Kind::Iptables, Kind::Nft] {
             let [open, closed] =
                 [true, false].map(|open| rules(kind, open).text().matches("bypass\n").count());
-            assert_eq!((open, closed), (4, 2));
+            let own = if kind == Kind::Iptables { 3 } else { 2 };
+            assert_eq!((open, closed), (own + 2, own));
         }
     }
 

@@ -571,7 +571,7 @@ impl Supervisor<'_> {
                         Report::Reconfigured(done) => self.reconfigured(done),
                         Report::Failed(why) => say(format_args!("the worker: {why}")),
                         Report::LogFull => self.log_full(worker),
-                        Report::Ready { .. } | Report::Ended(_) => {}
+                        Report::Ready { .. } | Report::Unmarked | Report::Ended(_) => {}
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
@@ -626,6 +626,12 @@ impl Supervisor<'_> {
     /// Rules first: then nothing comes any more, and what waits is let go.
     fn end(&mut self, mut worker: Worker) -> Result<(), Over> {
         self.service.say("STOPPING=1");
+        // A mark would stay on a packet that leaves without them. A worker that does not hear is not waited for long.
+        if worker.channel.send(&Order::Unmark).is_ok() {
+            while !matches!(worker.channel.wait::<Report>(Wait::from_secs(1)), Ok(Report::Unmarked) | Err(_))
+            {
+            }
+        }
         self.journal.rules.remove().map_err(Over::Ended)?;
         let asked = worker.channel.send(&Order::Stop);
         let said = loop {

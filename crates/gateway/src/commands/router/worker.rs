@@ -262,6 +262,10 @@ fn turns(
                     Some(file) => log.next = Some(file.into()),
                     None => relay.end_log("its next file cannot be made"),
                 },
+                Ok(Some(Order::Unmark)) => {
+                    relay.ports.unmarked = true;
+                    let _ = channel.send(&Report::Unmarked);
+                }
                 Ok(Some(Order::Stop)) | Err(_) => break,
             }
         }
