@@ -3,7 +3,6 @@
 use std::io::{self, BufRead as _, BufReader, Chain, Cursor, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// A stream, and the bytes by which it was known before it.
@@ -31,9 +30,8 @@ pub fn unpacked<R: Read>(mut input: R) -> io::Result<Unpacked<R>> {
     let whole = |head| BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
     Ok(Unpacked(match head[..] {
         [0x1f, 0x8b, ..] => Form::Gzip(MultiGzDecoder::new(whole(head))),
-        // A frame, or one that is to be skipped (RFC 8878 section 3.1.2).
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            Form::Zstd(Box::new(Zstd { source: whole(head), decoder: FrameDecoder::new(), inside: false }))
+            Form::Zstd(Box::new(Zstd { source: whole(head), frame: None }))
         }
         [0xfd, b'7', b'z', b'X', b'Z', 0] => return Err(unknown("xz", "unxz")),
         [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A'] => return Err(unknown("bzip2", "bunzip2")),
@@ -73,33 +71,119 @@ fn damaged(by: &str, why: impl std::fmt::Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("the {by} stream is damaged: {why}"))
 }
 
+/// The largest window of zstd's own decoder, unless it is told of a larger one (`--long`).
+const WINDOW: u64 = 128 << 20;
+
 /// Frames of zstd, one after the other.
 struct Zstd<R: Read> {
     source: Whole<R>,
+    frame: Option<Frame>,
+}
+
+struct Frame {
+    /// A new one for each: the decoder has other rules for its second frame than for its first.
     decoder: FrameDecoder,
-    /// A frame has begun.
-    inside: bool,
+    /// The bytes that are still to come, if its header says how many there are.
+    left: Option<u64>,
 }
 
 impl<R: Read> Zstd<R> {
-    /// Begins the next frame; false at the end.
-    fn begin(&mut self) -> io::Result<bool> {
+    /// Begins the next frame; `None` at the end.
+    fn begin(&mut self) -> io::Result<Option<Frame>> {
         while !self.source.fill_buf()?.is_empty() {
-            match self.decoder.reset(&mut self.source) {
-                Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length,
-                    ..
-                })) => {
-                    let mut skipped = self.source.by_ref().take(u64::from(length));
-                    if io::copy(&mut skipped, &mut io::sink())? < u64::from(length) {
+            let mut header = Vec::new();
+            let magic: [u8; 4] = self.take(&mut header)?;
+            match magic {
+                [0x28, 0xb5, 0x2f, 0xfd] => return self.begin_with(header).map(Some),
+                // One that is to be skipped (RFC 8878 section 3.1.2).
+                [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                    let length = u64::from(u32::from_le_bytes(self.take(&mut header)?));
+                    if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())? < length {
                         return Err(damaged("zstd", "it is cut off"));
                     }
                 }
-                Err(e) => return Err(damaged("zstd", e)),
+                _ => return Err(damaged("zstd", "what follows its last frame is not another")),
             }
         }
-        Ok(false)
+        Ok(None)
+    }
+
+    /// Reads the rest of a frame's header (RFC 8878 section 3.1.1.1). The decoder takes all the memory that a header
+    /// asks for, so this looks first.
+    fn begin_with(&mut self, mut header: Vec<u8>) -> io::Result<Frame> {
+        let [descriptor] = self.take(&mut header)?;
+        let is_single = descriptor & 0x20 != 0;
+        let mut window = 0;
+        if !is_single {
+            let [byte] = self.take(&mut header)?;
+            let base = 1_u64 << (10 + (byte >> 3));
+            window = base + base / 8 * u64::from(byte & 7);
+        }
+        let dictionary = match descriptor & 3 {
+            0 => 0,
+            1 => self.take(&mut header).map(|[byte]| u32::from(byte))?,
+            2 => u32::from(u16::from_le_bytes(self.take(&mut header)?)),
+            _ => u32::from_le_bytes(self.take(&mut header)?),
+        };
+        let size = match descriptor >> 6 {
+            0 if !is_single => None,
+            0 => Some(self.take(&mut header).map(|[byte]| u64::from(byte))?),
+            1 => Some(u64::from(u16::from_le_bytes(self.take(&mut header)?)) + 256),
+            2 => Some(u64::from(u32::from_le_bytes(self.take(&mut header)?))),
+            _ => Some(u64::from_le_bytes(self.take(&mut header)?)),
+        };
+        if let (true, Some(size)) = (is_single, size) {
+            window = size;
+        }
+        if window > WINDOW {
+            let why = format!(
+                "its zstd window is {window} bytes, and at most {WINDOW} are taken; decompress it first (zstd -d --long=31)"
+            );
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
+        }
+        if dictionary != 0 {
+            let why = format!(
+                "it is compressed with zstd's dictionary {dictionary}; decompress it first (zstd -d -D DICTIONARY)"
+            );
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
+        }
+        let mut decoder = FrameDecoder::new();
+        decoder.reset(&header[..]).map_err(|e| damaged("zstd", e))?;
+        Ok(Frame { decoder, left: size })
+    }
+
+    /// The next bytes, which are also kept in `header`.
+    fn take<const N: usize>(&mut self, header: &mut Vec<u8>) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.source.read_exact(&mut bytes).map_err(|e| match e.kind() {
+            ErrorKind::UnexpectedEof => damaged("zstd", "it is cut off"),
+            _ => e,
+        })?;
+        header.extend(bytes);
+        Ok(bytes)
+    }
+}
+
+impl Frame {
+    /// Its next bytes; 0 at its end.
+    fn read(&mut self, source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+        let decoder = &mut self.decoder;
+        while decoder.can_collect() < buffer.len() && !decoder.is_finished() {
+            let more = BlockDecodingStrategy::UptoBytes(buffer.len() - decoder.can_collect());
+            decoder.decode_blocks(&mut *source, more).map_err(|e| damaged("zstd", e))?;
+        }
+        let n = decoder.read(buffer)?;
+        if let Some(left) = &mut self.left {
+            match left.checked_sub(n as u64) {
+                Some(fewer) if n > 0 || fewer == 0 => *left = fewer,
+                _ => return Err(damaged("zstd", "a frame has another size than its header says")),
+            }
+        }
+        let written = decoder.get_checksum_from_data();
+        if n == 0 && written.is_some() && written != decoder.get_calculated_checksum() {
+            return Err(damaged("zstd", "its checksum differs"));
+        }
+        Ok(n)
     }
 }
 
@@ -109,21 +193,13 @@ impl<R: Read> Read for Zstd<R> {
             return Ok(0);
         }
         loop {
-            if !self.inside && !self.begin()? {
-                return Ok(0);
+            if self.frame.is_none() {
+                self.frame = self.begin()?;
             }
-            self.inside = true;
-            while self.decoder.can_collect() < buffer.len() && !self.decoder.is_finished() {
-                let more = BlockDecodingStrategy::UptoBytes(buffer.len() - self.decoder.can_collect());
-                self.decoder.decode_blocks(&mut self.source, more).map_err(|e| damaged("zstd", e))?;
-            }
-            match self.decoder.read(buffer)? {
-                0 => self.inside = false,
+            let Some(frame) = &mut self.frame else { return Ok(0) };
+            match frame.read(&mut self.source, buffer)? {
+                0 => self.frame = None,
                 n => return Ok(n),
-            }
-            let written = self.decoder.get_checksum_from_data();
-            if written.is_some() && written != self.decoder.get_calculated_checksum() {
-                return Err(damaged("zstd", "its checksum differs"));
             }
         }
     }

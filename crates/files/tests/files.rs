@@ -166,11 +166,53 @@ fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
     assert_eq!(read_unpacked(&path, TEXT).unwrap(), zeros[1..]);
 }
 
+/// A frame of zstd without its blocks: the descriptor's byte and what follows it.
+fn frame(header: &[u8]) -> Vec<u8> {
+    [&ZSTD[..4], header].concat()
+}
+
+#[test]
+fn a_frame_of_zstd_takes_no_more_than_a_window() {
+    let end = [1, 0, 0];
+    // The size of the content is the window, where that is one segment.
+    let mut bomb = frame(&[0xe0]);
+    bomb.extend((4_u64 << 30).to_le_bytes());
+    (0..24_576).for_each(|_| bomb.extend([0x02, 0x00, 0x10, 0]));
+    let limit = "and at most 134217728 are taken; decompress it first (zstd -d --long=31)";
+    // Whichever frame it is.
+    for first in [&[][..], ZSTD] {
+        let e = unpack(&[first, &bomb].concat()).unwrap_err().to_string();
+        assert_eq!(e, format!("its zstd window is 4294967296 bytes, {limit}"));
+        let e = unpack(&[first, &frame(&[0, 17 << 3 | 1]), &end].concat()).unwrap_err().to_string();
+        assert_eq!(e, format!("its zstd window is 150994944 bytes, {limit}"));
+        assert!(unpack(&[first, &frame(&[0, 17 << 3]), &end].concat()).is_ok());
+    }
+    let e = unpack(&[&frame(&[0x21, 7, 0])[..], &end].concat()).unwrap_err().to_string();
+    assert!(e.starts_with("it is compressed with zstd's dictionary 7; decompress it first"), "{e}");
+}
+
+#[test]
+fn a_frame_of_zstd_has_the_size_that_it_says() {
+    let size = "the zstd stream is damaged: a frame has another size than its header says";
+    // Five equal bytes in one block, which is the last.
+    let five = [0x2b, 0, 0, b'a'];
+    for field in [4, 5, 6] {
+        let whole = [&frame(&[0x20, field])[..], &five].concat();
+        match field {
+            5 => assert_eq!(unpack(&whole).unwrap(), b"aaaaa"),
+            _ => assert_eq!(unpack(&whole).unwrap_err().to_string(), size),
+        }
+    }
+    let most = [&frame(&[0xc0, 0])[..], &[0xff; 8], &[1, 0, 0]].concat();
+    assert_eq!(unpack(&most).unwrap_err().to_string(), size);
+}
+
 /// What other programs write is read, where they are.
 #[test]
 fn streams_of_the_usual_programs_are_read() {
     let long: String = (0..50_000).map(|n| format!("{n}.{} 1500\n", n * 7 % 1000)).collect();
-    for line in ["gzip -9", "zstd -q -19", "zstd -q --long=24", "zstd -q -1 --no-check"] {
+    for line in ["gzip -9", "zstd -q -19", "zstd -q --long=24", "zstd -q --long=27", "zstd -q -1 --no-check"]
+    {
         let (program, options) = line.split_once(' ').unwrap();
         let mut command = Command::new(program);
         let command = command.args(options.split(' ')).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -181,7 +223,7 @@ fn streams_of_the_usual_programs_are_read() {
         let packed = child.wait_with_output().unwrap().stdout;
         writer.join().unwrap().unwrap();
         assert!(packed.len() < long.len());
-        assert!(unpack(&packed).unwrap() == long.as_bytes(), "{line}");
+        assert!(unpack(&packed.repeat(2)).unwrap() == long.repeat(2).as_bytes(), "{line}");
     }
 }
 
