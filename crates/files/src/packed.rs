@@ -1,8 +1,10 @@
 //! Compressed streams, known by how they begin.
 
-use std::io::{self, BufRead as _, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::error::Error;
+use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
+use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// A stream, and the bytes by which it was known before it.
@@ -13,7 +15,7 @@ pub struct Unpacked<R: Read>(Form<R>);
 
 enum Form<R: Read> {
     Plain(Whole<R>),
-    Gzip(MultiGzDecoder<Whole<R>>),
+    Gzip(Gzip<R>),
     Zstd(Box<Zstd<R>>),
 }
 
@@ -29,7 +31,7 @@ pub fn unpacked<R: Read>(mut input: R) -> io::Result<Unpacked<R>> {
     input.by_ref().take(MAGIC).read_to_end(&mut head)?;
     let whole = |head| BufReader::with_capacity(1 << 16, Cursor::new(head).chain(input));
     Ok(Unpacked(match head[..] {
-        [0x1f, 0x8b, ..] => Form::Gzip(MultiGzDecoder::new(whole(head))),
+        [0x1f, 0x8b, ..] => Form::Gzip(Gzip(Some(GzDecoder::new(whole(head))))),
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             Form::Zstd(Box::new(Zstd { source: whole(head), frame: None }))
         }
@@ -58,7 +60,7 @@ impl<R: Read> Read for Unpacked<R> {
         match &mut self.0 {
             Form::Plain(input) => input.read(buffer),
             Form::Gzip(input) => input.read(buffer).map_err(|e| match e.kind() {
-                ErrorKind::UnexpectedEof => damaged("gzip", "it is cut off"),
+                ErrorKind::UnexpectedEof => damaged("gzip", CUT),
                 ErrorKind::InvalidInput | ErrorKind::InvalidData => damaged("gzip", e),
                 _ => e,
             }),
@@ -67,8 +69,57 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
+/// Members of gzip, one after the other.
+struct Gzip<R: Read>(Option<GzDecoder<Whole<R>>>);
+
+impl<R: Read> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.0 {
+            match member.read(buffer)? {
+                0 => self.0 = next_member(self.0.take().map(GzDecoder::into_inner))?,
+                n => return Ok(n),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The member that follows; zeros before it or the end fill the block of a tape or a disk, and are nothing.
+fn next_member<S: BufRead>(source: Option<S>) -> io::Result<Option<GzDecoder<S>>> {
+    let Some(mut source) = source else { return Ok(None) };
+    loop {
+        let bytes = source.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match bytes.iter().take_while(|byte| **byte == 0).count() {
+            0 => return Ok(Some(GzDecoder::new(source))),
+            zeros => source.consume(zeros),
+        }
+    }
+}
+
+const CUT: &str = "it is cut off";
+
 fn damaged(by: &str, why: impl std::fmt::Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("the {by} stream is damaged: {why}"))
+}
+
+/// What the decoder says, in words for whoever has the file: its own are for its authors.
+fn undecodable(e: FrameDecoderError) -> io::Error {
+    let mut cause: &(dyn Error + 'static) = &e;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    match cause.downcast_ref::<io::Error>() {
+        None => damaged("zstd", "a block of it is not as zstd writes them"),
+        Some(e) if e.kind() == ErrorKind::UnexpectedEof => damaged("zstd", CUT),
+        // The disk, or whatever the bytes come from.
+        Some(e) => io::Error::new(e.kind(), e.to_string()),
+    }
 }
 
 /// The largest window of zstd's own decoder, unless it is told of a larger one (`--long`).
@@ -99,7 +150,7 @@ impl<R: Read> Zstd<R> {
                 [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
                     let length = u64::from(u32::from_le_bytes(self.take(&mut header)?));
                     if io::copy(&mut self.source.by_ref().take(length), &mut io::sink())? < length {
-                        return Err(damaged("zstd", "it is cut off"));
+                        return Err(damaged("zstd", CUT));
                     }
                 }
                 _ => return Err(damaged("zstd", "what follows its last frame is not another")),
@@ -148,7 +199,7 @@ impl<R: Read> Zstd<R> {
             return Err(io::Error::new(ErrorKind::InvalidData, why));
         }
         let mut decoder = FrameDecoder::new();
-        decoder.reset(&header[..]).map_err(|e| damaged("zstd", e))?;
+        decoder.reset(&header[..]).map_err(undecodable)?;
         Ok(Frame { decoder, left: size })
     }
 
@@ -156,7 +207,7 @@ impl<R: Read> Zstd<R> {
     fn take<const N: usize>(&mut self, header: &mut Vec<u8>) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.source.read_exact(&mut bytes).map_err(|e| match e.kind() {
-            ErrorKind::UnexpectedEof => damaged("zstd", "it is cut off"),
+            ErrorKind::UnexpectedEof => damaged("zstd", CUT),
             _ => e,
         })?;
         header.extend(bytes);
@@ -170,7 +221,7 @@ impl Frame {
         let decoder = &mut self.decoder;
         while decoder.can_collect() < buffer.len() && !decoder.is_finished() {
             let more = BlockDecodingStrategy::UptoBytes(buffer.len() - decoder.can_collect());
-            decoder.decode_blocks(&mut *source, more).map_err(|e| damaged("zstd", e))?;
+            decoder.decode_blocks(&mut *source, more).map_err(undecodable)?;
         }
         let n = decoder.read(buffer)?;
         if let Some(left) = &mut self.left {

@@ -134,18 +134,62 @@ fn gzip_and_zstd_are_known_by_their_content() {
 }
 
 #[test]
+fn zeros_after_gzip_are_nothing() {
+    let zeros = vec![0; 200_000];
+    assert_eq!(unpack(&[gzip(LINES), zeros.clone()].concat()).unwrap(), LINES);
+    assert_eq!(unpack(&[gzip(LINES), zeros.clone(), gzip(LINES)].concat()).unwrap(), LINES.repeat(2));
+    let e = unpack(&[gzip(LINES), zeros, b"rest".to_vec()].concat()).unwrap_err().to_string();
+    assert!(e.starts_with("the gzip stream is damaged: "), "{e}");
+}
+
+#[test]
+fn an_error_of_the_source_is_no_damage() {
+    struct Broken<'a>(&'a [u8]);
+    impl io::Read for Broken<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::new(ErrorKind::TimedOut, "the disk is gone")),
+                n => Ok(n),
+            }
+        }
+    }
+    for whole in [gzip(LINES), ZSTD.to_vec()] {
+        for cut in 6..=whole.len() {
+            let read =
+                unpacked(Broken(&whole[..cut])).and_then(|mut input| input.read_to_end(&mut Vec::new()));
+            let e = read.unwrap_err();
+            assert_eq!(
+                (e.kind(), e.to_string().as_str()),
+                (ErrorKind::TimedOut, "the disk is gone"),
+                "{cut}"
+            );
+        }
+    }
+}
+
+#[test]
 fn damage_of_a_stream_is_named_wherever_it_is() {
     let packed = [("gzip", gzip(&LINES.repeat(99))), ("zstd", ZSTD.to_vec())];
     for (by, whole) in &packed {
         for cut in 6..whole.len() {
             let e = unpack(&whole[..cut]).unwrap_err();
-            assert!(e.to_string().starts_with(&format!("the {by} stream is damaged: ")), "{cut}: {e}");
+            assert_eq!(e.to_string(), format!("the {by} stream is damaged: it is cut off"), "{cut}");
             assert_eq!(e.kind(), ErrorKind::InvalidData);
         }
         let mut flipped = whole.clone();
         *flipped.last_mut().unwrap() ^= 1;
         assert!(unpack(&flipped).unwrap_err().to_string().contains("damaged"), "{by}");
         assert!(unpack(&[whole, &b"rest"[..]].concat()).unwrap_err().to_string().contains("damaged"), "{by}");
+    }
+    // Words, whatever it is: a block of a kind that is not, one whose content is none, and what is no frame.
+    let ends = [
+        (&[7, 0, 0][..], "a block"),
+        (&[0x2d, 0, 0, 3, 3, 3, 3, 3], "a block"),
+        (&[1, 0, 0, 9, 9, 9, 9], "what follows"),
+    ];
+    for (end, why) in ends {
+        let e = unpack(&[&frame(&[0, 0]), end].concat()).unwrap_err().to_string();
+        assert!(e.starts_with(&format!("the zstd stream is damaged: {why}")), "{e}");
     }
     let e = unpack(b"\xfd7zXZ\0rest").unwrap_err().to_string();
     assert!(e.starts_with("it is compressed by xz; decompress it first (unxz)"), "{e}");
