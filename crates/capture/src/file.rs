@@ -118,6 +118,8 @@ pub(super) struct Reader<R> {
 const LARGEST_PACKET: u32 = 262_144;
 /// The largest block of a pcapng file that is read, as Wireshark has it.
 const LARGEST_BLOCK: u32 = 16 << 20;
+/// The most interfaces of a section: each takes memory. The older packet blocks cannot name more.
+const MOST_INTERFACES: usize = 1 << 16;
 const BUFFER: usize = 1 << 18;
 const PCAP_HEADER: usize = 24;
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -312,6 +314,9 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
     let body = &bytes[8..length - 4];
     match kind {
         1 => match interface(body, *order) {
+            Some(_) if interfaces.len() == MOST_INTERFACES => {
+                return Step::Bad("a section has more than 65536 interfaces");
+            }
             Some(interface) => interfaces.push(interface),
             None => return Step::Unreadable(length),
         },

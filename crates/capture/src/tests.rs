@@ -430,6 +430,21 @@ fn damage_within_a_file_ends_the_reading_there() {
 }
 
 #[test]
+fn a_section_has_no_more_interfaces_than_blocks_can_name() {
+    let head = pcapng(1, Endianness::Little, None, &Vec::new());
+    let mut interface = Vec::new();
+    [1, 20, 1, 65_535, 20].iter().for_each(|word: &u32| interface.extend(word.to_le_bytes()));
+    // The first is in the head.
+    let most = [&head[..], &interface.repeat(65_535)].concat();
+    assert_eq!(report(&most).damage, None);
+    // As many again in another section.
+    assert_eq!(report(&most.repeat(2)).damage, None);
+    let found = report(&[&most[..], &interface, &interface].concat()).damage.unwrap();
+    assert_eq!((found.at_byte, found.unread_bytes), (most.len() as u64, 40));
+    assert!(found.why.contains("more than 65536 interfaces"), "{found:?}");
+}
+
+#[test]
 fn drops_are_those_of_the_latest_statistics() {
     let statistics = |drops| InterfaceStatisticsBlock {
         interface_id: 0,
