@@ -42,10 +42,18 @@ impl Limit {
         self.bytes
     }
 
-    fn exceeded(self, has: &str) -> io::Error {
-        let most = size(self.bytes);
+    /// That a file is too large, which has so many bytes if that is known.
+    fn exceeded(self, has: &str, bytes: Option<u64>) -> io::Error {
+        let (amount, most) = match bytes {
+            None => ("more".to_string(), size(self.bytes)),
+            // In a unit that tells them apart.
+            Some(bytes) if size(bytes) == size(self.bytes) => {
+                (format!("{bytes} bytes"), format!("{} bytes", self.bytes))
+            }
+            Some(bytes) => (size(bytes), size(self.bytes)),
+        };
         let why = format!(
-            "is too large: {has}, and at most {most} of {} are read; shorten it, or name another file",
+            "is too large: {has} {amount}, and at most {most} of {} are read; shorten it, or name another file",
             self.of
         );
         io::Error::new(ErrorKind::FileTooLarge, why)
@@ -128,7 +136,7 @@ pub fn read(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let bytes = file.metadata().map_or(0, |found| found.len());
     if bytes > limit.bytes {
-        return Err(limit.exceeded(&format!("it has {}", size(bytes))));
+        return Err(limit.exceeded("it has", Some(bytes)));
     }
     // Rather than by doubling: files of results are large.
     let mut all = Vec::new();
@@ -171,7 +179,7 @@ pub fn read_all(input: impl Read, limit: Limit) -> io::Result<Vec<u8>> {
 fn read_into(input: impl Read, all: &mut Vec<u8>, limit: Limit, has: &str) -> io::Result<()> {
     input.take(limit.bytes + 1).read_to_end(all)?;
     match all.len() as u64 {
-        n if n > limit.bytes => Err(limit.exceeded(&format!("{has} more"))),
+        n if n > limit.bytes => Err(limit.exceeded(has, None)),
         _ => Ok(()),
     }
 }

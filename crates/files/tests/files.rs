@@ -45,6 +45,12 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     let file = File::create(&path).unwrap();
     file.set_len(TEXT.bytes()).unwrap();
     assert_eq!(read(&path, TEXT).unwrap().len() as u64, TEXT.bytes());
+    file.set_len(TEXT.bytes() + 1).unwrap();
+    let e = read(&path, TEXT).unwrap_err().to_string();
+    assert!(
+        e.starts_with("is too large: it has 16777217 bytes, and at most 16777216 bytes of a test"),
+        "{e}"
+    );
     // A file with a hole takes no room.
     file.set_len(1 << 40).unwrap();
     let e = read(&path, TEXT).unwrap_err();
