@@ -12,7 +12,7 @@ use quell_units::text::cut;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::strays::Watch;
+use crate::strays::{Watch, mark};
 use crate::vector::{Answer, Event, Greeting, Vector, not_json};
 use crate::words::{Difference, compare};
 
@@ -137,6 +137,7 @@ impl Process {
         // In a group of its own, with whatever it starts: Ctrl-C is for the runner, which ends them all.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        mark(&mut command);
         let watch = Watch::begin();
         let mut child =
             command.spawn().map_err(|e| RunError::Start(format!("cannot start {}: {e}", cut(program))))?;

@@ -3,9 +3,29 @@
 //! On Linux whoever is orphaned below this process becomes its child while an implementation runs ("child subreaper",
 //! prctl(2)), so that a process that has left its group and its session is found all the same, and no right is needed
 //! for that. Elsewhere there is the group alone.
+//!
+//! This process may have other children, which orphan processes too (a shell that became it has left it its own). An
+//! implementation is therefore started with a word in its environment that nobody else has.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::process::Command;
+use std::sync::LazyLock;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Watch;
+
+/// The variable of the environment that has the words of the runners that an implementation is below.
+const VARIABLE: &str = "QUELL_RUN";
+
+/// The word of this process.
+static WORD: LazyLock<String> =
+    LazyLock::new(|| format!("{:016x}", RandomState::new().build_hasher().finish()));
+
+/// Marks an implementation, and all that inherits its environment, as this process's.
+pub(crate) fn mark(command: &mut Command) {
+    let outer = std::env::var(VARIABLE).unwrap_or_default();
+    command.env(VARIABLE, format!("{outer}{}", *WORD));
+}
 
 /// The processes that an implementation starts; what is left of them is killed when this is dropped.
 #[cfg(not(target_os = "linux"))]
@@ -28,7 +48,8 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use rustix::process::{
-        Pid, Signal, WaitOptions, child_subreaper, getpid, kill_process, set_child_subreaper, waitpid,
+        Pid, Signal, WaitOptions, child_subreaper, getpgid, getpgrp, getpid, kill_process,
+        set_child_subreaper, waitpid,
     };
 
     /// The time after which a process that cannot be killed, because it is another user's by now, is left alone.
@@ -39,8 +60,8 @@ mod linux {
 
     struct Watches {
         running: usize,
-        /// The processes below this one that were there before.
-        others: HashSet<i32>,
+        /// This process had children before, which may orphan processes.
+        others: bool,
         /// This process has inherited orphans before.
         inherits: bool,
     }
@@ -59,7 +80,7 @@ mod linux {
             let mut watches = watches();
             let watches = watches.get_or_insert_with(|| Watches {
                 running: 0,
-                others: Tree::now().below(me.as_raw_pid()).into_iter().collect(),
+                others: Tree::now().children(me.as_raw_pid()).into_iter().any(lives),
                 inherits: child_subreaper().is_ok_and(|set| set.is_some()),
             });
             watches.running += 1;
@@ -82,7 +103,7 @@ mod linux {
             let Some(watches) = held.as_mut() else { return };
             watches.running -= 1;
             if watches.running == 0 {
-                kill_orphans(&watches.others);
+                kill_orphans(watches.others);
                 if !watches.inherits {
                     let _ = set_child_subreaper(None);
                 }
@@ -91,17 +112,22 @@ mod linux {
         }
     }
 
-    fn kill_orphans(others: &HashSet<i32>) {
+    fn kill_orphans(others: bool) {
         let me = getpid().as_raw_pid();
+        // What is dead no longer says whose it is.
+        let mut known = HashSet::new();
         let since = Instant::now();
         while since.elapsed() < PATIENCE {
             let tree = Tree::now();
-            let orphans: Vec<i32> = tree.children(me).filter(|pid| !others.contains(pid)).collect();
+            let mut orphans = tree.children(me);
+            orphans.retain(|pid| known.contains(pid) || is_marked(*pid) || !others && is_elsewhere(*pid));
             if orphans.is_empty() {
                 return;
             }
             for orphan in orphans {
-                tree.below(orphan).into_iter().chain([orphan]).for_each(kill);
+                let all: Vec<i32> = tree.below(orphan).into_iter().chain([orphan]).collect();
+                all.iter().copied().for_each(kill);
+                known.extend(all);
                 // It stays in the table until it is waited for; what it leaves is an orphan of the next round.
                 let _ = Pid::from_raw(orphan).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
             }
@@ -109,27 +135,57 @@ mod linux {
         }
     }
 
+    /// True for a process that has an implementation's environment.
+    fn is_marked(pid: i32) -> bool {
+        let word = super::WORD.as_bytes();
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.windows(word.len()).any(|at| at == word))
+    }
+
+    /// True for a process in another group than this one: what this one starts itself, but for implementations, stays
+    /// in its group.
+    fn is_elsewhere(pid: i32) -> bool {
+        Pid::from_raw(pid).is_some_and(|pid| getpgid(Some(pid)).is_ok_and(|group| group != getpgrp()))
+    }
+
     fn kill(pid: i32) {
         let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::KILL));
     }
 
-    /// All processes, each with its parent.
-    struct Tree(Vec<(i32, i32)>);
+    /// Who is whose child.
+    enum Tree {
+        /// The kernel says so (CONFIG_PROC_CHILDREN).
+        Asked,
+        /// All processes, each with its parent.
+        Read(Vec<(i32, i32)>),
+    }
 
     impl Tree {
         fn now() -> Tree {
-            let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-            let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-            Tree(pids.filter_map(|pid| Some((pid, parent(pid)?))).collect())
+            if fs::exists("/proc/thread-self/children").unwrap_or(false) {
+                return Tree::Asked;
+            }
+            let pids = numbers("/proc");
+            Tree::Read(pids.filter_map(|pid| Some((pid, stat(pid)?.1))).collect())
         }
 
-        fn children(&self, of: i32) -> impl Iterator<Item = i32> {
-            self.0.iter().filter(move |(_, parent)| *parent == of).map(|(pid, _)| *pid)
+        fn children(&self, of: i32) -> Vec<i32> {
+            match self {
+                Tree::Read(all) => all.iter().filter(|(_, up)| *up == of).map(|(pid, _)| *pid).collect(),
+                // Each thread has its own.
+                Tree::Asked => numbers(&format!("/proc/{of}/task"))
+                    .filter_map(|thread| {
+                        fs::read_to_string(format!("/proc/{of}/task/{thread}/children")).ok()
+                    })
+                    .flat_map(|all| {
+                        all.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+                    })
+                    .collect(),
+            }
         }
 
         /// The children of a process, theirs, and so on.
         fn below(&self, root: i32) -> Vec<i32> {
-            let mut found: Vec<i32> = self.children(root).collect();
+            let mut found = self.children(root);
             let mut next = 0;
             while let Some(&pid) = found.get(next) {
                 found.extend(self.children(pid));
@@ -139,9 +195,22 @@ mod linux {
         }
     }
 
-    fn parent(pid: i32) -> Option<i32> {
-        // proc(5), field 4 of stat. The name before may hold anything, so count from its end.
+    /// The entries of a folder whose names are numbers.
+    fn numbers(folder: &str) -> impl Iterator<Item = i32> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    }
+
+    /// True for a process that has not ended.
+    fn lives(pid: i32) -> bool {
+        stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
+    }
+
+    /// The state of a process, and its parent.
+    fn stat(pid: i32) -> Option<(char, i32)> {
+        // proc(5), fields 3 and 4. The name before may hold anything, so count from its end.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
     }
 }

@@ -202,6 +202,15 @@ fn ends(file: &std::path::Path) -> bool {
     }
 }
 
+/// Ends the process whose number is in a file; false if it had ended.
+#[cfg(target_os = "linux")]
+fn stop(file: &std::path::Path) -> bool {
+    let pid = std::fs::read_to_string(file).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    let lived = stat.is_ok_and(|stat| !stat.contains(") Z "));
+    lived && Command::new("kill").arg(pid.trim()).status().unwrap().success()
+}
+
 /// So do those that have left its group and its session, whether their parent is there or not, whatever came of the
 /// vector, and without any right.
 #[cfg(target_os = "linux")]
@@ -244,8 +253,44 @@ fn children_that_were_there_before_stay() {
     let ran =
         std::process::Command::new("sh").args(["-c", &text]).current_dir(bench.path("")).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
-    let pid = std::fs::read_to_string(bench.path("pid")).unwrap();
-    assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success(), "it has ended");
+    assert!(stop(&bench.path("pid")), "it has ended");
+}
+
+/// What those children start later, and leave to the runner, is nobody's to kill either; what an implementation starts
+/// is, where its environment or its parents say whose it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn orphans_of_others_stay() {
+    if !has("setsid", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    let daemon = |name: &str| {
+        format!("(setsid sh -c 'echo $$ > {name}; exec sleep 300' < /dev/null > /dev/null 2>&1 &)")
+    };
+    let bare = "env -i setsid sh -c 'echo $$ > bare; exec sleep 300' < /dev/null > /dev/null 2>&1 &";
+    let wait = |names: &str| format!("for f in {names}; do while ! test -s $f; do sleep 0.01; done; done");
+    bench.file(
+        "adaptor",
+        &format!(
+            "echo > begun; {}; {bare} {}; read line; echo '{{\"skip\":\"no\"}}'; sleep 300",
+            daemon("own"),
+            wait("own bare other")
+        ),
+    );
+    let text = format!(
+        "(while ! test -e begun; do sleep 0.01; done; {}; exec sleep 300) > /dev/null 2>&1 & echo $! > loop; \
+         exec {quell} conformance run --vector drop-tail/drops -- sh adaptor",
+        daemon("other")
+    );
+    let ran =
+        std::process::Command::new("sh").args(["-c", &text]).current_dir(bench.path("")).output().unwrap();
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("every one was skipped"), "{ran:?}");
+    assert!(ends(&bench.path("own")) && ends(&bench.path("bare")), "the implementation's go on");
+    for name in ["other", "loop"] {
+        assert!(stop(&bench.path(name)), "{name} has ended");
+    }
 }
 
 /// 203 time-outs of 30 s would take longer than anyone waits.
