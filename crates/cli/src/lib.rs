@@ -32,7 +32,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
-use quell_units::text::{cut, is_obeyed};
+use quell_units::text::{cut, is_obeyed, visible};
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went
 /// well, 1 after a failure, 2 for a wrong scenario or argument, 130 if it was interrupted.
@@ -52,7 +52,8 @@ where
         Ok(cli) => cli,
         Err(mut error) => {
             cut_values(&mut error);
-            return match show(&error) {
+            let harmless = !args.iter().any(|arg| arg.to_string_lossy().contains(is_obeyed));
+            return match show(&error, harmless) {
                 Ok(()) => error.exit_code(),
                 Err(failure) => complain(&failure),
             };
@@ -129,11 +130,11 @@ fn keep_whole(command: clap::Command) -> clap::Command {
     }
 }
 
-/// Prints help to stdout, errors to stderr; a closed pipe is not an error.
-fn show(error: &clap::Error) -> Result<(), Failure> {
+/// Prints help to stdout, errors to stderr; a closed pipe is not an error. Colors are for a harmless command line.
+fn show(error: &clap::Error, harmless: bool) -> Result<(), Failure> {
     let plain = error.render().to_string();
-    if plain.contains(is_obeyed) {
-        // A user's words may be in any part of it.
+    if !harmless || plain.contains(is_obeyed) {
+        // A user's words may be in any part of it, and what is plain has lost the colors that are among them.
         terminal::say(plain.trim_end());
         return Ok(());
     }
@@ -146,8 +147,10 @@ fn show(error: &clap::Error) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Cuts what a user wrote in an error of the command line's parser, and what is made of it.
+/// Cuts what a user wrote in an error of the command line's parser, and what is made of it, and shows what a terminal
+/// would obey.
 fn cut_values(error: &mut clap::Error) {
+    let cut = |text: &str| visible(&cut(text)).into_owned();
     let cut_styled = |text: &StyledStr| match text.to_string() {
         plain if cut(&plain) != plain => StyledStr::from(cut(&plain)),
         _ => text.clone(),
@@ -158,7 +161,9 @@ fn cut_values(error: &mut clap::Error) {
             // Not of the user's making.
             _ if kind == ContextKind::Usage => continue,
             ContextValue::String(text) => ContextValue::String(cut(&text)),
-            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(|t| cut(t)).collect()),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(|text| cut(text)).collect())
+            }
             ContextValue::StyledStr(text) => ContextValue::StyledStr(cut_styled(&text)),
             ContextValue::StyledStrs(texts) => {
                 ContextValue::StyledStrs(texts.iter().map(cut_styled).collect())

@@ -138,6 +138,37 @@ fn vectors_and_the_programs_that_answer_them_are_shown() {
     }
 }
 
+/// What a command line shows on a terminal.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(bench: &Bench, line: &str) -> String {
+    let mut command = Command::new("script");
+    command.args(["-qec", line, "/dev/null"]).current_dir(bench.path("")).stdin(std::process::Stdio::null());
+    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    String::from_utf8(command.output().unwrap().stdout).unwrap()
+}
+
+/// Nor do wrong arguments bring their own.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_wrong_arguments_are_shown() {
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let bench = Bench::new();
+    let quell = env!("CARGO_BIN_EXE_quell");
+    assert!(on_a_terminal(&bench, &format!("{quell} rum")).contains("\u{1b}[32m"), "no colors");
+    for wrong in ["[2J", "[35m", "[8m", "]0;title\u{7}"] {
+        for args in
+            ["a@", "run --a@", "run --seed @ a", "run --jobs 1@ a", "plot a --csv=b --csv=@", "run a --aqm @"]
+        {
+            let args = args.replace('@', &format!("$'\u{1b}{wrong}b'"));
+            let out = on_a_terminal(&bench, &format!("exec bash -c \"exec {quell} {args}\""));
+            assert!(!out.contains(&format!("\u{1b}{wrong}")) && !out.contains('\u{7}'), "{args:?}: {out:?}");
+            assert!(out.contains("error"), "{args:?}: {out:?}");
+        }
+    }
+}
+
 /// On a terminal the colors are this program's alone.
 #[cfg(target_os = "linux")]
 #[test]
@@ -149,11 +180,10 @@ fn on_a_terminal_colors_stay_and_nothing_else() {
     let vector = bench.ok(&["conformance", "show", "codel/drops"]);
     bench.file("v.jsonl", &vector.replacen("codel/drops", "a\\u001b[2J\\u009bb", 1));
     let quell = env!("CARGO_BIN_EXE_quell");
-    let line = format!("{quell} conformance run --file v.jsonl -- {quell} conformance answer");
-    let mut command = Command::new("script");
-    command.args(["-qec", &line, "/dev/null"]).current_dir(bench.path("")).stdin(std::process::Stdio::null());
-    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
-    let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let out = on_a_terminal(
+        &bench,
+        &format!("{quell} conformance run --file v.jsonl -- {quell} conformance answer"),
+    );
     assert!(out.contains("\u{1b}[1m"), "no colors: {out:?}");
     assert!(out.contains(r"\u{1b}[2J") && !out.contains("\u{1b}[2J") && !out.contains('\u{9b}'), "{out:?}");
 }

@@ -14,11 +14,11 @@ struct Cli {
 
 fn main() {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
-        let plain = error.render().to_string();
-        if !plain.contains(is_obeyed) {
+        // The plain text has lost escape sequences, those of the arguments too, which the colored one has.
+        if !std::env::args_os().any(|arg| arg.to_string_lossy().contains(is_obeyed)) {
             error.exit();
         }
-        quell_gateway::commands::say(plain.trim_end());
+        quell_gateway::commands::say(error.render().to_string().trim_end());
         std::process::exit(error.exit_code());
     });
     if let Err(failure) = execute(&cli.command, &[]) {
