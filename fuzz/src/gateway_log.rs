@@ -11,14 +11,40 @@ use quell_queue::{DropPoint, Dropped, Host, Qdisc, Sent};
 use quell_units::{BitRate, Duration, Time};
 use serde_json::Value;
 
-/// Bytes that begin as a log does are read as one; others spell the traffic of a line, whose log must replay without a
-/// difference, whole and cut.
+/// Bytes that begin as a log does are read as one, as they are and with the checksums that they should have; others spell
+/// the traffic of a line, whose log must replay without a difference, whole and cut.
 pub fn gateway_log(data: &[u8]) {
-    if data.starts_with(b"quell") { any_log(data) } else { made_log(data) }
+    if !data.starts_with(b"quell") {
+        return made_log(data);
+    }
+    read(data);
+    // Two lines, and records without frames: what stands behind the checksums is reached.
+    let mut lines = data.splitn(3, |byte| *byte == b'\n').skip(1);
+    if let (Some(header), Some(records)) = (lines.next(), lines.next()) {
+        any_log(&framed(header, records));
+    }
 }
 
-/// The first line of logs as they are written.
-const FIRST: &[u8] = b"quell gateway log 2\n";
+/// The first line of logs.
+const FIRST: &[u8] = b"quell gateway log 3\n";
+
+/// The bytes of records in a frame, of which the last may have fewer.
+const FRAME: usize = 4096;
+
+/// A log of a header and records: each frame has a length and a checksum, records and a checksum.
+fn framed(header: &[u8], records: &[u8]) -> Vec<u8> {
+    let mut log = [FIRST, header, b"\n"].concat();
+    let mut hash = crc32fast::Hasher::new();
+    hash.update(&log);
+    for frame in [&[][..]].into_iter().chain(records.chunks(FRAME)) {
+        for part in [&(frame.len() as u32).to_le_bytes(), frame] {
+            hash.update(part);
+            log.extend_from_slice(part);
+            log.extend_from_slice(&hash.clone().finalize().to_le_bytes());
+        }
+    }
+    log
+}
 
 /// A replay runs all updates of the time that a log says: of a longer one it would take too long here.
 const LONGEST: Time = Time::from_nanos(2_000_000_000);
@@ -66,18 +92,15 @@ fn read(log: &[u8]) -> Option<Read> {
         }
     }
     assert!(reader.records() >= entries.len() as u64);
-    Some(Read { header: reader.header().clone(), entries, closed: reader.closed(), damage })
+    // One that goes on after its end is damaged.
+    let closed = reader.closed() && damage.is_none();
+    Some(Read { header: reader.header().clone(), entries, closed, damage })
 }
 
 fn write(header: &LogHeader, entries: &[Entry]) -> Vec<u8> {
-    let mut log = FIRST.to_vec();
-    log.extend(serde_json::to_vec(header).expect("a header is JSON"));
-    log.push(b'\n');
-    // A configuration is filled up to whole records, so these begin a text of their own.
     let mut records = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut records));
-    log.extend(records);
-    log
+    framed(&serde_json::to_vec(header).expect("a header is JSON"), &records)
 }
 
 /// A replay compares what the log decided, once.
@@ -90,7 +113,9 @@ fn check(replay: &Replay, entries: &[Entry]) {
         assert_eq!(line.first.is_some(), line.differ > 0);
         let n = &line.counters;
         assert_eq!(n.arrived.packets, n.enqueued.packets + n.refused.total().packets);
-        assert!(n.enqueued.packets >= n.departed.packets + n.dropped.total().packets);
+        // What waited before the log began may have left since.
+        let went_on = of().any(|entry| matches!(entry.event, Event::Resumed(_)));
+        assert!(went_on || n.enqueued.packets >= n.departed.packets + n.dropped.total().packets);
     }
 }
 
@@ -117,6 +142,11 @@ fn made_log(data: &[u8]) {
     let head = write(&header, &[]).len();
     let cut = head + (log.len() - head) * usize::from(data.last().copied().unwrap_or(0)) / 256;
     assert!(!of(&log[..cut]).closed);
+    // No byte changes unnoticed, be it one of the header.
+    let mut changed = log;
+    let at = changed.len() * usize::from(data.first().copied().unwrap_or(0)) / 256;
+    changed[at] ^= 1 << (data.len() % 8);
+    assert!(read(&changed).is_none_or(|read| read.damage.is_some()), "byte {at} has changed");
 }
 
 /// Writes down what a line does, as the gateway does.
@@ -164,7 +194,8 @@ fn traffic(u: &mut Unstructured) -> arbitrary::Result<Option<(LogHeader, Vec<Ent
         let update = lines.iter().filter_map(|line| line.queue().next_update()).min();
         let update = update.map(|due| due.nanos().saturating_sub(now.nanos()));
         let packet = configs[i].rate.transmission_time(configs[i].mean_packet).nanos();
-        now += Duration::from_nanos(line::gap(u, packet, update)?);
+        // As in a gateway, no two events of a line are at one time: what is due then would be done before either.
+        now += Duration::from_nanos(line::gap(u, packet, update)?.max(1));
         let mut listener = Listener { line: kind & 1, entries: &mut entries };
         match kind >> 1 {
             0 => {
