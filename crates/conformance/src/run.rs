@@ -175,7 +175,7 @@ impl Process {
             let left = end.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(left.min(Duration::from_millis(50))) {
                 Ok(line) => break line,
-                Err(RecvTimeoutError::Disconnected) => return Ok(Err(Mute::Broke(self.ended(stop)?))),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(self.ended(stop)?)),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                     let why = format!("no answer within {} s; it was ended", timeout.as_secs_f64());
                     return Ok(Err(Mute::Silent(why)));
@@ -202,10 +202,10 @@ impl Process {
     }
 
     /// Says why there are no more lines.
-    fn ended(&mut self, stop: &AtomicBool) -> Result<String, RunError> {
+    fn ended(&mut self, stop: &AtomicBool) -> Result<Mute, RunError> {
         Ok(match self.wait(Duration::from_secs(1), stop)? {
-            Some(status) => format!("it ended without an answer: {status}"),
-            None => "it closed its output without an answer".into(),
+            Some(status) => Mute::Broke(format!("it ended without an answer: {status}")),
+            None => Mute::Silent("it closed its output without an answer, and did not end".into()),
         })
     }
 

@@ -311,6 +311,8 @@ fn an_implementation_that_hangs_is_given_up() {
     let says =
         format!("; it hung 3 times in a row, so {left} more were not run: --timeout gives it more time");
     assert!(err.contains(&says), "{err}");
+    // So does one that goes on without its output.
+    assert_eq!(run(&[], "exec >&-; sleep 300").2, 3);
     // Who answers in between has not hung in a row; one that takes no event hangs too, but a difference is an answer.
     let every_other =
         "if mkdir once 2> /dev/null; then sleep 300; fi; rmdir once; read line; echo '{\"skip\":\"no\"}'";
