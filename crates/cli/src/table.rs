@@ -7,6 +7,8 @@ use comfy_table::{
 };
 use console::measure_text_width;
 
+use quell_units::text::visible;
+
 use crate::terminal;
 
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -123,7 +125,7 @@ fn one_block(names: &Column, columns: &[Column], colors: bool) -> String {
         // A blank line keeps its place, an empty one would not.
         let heading: Vec<String> =
             heading.into_iter().map(|l| if l.is_empty() { " ".to_string() } else { l }).collect();
-        Cell::new(heading.join("\n")).add_attribute(Attribute::Bold)
+        Cell::new(visible(&heading.join("\n"))).add_attribute(Attribute::Bold)
     }));
     for row in 0..names.cells.len() {
         table.add_row(all().map(|column| column.cells.get(row).map_or_else(|| Cell::new(""), tinted)));
@@ -189,7 +191,7 @@ fn plain(colors: bool) -> Table {
 }
 
 fn tinted((text, tint): &(String, Tint)) -> Cell {
-    let cell = Cell::new(text);
+    let cell = Cell::new(visible(text));
     match tint {
         Tint::Plain => cell,
         Tint::Good => cell.fg(Color::Green),

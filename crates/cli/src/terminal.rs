@@ -84,14 +84,14 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     Cow::Owned(all)
 }
 
-/// True for what follows ESC where a color or bold letters begin or end (ECMA-48, section 8.3.117).
+/// What this program itself writes between "ESC[" and "m": no color, bold letters, and the colors of its tables, words and
+/// help (ECMA-48, section 8.3.117).
+const COLORS: &[&str] = &["0", "1", "31", "32", "33", "36", "38;5;9", "38;5;10", "38;5;14", "39"];
+
+/// True for what follows ESC where this program's colors begin or end.
 fn is_color(text: &str) -> bool {
     let code = text.strip_prefix('[').and_then(|rest| rest.split_once('m')).map(|(code, _)| code);
-    code.is_some_and(|code| {
-        let first = code.split(';').next().unwrap_or_default();
-        code.bytes().all(|b| b.is_ascii_digit() || b == b';')
-            && matches!(first.parse(), Ok(0..=1_u8 | 22 | 30..=39 | 90..=97))
-    })
+    code.is_some_and(|code| COLORS.contains(&code))
 }
 
 /// Writes a command's result to stdout. A closed pipe is not an error: its reader wanted no more.
@@ -101,7 +101,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The same for what programs read, such as CSV: exact, but on a terminal.
 pub fn print_data(text: &str) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { print(text) } else { write(text) }
+    // The ends of lines of CSV (RFC 4180) are no terminal's business.
+    if io::stdout().is_terminal() { print(&text.replace("\r\n", "\n")) } else { write(text) }
 }
 
 fn write(text: &str) -> Result<(), Failure> {
@@ -272,7 +273,19 @@ mod tests {
         let text = "\u{1b}[1mhead\u{1b}[0m \u{1b}[38;5;10mgood\u{1b}[39m";
         assert_eq!(shown(text, true), text);
         assert_eq!(shown("\u{1b}[31ma", false), "\\u{1b}[31ma");
-        for wrong in ["[2J", "[8m", "]0;title\u{7}", "c", "[31", "", "[?1049h", "[3\u{1b}[31m"] {
+        for wrong in [
+            "[2J",
+            "[8m",
+            "]0;title\u{7}",
+            "c",
+            "[31",
+            "",
+            "[?1049h",
+            "[3\u{1b}[31m",
+            "[0;8m",
+            "[30m",
+            "[38;5;0m",
+        ] {
             let said = shown(&format!("a\u{1b}{wrong}"), true).into_owned();
             assert!(said.starts_with("a\\u{1b}"), "{said:?}");
         }

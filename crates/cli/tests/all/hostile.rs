@@ -178,12 +178,13 @@ fn on_a_terminal_colors_stay_and_nothing_else() {
     }
     let bench = Bench::new();
     let vector = bench.ok(&["conformance", "show", "codel/drops"]);
-    bench.file("v.jsonl", &vector.replacen("codel/drops", "a\\u001b[2J\\u009bb", 1));
+    bench.file("v.jsonl", &vector.replacen("codel/drops", "a\\u001b[2J\\u009b\\u001b[31mb", 1));
     let quell = env!("CARGO_BIN_EXE_quell");
     let out = on_a_terminal(
         &bench,
         &format!("{quell} conformance run --file v.jsonl -- {quell} conformance answer"),
     );
     assert!(out.contains("\u{1b}[1m"), "no colors: {out:?}");
+    assert!(out.contains(r"\u{9b}\u{1b}[31mb"), "{out:?}");
     assert!(out.contains(r"\u{1b}[2J") && !out.contains("\u{1b}[2J") && !out.contains('\u{9b}'), "{out:?}");
 }
