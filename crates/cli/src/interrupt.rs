@@ -1,5 +1,5 @@
 //! Ctrl-C: the first one asks for a clean stop, the second ends the program at once. A request to
-//! terminate (as `timeout` and batch systems send it) does the same.
+//! terminate (as `timeout` and batch systems send it) does the same, and so does the end of the terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -41,6 +41,16 @@ pub fn leave() -> &'static AtomicBool {
     listen()
 }
 
+/// True if whoever started this program wants it to outlive its terminal (`nohup`).
+#[cfg(target_os = "linux")]
+fn hang_ups_are_ignored() -> bool {
+    // proc(5): bit N - 1 is signal N. Where it cannot be read, hang-ups are left as they are.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask >> (signal_hook::consts::SIGHUP - 1) & 1 == 1)
+}
+
 /// Begins to listen, and gives the flag that an interruption sets.
 ///
 /// Where no handler can be installed, Ctrl-C ends the program as it always does: results are written
@@ -61,6 +71,14 @@ pub fn listen() -> &'static AtomicBool {
         let _ = flag::register_conditional_shutdown(SIGTERM, SIGNALED + SIGTERM, stop.clone());
         let _ = flag::register(SIGTERM, terminated.clone());
         let _ = flag::register(SIGTERM, stop.clone());
+        // A terminal that is gone ends this program, and what it has started with it.
+        #[cfg(target_os = "linux")]
+        if !hang_ups_are_ignored() {
+            use signal_hook::consts::SIGHUP;
+            let _ = flag::register_conditional_shutdown(SIGHUP, SIGNALED + SIGTERM, stop.clone());
+            let _ = flag::register(SIGHUP, terminated.clone());
+            let _ = flag::register(SIGHUP, stop.clone());
+        }
         stop
     });
     stop.store(false, Ordering::Relaxed);

@@ -783,6 +783,12 @@ fn a_figure_goes_to_standard_output_where_that_is_asked() {
     let bench = Bench::new();
     bench.ok(&["run", "small.toml", "--sweep", "flows.ftp.count=1,3", "-q", "--out", "r"]);
     let csv = bench.ok(&["plot", "r", "--csv", "-"]);
+    #[cfg(target_os = "linux")]
+    if std::process::Command::new("script").arg("--version").output().is_ok() {
+        let line = format!("{} plot r --csv -", env!("CARGO_BIN_EXE_quell"));
+        let out = crate::hostile::on_a_terminal(&bench, &line);
+        assert!(out.contains(',') && !out.contains("u{d}"), "{out}");
+    }
     assert!(csv.starts_with("algorithm,flows.ftp.count,utilization (%),half-width\r\n"), "{csv}");
     assert_eq!(csv.lines().count(), 5, "{csv}");
     let both = bench.run(&["plot", "r", "--svg", "-", "--csv", "x.csv"]);

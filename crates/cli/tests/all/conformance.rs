@@ -333,6 +333,12 @@ fn a_header_longer_than_a_pipe_that_nobody_reads_is_no_trap() {
 
 #[test]
 fn an_interruption_ends_the_implementation_too() {
+    interrupted("INT", 130);
+    #[cfg(target_os = "linux")]
+    interrupted("HUP", 143);
+}
+
+fn interrupted(signal: &str, code: i32) {
     let bench = Bench::new();
     let file = bench.path("pid");
     let text = format!("echo $$ > {}; sleep 300", file.display());
@@ -353,9 +359,10 @@ fn an_interruption_ends_the_implementation_too() {
     while !file.exists() && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed =
+        Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(code));
     let pid = std::fs::read_to_string(file).unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     assert!(stat.map_or(true, |s| s.contains(") Z ")), "the implementation goes on");

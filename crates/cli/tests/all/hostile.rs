@@ -140,7 +140,7 @@ fn vectors_and_the_programs_that_answer_them_are_shown() {
 
 /// What a command line shows on a terminal.
 #[cfg(target_os = "linux")]
-fn on_a_terminal(bench: &Bench, line: &str) -> String {
+pub fn on_a_terminal(bench: &Bench, line: &str) -> String {
     let mut command = Command::new("script");
     command.args(["-qec", line, "/dev/null"]).current_dir(bench.path("")).stdin(std::process::Stdio::null());
     command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
