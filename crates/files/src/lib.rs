@@ -71,7 +71,10 @@ fn size(bytes: u64) -> String {
 /// # Errors
 /// If it is not there, or is a folder, a pipe with a name, a device or a socket.
 pub fn open(path: &Path) -> io::Result<File> {
-    let given = is_given(path);
+    open_as(path, is_given(path))
+}
+
+fn open_as(path: &Path, given: bool) -> io::Result<File> {
     if !given {
         // Before it is opened: some devices act when they are, and the writer to a pipe would get a reader that leaves.
         refuse_others(&fs::metadata(path)?)?;
@@ -93,10 +96,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// True if a path names a descriptor of a process, and not a file's place.
+/// True if a path names a descriptor of this process, and not a file's place.
 pub fn is_given(path: &Path) -> bool {
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    matches!(parts[..], ["/", "dev", "stdin"] | ["/", "dev", "fd", _] | ["/", "proc", _, "fd", _])
+    matches!(parts[..], ["/", "dev", "stdin"] | ["/", "dev", "fd", _] | ["/", "proc", "self", "fd", _])
 }
 
 fn refuse_others(found: &Metadata) -> io::Result<()> {
@@ -133,7 +136,19 @@ fn kind(_: &Metadata) -> &'static str {
 /// # Errors
 /// As [`open`]; if it is larger than the limit, or cannot be read.
 pub fn read(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    read_whole(open(path)?, limit)
+}
+
+/// Reads whole a file that another file names. What a user did not type is never one of the process's descriptors: to
+/// read those may take for ever.
+///
+/// # Errors
+/// As [`read`], and if it is a descriptor of anything but a file.
+pub fn read_named(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
+    read_whole(open_as(path, false)?, limit)
+}
+
+fn read_whole(file: File, limit: Limit) -> io::Result<Vec<u8>> {
     let bytes = file.metadata().map_or(0, |found| found.len());
     if bytes > limit.bytes {
         return Err(limit.exceeded("it has", Some(bytes)));
@@ -150,16 +165,28 @@ pub fn read(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path, limit: Limit) -> io::Result<String> {
-    let bytes = read(path, limit)?;
+    text(read(path, limit)?)
+}
+
+/// Reads whole a file of text that another file names.
+///
+/// # Errors
+/// As [`read_named`], and if it is not UTF-8.
+pub fn read_named_text(path: &Path, limit: Limit) -> io::Result<String> {
+    text(read_named(path, limit)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "is not UTF-8 text"))
 }
 
-/// Reads a file whole, and unpacks it if its content is compressed; the limit is of what comes out.
+/// Reads whole a file that another file names, and unpacks it if its content is compressed; the limit is of what comes
+/// out.
 ///
 /// # Errors
-/// As [`read`], and if what is compressed is damaged.
-pub fn read_unpacked(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
-    let input = unpacked(open(path)?)?;
+/// As [`read_named`], and if what is compressed is damaged.
+pub fn read_named_unpacked(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
+    let input = unpacked(open_as(path, false)?)?;
     let has = if input.is_packed() { "unpacked it has" } else { "it has" };
     let mut all = Vec::new();
     read_into(input, &mut all, limit, has)?;

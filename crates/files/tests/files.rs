@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use quell_files::{Limit, open, read, read_all, read_text, read_unpacked, unpacked};
+use quell_files::{Limit, open, read, read_all, read_named, read_named_unpacked, read_text, unpacked};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 const TEXT: Limit = Limit::of_text("a test");
@@ -101,6 +101,24 @@ fn what_the_process_was_given_is_read_whatever_it_is() {
     let path = format!("/proc/self/fd/{}", zero.as_raw_fd());
     let e = soon(move || read(Path::new(&path), TEXT)).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::FileTooLarge);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_another_file_names_is_never_what_the_process_was_given() {
+    use std::os::fd::AsRawFd as _;
+    // Nothing comes of it, and it does not end.
+    let (reader, _writer) = rustix::pipe::pipe().unwrap();
+    for folder in ["/dev/fd", "/proc/self/fd"] {
+        let path = std::path::PathBuf::from(format!("{folder}/{}", reader.as_raw_fd()));
+        let (whole, packed) = soon(move || (read_named(&path, TEXT), read_named_unpacked(&path, TEXT)));
+        for e in [whole.unwrap_err(), packed.unwrap_err()] {
+            assert!(e.to_string().starts_with("is a named pipe: must be a file"), "{e}");
+        }
+    }
+    // Nor are another process's descriptors what this one was given.
+    let of_another = format!("/proc/{}/fd/{}", std::process::id(), reader.as_raw_fd());
+    assert!(refused(Path::new(&of_another)).to_string().contains("must be a file"));
 }
 
 const LINES: &[u8] = b"one\ntwo\n";
@@ -209,11 +227,11 @@ fn a_small_file_that_unpacks_to_a_large_one_is_refused() {
     for bomb in [gzip(&zeros), compress_to_vec(&zeros[..], CompressionLevel::Fastest)] {
         assert!(bomb.len() < 1 << 20);
         fs::write(&path, &bomb).unwrap();
-        let e = read_unpacked(&path, TEXT).unwrap_err().to_string();
+        let e = read_named_unpacked(&path, TEXT).unwrap_err().to_string();
         assert!(e.starts_with("is too large: unpacked it has more, and at most 16.0 MiB"), "{e}");
     }
     fs::write(&path, gzip(&zeros[1..])).unwrap();
-    assert_eq!(read_unpacked(&path, TEXT).unwrap(), zeros[1..]);
+    assert_eq!(read_named_unpacked(&path, TEXT).unwrap(), zeros[1..]);
 }
 
 /// A frame of zstd without its blocks: the descriptor's byte and what follows it.

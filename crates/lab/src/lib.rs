@@ -45,7 +45,7 @@ pub use quell_metrics::{
     RunInfo, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class, differing_keys,
     distinct, jain_index, quantile, t_quantile,
 };
-pub use read::{files_in, parse, read, read_bytes, read_from};
+pub use read::{files_in, parse, read, read_bytes, read_from, read_named};
 pub use replicate::Ended;
 pub use run::{OnPart, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};

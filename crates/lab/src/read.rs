@@ -20,6 +20,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<Document, ScenarioError> {
     parse(read_bytes(path).map_err(|e| unreadable(&path.display().to_string(), &e))?, path)
 }
 
+/// Reads a scenario file that another file names, as [`read`]; it is never standard input.
+///
+/// # Errors
+/// If it cannot be read or is not TOML.
+pub fn read_named(path: &Path) -> Result<Document, ScenarioError> {
+    let bytes = quell_files::read_named(path, SCENARIO);
+    parse(bytes.map_err(|e| unreadable(&path.display().to_string(), &e))?, path)
+}
+
 /// Reads the bytes of a scenario file, which [`parse`] reads: for those who tell apart what the system says from what
 /// Quell says.
 ///
@@ -58,7 +67,7 @@ pub fn files_in(folder: &Path) -> Files {
     let folder = folder.to_path_buf();
     Files::new(move |name| {
         let path = folder.join(name);
-        let bytes = quell_files::read_unpacked(&path, TRACE)
+        let bytes = quell_files::read_named_unpacked(&path, TRACE)
             .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
         Ok(FoundFile { name: path.display().to_string(), bytes })
     })

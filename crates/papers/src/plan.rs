@@ -165,7 +165,7 @@ fn study(
         line: None,
         rule: error.to_string(),
     };
-    let mut scenario = quell_lab::read(&path).map_err(blame)?;
+    let mut scenario = quell_lab::read_named(&path).map_err(blame)?;
     // The most specific wins; without any, it is what the scenario says.
     let said = [&reading.dialect, &run.dialect, &e.dialect, &document.about.dialect];
     let dialect = said.into_iter().flatten().next();

@@ -157,6 +157,12 @@ fn what_a_shell_substitutes_is_read() {
         let ran = line(text);
         assert_eq!(ran.code, 0, "{text}: {ran:?}");
     }
+    // What a scenario names is not what the command was given.
+    for name in ["/dev/stdin", "/proc/self/fd/0"] {
+        bench.file("named.toml", &SMALL.replace("[dumbbell]", &format!("[dumbbell]\nchanges = \"{name}\"")));
+        let ran = line("test -p open || mkfifo open; exec 0<>open; \"$0\" scenario check named.toml");
+        assert!(ran.code == 2 && ran.err.contains("is a named pipe: must be a file"), "{name}: {ran:?}");
+    }
     // Without an end it is read up to the limit.
     for text in [
         "\"$0\" scenario check /dev/stdin",
