@@ -64,7 +64,7 @@ impl Claim {
         let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
         let lock = parent(dir).join(format!(".{name}.lock"));
         loop {
-            let file = fs::File::options().create(true).append(true).open(&lock)?;
+            let file = quell_files::open_own(fs::File::options().create(true).append(true), &lock)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(fs::TryLockError::WouldBlock) => return Ok(None),
@@ -166,13 +166,17 @@ pub fn check_writable(file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a text beside its place and then puts it there in one step.
+/// Writes a text to the file that a user named, as [`replace`]; a device or a pipe cannot be replaced, only written to.
 pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
-    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);
-    // A device or a pipe cannot be replaced, only written to.
     if file.exists() && !file.is_file() {
-        return fs::write(file, text).map_err(|e| cannot(&e));
+        return fs::write(file, text).map_err(|e| Failure::cannot(format!("write {}", file.display()), e));
     }
+    replace(text, file)
+}
+
+/// Writes a text beside its place and then puts it there in one step, in the place of what may be there.
+pub fn replace(text: &str, file: &Path) -> Result<(), Failure> {
+    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);
     let dir = parent(file);
     let mut temporary = quell_lab::temporary_file(&dir).map_err(|e| cannot(&e))?;
     temporary

@@ -6,7 +6,7 @@
 
 mod packed;
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -129,6 +129,30 @@ fn kind(found: &Metadata) -> &'static str {
 #[cfg(not(unix))]
 fn kind(_: &Metadata) -> &'static str {
     "a device"
+}
+
+/// Opens a file that Quell itself keeps, such as a lock, as these options say. Never waits for anything: whatever has
+/// the name may be another's.
+///
+/// # Errors
+/// If it cannot be opened, or is no regular file.
+pub fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let refuse = |found: &Metadata| match found.is_file() || found.is_dir() {
+        true => Ok(()),
+        false => {
+            let why = format!("is {}: must be a file, or a name that none has yet; remove it", kind(found));
+            Err(io::Error::new(ErrorKind::InvalidInput, why))
+        }
+    };
+    fs::metadata(path).map_or(Ok(()), |found| refuse(&found))?;
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file = options.open(path)?;
+    refuse(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// Reads a file whole.

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use quell_files::{Limit, open, read, read_all, read_named, read_named_unpacked, read_text, unpacked};
+use quell_files::{
+    Limit, open, open_own, read, read_all, read_named, read_named_unpacked, read_text, unpacked,
+};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 const TEXT: Limit = Limit::of_text("a test");
@@ -76,6 +78,11 @@ fn pipes_with_names_devices_and_sockets_are_refused_at_once() {
     std::os::unix::fs::symlink(&fifo, &link).unwrap();
     assert_eq!(refused(&link).to_string(), format!("is a named pipe: {rule}"));
     assert_eq!(refused(Path::new("/dev/zero")).to_string(), format!("is a device: {rule}"));
+    // Nor are they locks.
+    for path in [fifo, link] {
+        let e = soon(move || open_own(File::options().create(true).append(true), &path)).unwrap_err();
+        assert_eq!(e.to_string(), "is a named pipe: must be a file, or a name that none has yet; remove it");
+    }
     let socket = dir.path().join("socket");
     let _listening = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     assert_eq!(refused(&socket).to_string(), format!("is a socket: {rule}"));

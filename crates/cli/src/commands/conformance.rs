@@ -196,7 +196,7 @@ fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
     for of_one in vectors.chunk_by(|a, b| a.header.algorithm == b.header.algorithm) {
         let path = dir.join(format!("{}.jsonl", of_one[0].header.algorithm));
         let text: String = of_one.iter().map(Vector::text).collect();
-        std::fs::write(&path, text).map_err(|e| Failure::cannot(format!("write {}", path.display()), e))?;
+        crate::folder::replace(&text, &path)?;
     }
     terminal::print(&format!("{} vectors in {}\n", vectors.len(), dir.display()))
 }

@@ -133,6 +133,24 @@ fn what_a_scenario_results_and_a_cache_consist_of_must_be_files_too() {
     assert!(bench.ok(&["cache", "check"]).contains("4 entries checked, all sound"));
 }
 
+#[test]
+fn pipes_in_the_places_of_locks_and_vectors_keep_nobody_waiting() {
+    let bench = Bench::new();
+    let run = ["run", "small.toml", "--out", "r", "--quiet", "--no-report"];
+    fifo(&bench.path(".r.lock"));
+    let ran = soon(bench.command(&run));
+    assert!(ran.code != 0 && ran.err.contains("is a named pipe: must be a file, or a name"), "{ran:?}");
+    std::fs::remove_file(bench.path(".r.lock")).unwrap();
+    fifo(&bench.cache().join("index/lock"));
+    assert_eq!(soon(bench.command(&run)).code, 0);
+    let ran = soon(bench.command(&["cache", "sql"]));
+    assert!(ran.code == 1 && ran.err.contains("lock") && ran.err.contains("is a named pipe"), "{ran:?}");
+
+    fifo(&bench.path("vectors/codel.jsonl"));
+    assert_eq!(soon(bench.command(&["conformance", "write", "vectors", "codel"])).code, 0);
+    assert!(std::fs::read_to_string(bench.path("vectors/codel.jsonl")).unwrap().starts_with('{'));
+}
+
 /// What shells hand over as a file is a pipe without a name.
 #[test]
 fn what_a_shell_substitutes_is_read() {

@@ -87,7 +87,7 @@ impl Cache {
         let found = self.read(key);
         if matches!(found, Lookup::Hit(_)) {
             // For whoever prunes; a cache may be read-only.
-            let file = File::options().append(true).open(self.path(key));
+            let file = quell_files::open_own(File::options().append(true), &self.path(key));
             let _ = file.and_then(|f| f.set_modified(SystemTime::now()));
         }
         found

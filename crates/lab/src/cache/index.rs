@@ -163,7 +163,8 @@ impl Cache {
         let folder = self.dir().join(FOLDER);
         fs::create_dir_all(&folder).map_err(at(&folder, "be written"))?;
         let path = folder.join("lock");
-        let file = File::options().create(true).append(true).open(&path).map_err(at(&path, "be written"))?;
+        let file = quell_files::open_own(File::options().create(true).append(true), &path)
+            .map_err(at(&path, "be written"))?;
         // Some file systems have no locks. There the worst is a row in two parts.
         let _ = file.lock();
         Ok(file)
