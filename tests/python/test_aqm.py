@@ -361,11 +361,15 @@ def test_an_algorithm_that_no_scenario_names_is_refused() -> None:
         with pytest.raises(ValueError, match=r'aqms\["mien"\].*there are mine, red'):
             call(scenario, aqms={"mine": DropTail, "mien": DropTail})
     # A sweep may name it, and one of several scenarios.
-    quell.check(scenario, aqms={"mine": DropTail, "other": DropTail}, sweep={"aqm[0].algorithm": ["mine", "other"]})
+    quell.check(
+        scenario, aqms={"mine": DropTail, "other": DropTail}, sweep={"aqm[0].algorithm": ["mine", "other"]}
+    )
 
 
 def test_a_misspelled_name_comes_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match='no algorithm is called "codle"; did you mean "codel"\\? There are drop-tail'):
+    with pytest.raises(
+        ValueError, match='no algorithm is called "codle"; did you mean "codel"\\? There are drop-tail'
+    ):
         quell.aqm_describe("codle")
 
 

@@ -228,7 +228,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
             format!("\"{}\" is not a seed: it must be a whole number of at least 0", cut(s.trim()))
         })
     };
-    // A sign is no range.
+    // A sign is not a range.
     if !text.contains(',') && !text.trim().trim_start_matches('-').contains('-') {
         return match text.trim().parse::<u32>() {
             Ok(n) if n >= 1 && u64::from(n) <= MAX_SEEDS => Ok(Seeds::Count(n)),

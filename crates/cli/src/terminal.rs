@@ -101,7 +101,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// The same for what programs read, such as CSV: exact, but on a terminal.
 pub fn print_data(text: &str) -> Result<(), Failure> {
-    // The ends of lines of CSV (RFC 4180) are no terminal's business.
+    // The ends of lines of CSV (RFC 4180) are not a terminal's business.
     if io::stdout().is_terminal() { print(&text.replace("\r\n", "\n")) } else { write(text) }
 }
 

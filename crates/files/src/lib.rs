@@ -131,7 +131,7 @@ fn kind(_: &Metadata) -> &'static str {
     "a device"
 }
 
-/// Opens a file that Quell itself keeps, such as a lock, as these options say. Never waits for anything: whatever has
+/// Opens a file that Quell itself keeps, such as a lock, as these options say. Never waits: whatever has
 /// the name may be another's.
 ///
 /// # Errors

@@ -358,7 +358,7 @@ pub fn create_next_log(path: &Path) -> io::Result<(File, PathBuf)> {
     loop {
         let name = match numbered(path).last() {
             None => path.to_owned(),
-            // What is no file is written to, such as a pipe.
+            // What is not a file is written to, such as a pipe.
             Some((0, there)) if !there.is_file() => path.to_owned(),
             Some((number, _)) => {
                 let mut name = path.as_os_str().to_owned();

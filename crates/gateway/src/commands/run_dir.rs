@@ -55,7 +55,7 @@ pub fn trusted(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file there that is no link to another.
+/// Opens a file there that is not a link to another.
 ///
 /// # Errors
 /// If there is none, or others can write to the folder.

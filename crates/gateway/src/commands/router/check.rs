@@ -214,11 +214,11 @@ fn families_at(device: &str) -> [bool; 2] {
 }
 
 impl RouterState {
-    /// Looks which families this host forwards. What it does not forward is no obstacle: its own traffic is shaped too.
+    /// Looks which families this host forwards. What it does not forward is not an obstacle: its own traffic is shaped too.
     fn forwarding(&mut self, wan: &str) {
-        let forwards = |file: &str| fs::read_to_string(file).is_ok_and(|t| t.trim() == "1");
-        let [v4, v6] =
-            ["/proc/sys/net/ipv4/ip_forward", "/proc/sys/net/ipv6/conf/all/forwarding"].map(forwards);
+        let forwards =
+            |key: &str| fs::read_to_string(format!("/proc/sys/net/{key}")).is_ok_and(|t| t.trim() == "1");
+        let [v4, v6] = ["ipv4/ip_forward", "ipv6/conf/all/forwarding"].map(forwards);
         let at = families_at(wan);
         for (forwards, there, family, key) in [
             (v4, at[0] || !at[1], "IPv4", "net.ipv4.ip_forward"),

@@ -297,7 +297,7 @@ fn give_up_rights(args: &RunArgs, settings: &Settings) -> io::Result<()> {
         _ => Path::new("."),
     });
     let reached = holds_without(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH, || {
-        args.config.as_ref().is_none_or(|path| fs::File::open(path).is_ok())
+        args.config.as_ref().is_none_or(|path| quell_files::open(path).is_ok())
             && log.is_none_or(|dir| rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok())
     })?;
     let keep = if reached { RIGHTS } else { RIGHTS | CapabilitySet::DAC_OVERRIDE };

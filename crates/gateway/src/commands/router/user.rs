@@ -21,7 +21,8 @@ const NAME: &str = "user-";
 pub(super) fn free() -> Result<(u32, Lock), String> {
     let mut taken = assigned();
     taken.extend(fs::read_dir("/proc").into_iter().flatten().flatten().flat_map(|process| {
-        let status = fs::read_to_string(process.path().join("status")).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", process.file_name().display())).unwrap_or_default();
         numbers_of(&status).collect::<Vec<_>>()
     }));
     for number in NUMBERS.filter(|number| !taken.contains(number)) {
@@ -52,7 +53,8 @@ pub(super) fn forget() {
 /// Tells whether a process has this user.
 pub(super) fn has_processes(user: u32) -> bool {
     fs::read_dir("/proc").into_iter().flatten().flatten().any(|process| {
-        let status = fs::read_to_string(process.path().join("status")).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", process.file_name().display())).unwrap_or_default();
         status.lines().filter(|line| line.starts_with("Uid:")).any(|line| numbers_of(line).any(|n| n == user))
     })
 }
@@ -66,15 +68,15 @@ fn numbers_of(status: &str) -> impl Iterator<Item = u32> {
 
 /// The users and groups of this range that the system's files assign.
 fn assigned() -> BTreeSet<u32> {
-    let lines = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let lines = |file: &str| fs::read_to_string(format!("/etc/{file}")).unwrap_or_default();
     let mut found = BTreeSet::new();
-    for (file, fields) in [("/etc/passwd", 2..4), ("/etc/group", 2..3)] {
+    for (file, fields) in [("passwd", 2..4), ("group", 2..3)] {
         for line in lines(file).lines() {
             let words = line.split(':').skip(fields.start).take(fields.len());
             found.extend(words.filter_map(|word| word.parse::<u32>().ok()));
         }
     }
-    for file in ["/etc/subuid", "/etc/subgid"] {
+    for file in ["subuid", "subgid"] {
         for line in lines(file).lines() {
             let mut words = line.split(':').skip(1).map(|word| word.parse::<u32>().unwrap_or(0));
             let (first, count) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
