@@ -131,8 +131,8 @@ fn kind(_: &Metadata) -> &'static str {
     "a device"
 }
 
-/// Opens a file that Quell itself keeps, such as a lock, as these options say. Never waits: whatever has
-/// the name may be another's.
+/// Opens a file that Quell itself keeps, such as a lock, as these options say. Never waits, since another
+/// file may have the name.
 ///
 /// # Errors
 /// If it cannot be opened, or is no regular file.

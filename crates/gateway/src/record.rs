@@ -374,8 +374,8 @@ pub fn create_next_log(path: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-/// Removes the oldest files of a log until all of them together have at most so many bytes; the newest one stays. What is
-/// no log is neither counted nor removed.
+/// Removes the oldest files of a log until all of them together have at most so many bytes; the newest one stays. What
+/// is not a log is neither counted nor removed.
 ///
 /// # Errors
 /// If one cannot be removed.
