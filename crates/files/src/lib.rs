@@ -135,7 +135,7 @@ fn kind(_: &Metadata) -> &'static str {
 /// file may have the name.
 ///
 /// # Errors
-/// If it cannot be opened, or is no regular file.
+/// If it cannot be opened, or is not a regular file.
 pub fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let refuse = |found: &Metadata| match found.is_file() || found.is_dir() {
         true => Ok(()),
