@@ -361,7 +361,7 @@ fn kills_at_any_moment_keep_the_promise() {
                 assert!(gone(worker), "{on_exit} {n}: a worker outlives its supervisor");
             }
             std::thread::sleep(50 * MS);
-            let rules = net.on(G, "iptables -t mangle -S FORWARD").contains(&format!("quell-{}-q", net.id));
+            let rules = net.on(G, "iptables -t security -S FORWARD").contains(&format!("quell-{}-q", net.id));
             match (on_exit, rules) {
                 ("closed", true) => assert_eq!(stream.during(100 * MS), 0, "{n}: closed is open"),
                 _ => {
