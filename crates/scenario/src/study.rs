@@ -459,7 +459,8 @@ impl Document {
     /// # Errors
     /// If the path leads nowhere.
     pub fn set_text(&mut self, field: &str, value: &str) -> Result<(), ScenarioError> {
-        self.set(field, &from_text(value))
+        let value = self.value_of(field, value)?;
+        self.set(field, &value)
     }
 
     /// Sweeps a field, as under `[sweep]`: over a list of values, or a range such as "0.02..0.2:log:5". It takes
@@ -479,9 +480,18 @@ impl Document {
     /// # Errors
     /// If it has not this form, and those of [`Document::sweep`].
     pub fn sweep_text(&mut self, text: &str) -> Result<(), ScenarioError> {
-        let table = sweep::read(text, |value| Node::from_toml(&from_text(value)));
+        let table = sweep::read(text, |field, value| {
+            let value = from_text(value).filter(|value| !is_deep(value));
+            value.map(|value| Node::from_toml(&value)).ok_or_else(|| too_deep(field))
+        });
         let table = table.map_err(|rule| ScenarioError { line: None, ..self.source.error_at(None, rule) })?;
         self.add_sweep(&table)
+    }
+
+    /// The value that a text gives a field.
+    fn value_of(&self, field: &str, text: &str) -> Result<toml::Value, ScenarioError> {
+        from_text(text)
+            .ok_or_else(|| ScenarioError { line: None, ..self.source.error_at(None, too_deep(field)) })
     }
 
     /// The value that a program gives a field.
@@ -674,11 +684,15 @@ fn too_deep(field: &str) -> String {
     format!("{}: is nested more than {} deep", cut(field), limits::DEPTH)
 }
 
-/// A value from text: TOML if it reads as a value, otherwise a string.
-fn from_text(value: &str) -> toml::Value {
-    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+/// A value from text: TOML if it reads as a value, otherwise a string; `None` if it is far too deep.
+fn from_text(value: &str) -> Option<toml::Value> {
+    let text = format!("value = {value}");
+    if crate::tree::too_deep(&text).is_some() {
+        return None;
+    }
+    let parsed = toml::from_str::<toml::Table>(&text)
         .ok()
         .filter(|table| table.len() == 1)
         .and_then(|mut table| table.remove("value"));
-    parsed.unwrap_or_else(|| toml::Value::String(value.to_string()))
+    Some(parsed.unwrap_or_else(|| toml::Value::String(value.to_string())))
 }

@@ -161,8 +161,8 @@ fn swept(assignment: Assignment) -> Result<Swept, Problem> {
 }
 
 /// Reads what follows `--sweep` as the entries of a table such as `[sweep]`: `FIELD=VALUES`, or several of them
-/// linked, with semicolons between them. `value` reads one value.
-pub(crate) fn read(text: &str, value: impl Fn(&str) -> Node) -> Result<Node, String> {
+/// linked, with semicolons between them. `value` reads one value of a field.
+pub(crate) fn read(text: &str, value: impl Fn(&str, &str) -> Result<Node, String>) -> Result<Node, String> {
     let node = |value| Node { value, span: None };
     let entry = |key: &str, node| Entry { key: key.to_string(), key_span: None, node };
     let mut fields = Vec::new();
@@ -174,7 +174,8 @@ pub(crate) fn read(text: &str, value: impl Fn(&str) -> Node) -> Result<Node, Str
         if field.trim().is_empty() || items.iter().any(|item| item.trim().is_empty()) {
             return Err(form.to_string());
         }
-        let values: Vec<Node> = items.iter().map(|item| value(item.trim())).collect();
+        let values = items.iter().map(|item| value(field.trim(), item.trim()));
+        let values = values.collect::<Result<Vec<Node>, _>>()?;
         let values = match values.as_slice() {
             // A list in its brackets, or a range.
             [one] if matches!(&one.value, Value::Array(_)) => one.clone(),

@@ -13,6 +13,7 @@ use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
 };
 use toml::de::{DeTable, DeValue};
+use toml_parser::lexer::TokenKind;
 
 use crate::limits;
 
@@ -118,6 +119,9 @@ pub(crate) struct Entry {
 impl Node {
     /// Reads TOML; the error carries a position and a message.
     pub fn parse(text: &str) -> Result<Node, (Option<Range<usize>>, String)> {
+        if let Some(place) = too_deep(text) {
+            return Err((Some(place), nested_rule()));
+        }
         let table = DeTable::parse(text).map_err(|e| (e.span(), e.message().to_string()))?;
         let span = table.span();
         from_table(table.get_ref(), limits::DEPTH).map(|value| Node { value, span: Some(span) })
@@ -344,6 +348,46 @@ fn from_table(table: &DeTable<'_>, depth: usize) -> Result<Value, (Option<Range<
     Ok(Value::Table(entries))
 }
 
+fn nested_rule() -> String {
+    format!("tables and lists are nested more than {} deep", limits::DEPTH)
+}
+
+/// The place where TOML nests tables and lists far deeper than is allowed. The reader of TOML has a limit for brackets and
+/// one for the parts of a key, but a key of many parts within each bracket makes a tree that is as deep as both together,
+/// and dropping that alone takes a stack as deep. So the text is looked at before there is a tree.
+pub(crate) fn too_deep(text: &str) -> Option<Range<usize>> {
+    // What each open bracket adds, the parts of the table's own key, and the dots since.
+    let (mut open, mut header, mut dots) = (Vec::new(), 0, 0);
+    let mut value = false;
+    for token in toml_parser::Source::new(text).lex() {
+        match token.kind() {
+            TokenKind::Dot => dots += 1,
+            TokenKind::Equals => value = true,
+            TokenKind::LeftSquareBracket if open.is_empty() && !value => header = 0,
+            TokenKind::RightSquareBracket if open.is_empty() => {
+                header = header.max(dots + 1);
+                dots = 0;
+            }
+            TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => {
+                open.push(dots + 1);
+                dots = 0;
+            }
+            TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket => {
+                open.pop();
+                dots = 0;
+            }
+            TokenKind::Comma => dots = 0,
+            TokenKind::Newline if open.is_empty() => (dots, value) = (0, false),
+            _ => {}
+        }
+        // A number has a dot as well, and what is a little too deep is counted exactly once there is a tree.
+        if header + open.iter().sum::<usize>() + dots > 2 * limits::DEPTH {
+            return Some(token.span().start()..token.span().end());
+        }
+    }
+    None
+}
+
 fn out_of_range(integer: &str) -> String {
     format!("{} is out of range: whole numbers lie between {} and {}", cut(integer), i64::MIN, i64::MAX)
 }
@@ -353,10 +397,7 @@ fn from_value(
     span: Range<usize>,
     depth: usize,
 ) -> Result<Value, (Option<Range<usize>>, String)> {
-    let deeper = || {
-        let rule = || format!("tables and lists are nested more than {} deep", limits::DEPTH);
-        depth.checked_sub(1).ok_or_else(|| (Some(span.clone()), rule()))
-    };
+    let deeper = || depth.checked_sub(1).ok_or_else(|| (Some(span.clone()), nested_rule()));
     Ok(match value {
         DeValue::String(s) => Value::String(s.to_string()),
         DeValue::Boolean(b) => Value::Bool(*b),

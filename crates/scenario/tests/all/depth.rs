@@ -5,7 +5,7 @@ use quell_scenario::{Document, Plugins, Study};
 
 /// Does it in a thread with the stack of a small system: an overflow ends the test's process.
 fn with_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap()
+    std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap()
 }
 
 const FRAME: &str = "schema = 1\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n\
@@ -154,6 +154,27 @@ fn a_file_is_not_nested_deeper_than_it_may_be() {
             &value.replacen("[[", "", 1).replacen("]]", "", 1)
         ));
         assert!(e.contains("algorithm = \"my-own\""), "{e}");
+    }
+}
+
+/// Brackets, each with a key of many parts in it: the tree is as deep as both together.
+#[test]
+fn keys_of_many_parts_within_brackets_are_as_deep_as_both() {
+    for parts in [4, 30, 79] {
+        let key = vec!["a"; parts].join(".");
+        for (begin, end) in [("{ KEY = ", " }"), ("[{ KEY = ", " }]")] {
+            let value = format!("{}1{}", begin.replace("KEY", &key).repeat(39), end.repeat(39));
+            let e = refused(format!("{FRAME}{GOOD}[x]\ny = {value}\n"));
+            assert!(e.contains("tables and lists are nested more than 32 deep"), "{e}");
+            let (set, swept) = with_small_stack(move || {
+                let mut document = Document::parse(&format!("{FRAME}{GOOD}"), "x.toml").unwrap();
+                let set = document.set_text("warmup", &value).unwrap_err().to_string();
+                (set, document.sweep_text(&format!("warmup={value},1")).unwrap_err().to_string())
+            });
+            for e in [set, swept] {
+                assert!(e.ends_with("warmup: is nested more than 32 deep"), "{e}");
+            }
+        }
     }
 }
 
