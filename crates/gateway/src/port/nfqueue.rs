@@ -133,32 +133,41 @@ fn message(out: &mut Vec<u8>, kind: u16, flags: u16, queue: u16, body: impl FnOn
     out[begin..begin + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
-/// A verdict; `mark` is the note of its packet ([`Queued::note`]).
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Drop,
+    Accept,
+    /// It is accepted, and a rule sets CE.
+    Mark,
+}
+
+/// Sends a verdict; `note` is that of its packet ([`Queued::note`]).
 ///
 /// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
 /// of its queue again instead, at whose beginning such a rule is.
-fn verdict(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, accept: bool, marked: bool) {
+fn give(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, verdict: Verdict) {
+    let own = note & bits.both() != 0;
+    let (what, mark) = match (verdict, own) {
+        (Verdict::Drop, _) => (number::DROP, None),
+        (Verdict::Accept, _) => (number::ACCEPT, Some(0)),
+        (Verdict::Mark, false) => (number::ACCEPT, Some(bits.marked())),
+        (Verdict::Mark, true) => (number::REPEAT, Some(bits.both())),
+    };
     message(out, number::VERDICT, 0, queue, |out| {
-        let what = match (accept, marked && note & bits.both() != 0) {
-            (true, true) => number::REPEAT,
-            (true, false) => number::ACCEPT,
-            (false, _) => number::DROP,
-        };
         let mut value = [0; 8];
         value[..4].copy_from_slice(&what.to_be_bytes());
         value[4..].copy_from_slice(&id.to_be_bytes());
         attribute(out, number::VERDICT_HEADER, &value);
-        if accept {
-            let own = note & bits.both() != 0;
-            let mark = note & !bits.both()
-                | match (marked, own) {
-                    (false, _) => 0,
-                    (true, false) => bits.marked(),
-                    (true, true) => bits.both(),
-                };
-            attribute(out, number::MARK, &mark.to_be_bytes());
+        if let Some(mark) = mark {
+            attribute(out, number::MARK, &(note & !bits.both() | mark).to_be_bytes());
         }
     });
+}
+
+/// Accepts a packet that no algorithm may judge.
+fn pass(out: &mut Vec<u8>, bits: MarkBits, queued: &Queued<'_>) {
+    give(out, bits, queued.queue, queued.id, queued.note(bits), Verdict::Accept);
 }
 
 /// A packet as a message brings it.
@@ -296,15 +305,7 @@ impl NfQueue {
                     // The rules may have been there before: one that comes in between is not to wait for ever.
                     if let Some(queued) = parse(answer) {
                         self.counters.passed += 1;
-                        verdict(
-                            &mut self.verdicts,
-                            self.bits,
-                            queued.queue,
-                            queued.id,
-                            queued.note(self.bits),
-                            true,
-                            false,
-                        );
+                        pass(&mut self.verdicts, self.bits, &queued);
                         self.send();
                         continue;
                     }
@@ -411,15 +412,7 @@ impl Ports for NfQueue {
                     }
                     None => {
                         self.counters.passed += 1;
-                        verdict(
-                            &mut self.verdicts,
-                            self.bits,
-                            queued.queue,
-                            queued.id,
-                            queued.note(self.bits),
-                            true,
-                            false,
-                        );
+                        pass(&mut self.verdicts, self.bits, &queued);
                     }
                 }
             }
@@ -434,15 +427,8 @@ impl Ports for NfQueue {
     #[inline]
     fn forward(&mut self, path: u8, packet: &Packet) {
         let queue = self.queues[usize::from(path)];
-        verdict(
-            &mut self.verdicts,
-            self.bits,
-            queue,
-            packet.handle,
-            packet.kept,
-            true,
-            packet.marked && !self.unmarked,
-        );
+        let what = if packet.marked && !self.unmarked { Verdict::Mark } else { Verdict::Accept };
+        give(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, what);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -451,7 +437,7 @@ impl Ports for NfQueue {
     #[inline]
     fn discard(&mut self, path: u8, packet: &Packet) {
         let queue = self.queues[usize::from(path)];
-        verdict(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, false, false);
+        give(&mut self.verdicts, self.bits, queue, packet.handle, packet.kept, Verdict::Drop);
         if self.verdicts.len() > (1 << 16) - 64 {
             self.send();
         }
@@ -508,7 +494,7 @@ mod tests {
     fn verdicts_are_whole_messages() {
         let bits = MarkBits::default();
         let mut out = Vec::new();
-        verdict(&mut out, bits, 7, 0x0102_0304, 7, true, true);
+        give(&mut out, bits, 7, 0x0102_0304, 7, Verdict::Mark);
         assert_eq!(out.len(), 40);
         assert_eq!(u32::from_ne_bytes(*out.first_chunk().unwrap()), 40);
         assert_eq!(&out[18..20], [0, 7]);
@@ -522,11 +508,12 @@ mod tests {
             (false, true, 1, bits.marked() | 9),
         ] {
             out.clear();
-            verdict(&mut out, bits, 7, 1, 9 | if own { bits.marked() } else { 0 }, true, marked);
+            let verdict = if marked { Verdict::Mark } else { Verdict::Accept };
+            give(&mut out, bits, 7, 1, 9 | if own { bits.marked() } else { 0 }, verdict);
             assert_eq!((&out[24..28], &out[36..40]), (&[0, 0, 0, what][..], &u32::to_be_bytes(mark)[..]));
         }
         out.clear();
-        verdict(&mut out, bits, 7, 1, bits.marked() | 9, false, true);
+        give(&mut out, bits, 7, 1, bits.marked() | 9, Verdict::Drop);
         assert_eq!((&out[24..28], out.len()), (&[0; 4][..], 32));
     }
 
