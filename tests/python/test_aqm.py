@@ -358,7 +358,9 @@ def test_verdicts_compare_and_print(cause: Any) -> None:
 def test_an_algorithm_that_no_scenario_names_is_refused() -> None:
     scenario = make_scenario({"algorithm": "mine"}, {"algorithm": "red"}, duration="6 s")
     for call in (quell.run, quell.check):
-        with pytest.raises(ValueError, match=r'aqms\["mien"\]: .* did you mean "mine"\? There are mine, red$'):
+        with pytest.raises(
+            ValueError, match=r'aqms\["mien"\]: .* did you mean "mine"\? There are mine, red$'
+        ):
             call(scenario, aqms={"mine": DropTail, "mien": DropTail})
     # A sweep may name it, and one of several scenarios.
     quell.check(
