@@ -154,6 +154,14 @@ impl Columns {
         later: fn(&str) -> bool,
     ) -> Result<Columns, String> {
         let rows = found.first().map_or(0, |(_, column)| column.len());
+        if let Some((name, column)) = found.iter().find(|(_, column)| column.len() != rows) {
+            return Err(format!(
+                "has {} cells in \"{name}\" and {rows} in \"{}\": it is damaged; run the scenario again \
+                 (run.json has the command)",
+                column.len(),
+                found[0].0
+            ));
+        }
         for (name, column) in &mut self.0 {
             if let Column::F64(cells) = column
                 && later(name)
