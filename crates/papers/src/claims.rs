@@ -147,8 +147,10 @@ impl FromStr for Test {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // A test may be written over several lines.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let parts = text.split(" and ").map(part).collect::<Result<Vec<Part>, String>>()?;
-        Ok(Test { text: text.split_whitespace().collect::<Vec<_>>().join(" "), parts })
+        Ok(Test { text, parts })
     }
 }
 
