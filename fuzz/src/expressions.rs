@@ -16,8 +16,8 @@ pub fn expressions(data: &[u8]) {
     }
 }
 
-/// A chain of more fields than a stack is deep.
-const LONGEST_CHAIN: usize = 4000;
+/// The fields of a chain. That chains of any length need no more stack is tested elsewhere; this one takes milliseconds.
+const LONGEST_CHAIN: usize = 400;
 
 const BASE: &str = r#"schema = 1
 duration = "60 s"
