@@ -80,6 +80,8 @@ pub struct NfQueue {
     pub counters: QueueCounters,
     /// Packets leave without marks: there is no rule that would set CE and clear them.
     pub unmarked: bool,
+    /// What is forwarded goes through the chain of its queue again too if it is to be marked: no rule behind sets CE.
+    pub repeats: bool,
 }
 
 /// Numbers of nfnetlink_queue.h and netlink.h.
@@ -145,13 +147,15 @@ enum Verdict {
 /// Sends a verdict; `note` is that of its packet ([`Queued::note`]).
 ///
 /// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
-/// of its queue again instead, at whose beginning such a rule is.
+/// of its queue again instead, at whose beginning such a rule is; so does everything where no rule is behind
+/// ([`NfQueue::repeats`]).
 fn give(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, verdict: Verdict) {
-    let own = note & bits.both() != 0;
-    let (what, mark) = match (verdict, own) {
+    let repeats = note & bits.both() != 0;
+    let (what, mark) = match (verdict, repeats) {
         (Verdict::Drop, _) => (number::DROP, None),
         (Verdict::Accept, _) => (number::ACCEPT, Some(0)),
         (Verdict::Mark, false) => (number::ACCEPT, Some(bits.marked())),
+        // Which tells it from a new one, that would wait.
         (Verdict::Mark, true) => (number::REPEAT, Some(bits.both())),
     };
     message(out, number::VERDICT, 0, queue, |out| {
@@ -249,6 +253,7 @@ impl NfQueue {
             key,
             counters: QueueCounters::default(),
             unmarked: false,
+            repeats: false,
         })
     }
 
@@ -396,13 +401,14 @@ impl Ports for NfQueue {
                 sys::receive_batch(self.fd.as_fd(), &mut self.buffer, WIDTH, &mut self.lengths[..batch])?;
             for i in 0..count {
                 let message = &self.buffer[i * WIDTH..i * WIDTH + self.lengths[i].min(WIDTH)];
-                let Some(queued) = parse(message) else {
+                let Some(mut queued) = parse(message) else {
                     match kind(message) {
                         Some(number::ERROR) => self.counters.refused += 1,
                         _ => self.counters.strange += 1,
                     }
                     continue;
                 };
+                queued.forwarded &= !self.repeats;
                 let path = if queued.queue == self.queues[0] { 0 } else { 1 };
                 match Header::parse(queued.payload, &self.key) {
                     Some(header) => {

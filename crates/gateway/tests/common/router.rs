@@ -76,6 +76,8 @@ pub struct Net {
     pub id: String,
     binary: &'static str,
     words: &'static [&'static str],
+    /// Programs that the gateway finds before others.
+    programs: Option<tempfile::TempDir>,
 }
 
 pub const S: usize = 0;
@@ -102,13 +104,48 @@ impl Net {
              ip -n {s} -6 route add default via fd01::2; ip -n {r} -6 route add default via fd02::2
              ip netns exec {g} sh -c 'cd /proc/sys/net; echo 1 > ipv4/ip_forward; echo 1 > ipv6/conf/all/forwarding'"
         ));
-        let net = Net { names, id, binary, words };
+        let net = Net { names, id, binary, words, programs: None };
         // Neighbors are found before anything is counted: IPv6 takes a second until it may ask for them.
         for to in RECEIVER {
             let stream = net.stream(to, false, 100, Wait::from_millis(5));
             assert!(stream.until(5, Wait::from_secs(10)), "{to} is not reached without a gateway");
         }
         net
+    }
+
+    /// The same where iptables has no table security, as kernels of many routers.
+    pub fn without_security(mut self) -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["iptables", "ip6tables", "iptables-restore", "ip6tables-restore"] {
+            let real = sh(&format!("command -v {name}"));
+            let real = real.trim();
+            // What iptables of a kernel without it says.
+            let no = format!(
+                "echo \"{name}: can't initialize iptables table \\`security\x27: Table does not exist\" >&2; exit 3"
+            );
+            let script = if name.ends_with("restore") {
+                format!(
+                    "[ \"$1\" = --version ] && exec {real} --version\ntext=$(cat)\ncase \"$text\" in *\\*security*) {no};; esac\nprintf '%s\\n' \"$text\" | {real} \"$@\""
+                )
+            } else {
+                format!("case \" $* \" in *\" security \"*) {no};; esac\nexec {real} \"$@\"")
+            };
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.programs = Some(dir);
+        self
+    }
+
+    pub fn has_security(&mut self) {
+        self.programs = None;
+    }
+
+    pub fn lacks_security(&self) -> bool {
+        self.programs.is_some()
     }
 
     pub fn name(&self, i: usize) -> &str {
@@ -137,6 +174,10 @@ impl Net {
     pub fn gateway(&self, args: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.names[G], self.binary]).args(self.words).args(args);
+        if let Some(dir) = &self.programs {
+            let path = std::env::var("PATH").unwrap();
+            command.env("PATH", format!("{}:{path}", dir.path().display()));
+        }
         command
     }
 
@@ -146,7 +187,11 @@ impl Net {
 
     /// What a run is given.
     pub fn args<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        let firewall = if by_nft() { "nft" } else { "auto" };
+        let firewall = match (&self.programs, by_nft()) {
+            (Some(_), _) => "iptables",
+            (None, true) => "nft",
+            (None, false) => "auto",
+        };
         [&["run", "--id", &self.id, "--queue", "7000", "--firewall", firewall], more].concat()
     }
 

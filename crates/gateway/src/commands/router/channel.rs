@@ -27,6 +27,8 @@ pub(super) struct Start {
     pub shadows: Vec<AqmConfig>,
     pub queues: [u16; 2],
     pub bits: MarkBits,
+    /// Every packet that is to be marked goes through the chain of its queue again.
+    pub repeats: bool,
     pub log: Log,
     /// Ask for another file once the log's has so many bytes.
     pub log_size: u64,

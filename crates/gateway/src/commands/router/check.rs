@@ -9,7 +9,7 @@ use quell_units::text::three_digits;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::CapabilitySet;
 
-use super::firewall::{Rules, collisions, flow_tables};
+use super::firewall::{Kind, Rules, collisions, flow_tables};
 use super::journal::{Journal, network};
 use super::settings::{Fixed, Settings};
 use super::user::has_processes;
@@ -132,6 +132,13 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         match Rules::find(settings.fixed.firewall, |kind| settings.rules(kind)) {
             Ok(rules) => {
                 found.notes.extend(collisions(&rules));
+                if rules.kind == Kind::Mangle {
+                    found.notes.push(
+                        "iptables has no table security here: what comes in waits before the filters of FORWARD, and what \
+                         passes without a verdict is not counted; modprobe -a iptable_security ip6table_security mends it"
+                            .into(),
+                    );
+                }
                 found.rules = Some(rules);
             }
             Err(e) => found.refused.push(e),

@@ -22,7 +22,7 @@ const BEFORE_NAT: i32 = 90;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Choice {
-    /// iptables if it takes the rules, else nft.
+    /// iptables with its table security if it takes the rules, else nft, else iptables without that table.
     #[default]
     Auto,
     /// iptables and ip6tables.
@@ -35,7 +35,10 @@ pub(super) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
+    /// iptables with its table security.
     Iptables,
+    /// iptables without it: all is in mangle.
+    Mangle,
     Nft,
 }
 
@@ -43,9 +46,20 @@ impl Kind {
     /// Tells whether its programs are there.
     pub fn there(self) -> bool {
         match self {
-            Kind::Iptables => families().iter().flatten().all(|program| there(program)),
+            Kind::Iptables | Kind::Mangle => families().iter().flatten().all(|program| there(program)),
             Kind::Nft => there("nft"),
         }
+    }
+
+    /// Tells whether every packet that is to be marked goes through the chain of its queue again, not only the host's own.
+    pub fn repeats(self) -> bool {
+        self == Kind::Mangle
+    }
+
+    /// The kind of iptables that this kernel has.
+    pub fn of_iptables() -> Self {
+        let list = Call::new("iptables", &["-w", "5", "-t", "security", "-S"], String::new());
+        if list.run(false).is_ok() { Kind::Iptables } else { Kind::Mangle }
     }
 }
 
@@ -144,7 +158,7 @@ impl Table {
         chains.chain(self.rules.iter().cloned()).chain(jumps).collect()
     }
 
-    /// The lines that undo them.
+    /// The lines that undo exactly them.
     fn undoing(&self) -> Vec<String> {
         let jumps = self.jumps.iter().map(|Jump { from, to, .. }| format!("-D {from} -j {to}"));
         let chains = self.chains.iter().flat_map(|chain| [format!("-F {chain}"), format!("-X {chain}")]);
@@ -196,7 +210,9 @@ impl Rules {
     /// The rules as text: what the programs of the firewall read.
     pub fn text(&self) -> String {
         match self.kind {
-            Kind::Iptables => self.tables().iter().map(|table| table.text(&table.adding())).collect(),
+            Kind::Iptables | Kind::Mangle => {
+                self.tables().iter().map(|table| table.text(&table.adding())).collect()
+            }
             Kind::Nft => self.nft(),
         }
     }
@@ -209,7 +225,10 @@ impl Rules {
     /// and what the host receives at the end of INPUT there, without a mark. The verdict about a packet of the host's own that
     /// is to be marked sends it through the chain again (`NF_REPEAT`) with both bits, and the first rule sets CE.
     /// The host's own always passes while nobody reads the queue, so that the router can still be reached and mended.
-    fn tables(&self) -> [Table; 2] {
+    fn tables(&self) -> Vec<Table> {
+        if self.kind == Kind::Mangle {
+            return vec![self.mangle_alone()];
+        }
         let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;
         let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
@@ -256,7 +275,50 @@ impl Rules {
             chains: vec![waiting],
         };
         // What clears the marks is there before what sets them.
-        [mangle, security]
+        vec![mangle, security]
+    }
+
+    /// The rules of iptables where there is no table `security`.
+    ///
+    /// Filters are between FORWARD and POSTROUTING of `mangle`, and would see a mark that a packet has while it waits. So
+    /// there is none: what goes out is queued at the end of POSTROUTING, behind all filters, and what comes in at the end
+    /// of FORWARD and INPUT. Every packet that is to be marked goes through its chain again, with both bits, which no new
+    /// packet has: what others remembered of them is cleared in PREROUTING.
+    fn mangle_alone(&self) -> Table {
+        let Rules { id, wan, queue: up, bits, .. } = self;
+        let (down, both) = (up + 1, bits.both());
+        let bypass = if self.open { " --queue-bypass" } else { "" };
+        let [leaving, repeated, sent, received, forwarded, new] =
+            ["m", "c", "o", "i", "f", "p"].map(|end| format!("quell-{id}-{end}"));
+        let jump = |from: &'static str, to: &str, first: bool| Jump { from, to: to.into(), first };
+        let own = format!("-A {sent} -o {wan}");
+        Table {
+            name: "mangle",
+            rules: vec![
+                format!("-A {new} -j MARK --set-xmark 0x0/{both:#x}"),
+                format!("-A {leaving} -m mark --mark {both:#x}/{both:#x} -g {repeated}"),
+                format!("-A {leaving} -j MARK --set-xmark 0x0/{both:#x}"),
+                format!("-A {repeated} -m tos ! --tos 0x00/0x03 -j TOS --or-tos 0x03"),
+                format!("-A {repeated} -j MARK --set-xmark 0x0/{both:#x}"),
+                format!("-A {repeated} -j ACCEPT"),
+                format!("{own} -m addrtype --src-type LOCAL -j NFQUEUE --queue-num {up} --queue-bypass"),
+                format!("{own} -m owner --socket-exists -j NFQUEUE --queue-num {up} --queue-bypass"),
+                format!("-A {sent} -o {wan} -j NFQUEUE --queue-num {up}{bypass}"),
+                // What leaves where it came from waits once, on its way out.
+                format!("-A {forwarded} -i {wan} ! -o {wan} -j NFQUEUE --queue-num {down}{bypass}"),
+                format!("-A {received} -i {wan} -j NFQUEUE --queue-num {down} --queue-bypass"),
+            ],
+            jumps: vec![
+                jump("PREROUTING", &new, false),
+                jump("FORWARD", &leaving, true),
+                jump("FORWARD", &forwarded, false),
+                jump("POSTROUTING", &leaving, true),
+                jump("POSTROUTING", &sent, false),
+                jump("INPUT", &leaving, true),
+                jump("INPUT", &received, false),
+            ],
+            chains: vec![new, leaving, repeated, sent, forwarded, received],
+        }
     }
 
     /// The rules of nft: a queue behind all chains of others at each hook, and directly behind it a chain that sets CE
@@ -309,7 +371,7 @@ impl Rules {
     /// The programs that add them, in order.
     fn adding(&self) -> Vec<Call> {
         match self.kind {
-            Kind::Iptables => families()
+            Kind::Iptables | Kind::Mangle => families()
                 .iter()
                 .map(|[_, restore]| Call::new(restore, &["-w", "5", "-n"], self.text()))
                 .collect(),
@@ -333,7 +395,7 @@ impl Rules {
     pub fn replace(&self) -> Result<(), String> {
         for call in self.adding() {
             let input = match self.kind {
-                Kind::Iptables => self
+                Kind::Iptables | Kind::Mangle => self
                     .tables()
                     .iter()
                     .map(|table| table.text(&[table.undoing(), table.adding()].concat()))
@@ -355,14 +417,14 @@ impl Rules {
     }
 
     /// Counts the packets that have left without a verdict since the rules were added; `None` if some of the rules
-    /// are gone or not in their place. What the host itself receives and sends is not counted by iptables, which has no
-    /// place for it that no other rule sees.
+    /// are gone or not in their place. iptables has a place for it that no other rule sees only behind the table
+    /// security: what the host itself receives and sends is not counted there, and nothing without that table.
     ///
     /// # Errors
     /// If the firewall does not say.
     pub fn look(&self) -> Result<Option<u64>, String> {
         match self.kind {
-            Kind::Iptables => {
+            Kind::Iptables | Kind::Mangle => {
                 let mut packets = 0;
                 for [program, _] in families() {
                     for table in self.tables() {
@@ -400,7 +462,7 @@ impl Rules {
             words.next()?.parse().ok()
         };
         match self.kind {
-            Kind::Iptables => {
+            Kind::Iptables | Kind::Mangle => {
                 let chain = format!("-A quell-{}-m ", self.id);
                 let waits = format!("--mark {:#x}/{:#x}", self.bits.waits(), self.bits.both());
                 said.lines()
@@ -418,11 +480,11 @@ impl Rules {
     /// If the firewall does not say.
     pub fn left(&self) -> Result<bool, String> {
         match self.kind {
-            Kind::Iptables => {
+            Kind::Iptables | Kind::Mangle => {
                 let mut left = false;
                 for [program, _] in families() {
                     for table in self.tables() {
-                        left |= self.left_of(program, &table)?;
+                        left |= !self.removing(&self.rules_in(program, &table)?).is_empty();
                     }
                 }
                 Ok(left)
@@ -434,10 +496,27 @@ impl Rules {
         }
     }
 
-    /// Tells whether any chain of this name is in this table of this family of iptables.
-    fn left_of(&self, program: &'static str, table: &Table) -> Result<bool, String> {
-        let list = Call::new(program, &["-w", "5", "-t", table.name, "-S"], String::new());
-        list.run(false).map(|text| text.contains(&format!("quell-{}-", self.id)))
+    /// What this table of this family of iptables has.
+    fn rules_in(&self, program: &'static str, table: &Table) -> Result<String, String> {
+        Call::new(program, &["-w", "5", "-t", table.name, "-S"], String::new()).run(false)
+    }
+
+    /// The lines that remove what is there of this name, whichever rules they are: another version of this program, or
+    /// one that found other tables, may have added them.
+    fn removing(&self, said: &str) -> Vec<String> {
+        let begin = format!("quell-{}-", self.id);
+        let ours = |line: &&str| {
+            let mut words = line.split_whitespace();
+            let (what, chain) = (words.next(), words.next().unwrap_or_default());
+            let to = words.last().unwrap_or_default();
+            what == Some("-A") && !chain.starts_with(&begin) && to.starts_with(&begin)
+        };
+        let jumps = said.lines().filter(ours).map(|line| line.replacen("-A", "-D", 1));
+        let chains: Vec<&str> =
+            said.lines().filter_map(|l| l.strip_prefix("-N ")).filter(|c| c.starts_with(&begin)).collect();
+        // All are empty before the first goes: one may lead to another.
+        let emptied = chains.iter().map(|chain| format!("-F {chain}"));
+        jumps.chain(emptied).chain(chains.iter().map(|chain| format!("-X {chain}"))).collect()
     }
 
     /// Removes them, whichever of them are there.
@@ -447,24 +526,25 @@ impl Rules {
     pub fn remove(&self) -> Result<(), String> {
         let id = &self.id;
         match self.kind {
-            Kind::Iptables => {
+            Kind::Iptables | Kind::Mangle => {
                 for [program, restore] in families() {
                     // What sets marks goes before what clears them.
                     for table in self.tables().iter().rev() {
-                        let undo = table.undoing();
-                        if Call::new(restore, &["-w", "5", "-n"], table.text(&undo)).run(false).is_ok() {
-                            continue;
-                        }
-                        // Some are missing. Those that are there go one by one.
-                        if !self.left_of(program, table)? {
-                            continue;
-                        }
-                        for line in &undo {
-                            let args = ["-w", "5", "-t", table.name].into_iter().chain(line.split(' '));
-                            let _ = Call::new(program, &args.collect::<Vec<_>>(), String::new()).run(false);
-                        }
-                        if self.left_of(program, table)? {
-                            return Err(format!("{program}: chains quell-{id}-* cannot be removed"));
+                        // Others may change the table between the look and the change, which then fails as a whole.
+                        let mut tries = 3;
+                        loop {
+                            let said = self.rules_in(program, table)?;
+                            let lines = self.removing(&said);
+                            if lines.is_empty() {
+                                break;
+                            }
+                            let undo = Call::new(restore, &["-w", "5", "-n"], table.text(&lines));
+                            if let Err(why) = undo.run(false)
+                                && tries == 0
+                            {
+                                return Err(format!("chains quell-{id}-* cannot be removed: {why}"));
+                            }
+                            tries -= 1;
                         }
                     }
                 }
@@ -481,7 +561,7 @@ impl Rules {
     pub fn tried(&self) -> Result<(), String> {
         match self.kind {
             Kind::Nft => Call::new("nft", &["-c", "-f", "-"], self.text()).run(false).map(|_| ()),
-            Kind::Iptables => self.adding().iter().try_for_each(|call| {
+            Kind::Iptables | Kind::Mangle => self.adding().iter().try_for_each(|call| {
                 if rustix::thread::capabilities(None)
                     .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::SYS_ADMIN))
                 {
@@ -501,8 +581,9 @@ impl Rules {
     pub fn find(choice: Choice, rules: impl Fn(Kind) -> Rules) -> Result<Rules, String> {
         const INSTALL: &str = "apt-get install iptables (on OpenWrt: apk add nftables kmod-nft-queue)";
         let kinds: &[Kind] = match choice {
-            Choice::Auto => &[Kind::Iptables, Kind::Nft],
-            Choice::Iptables => &[Kind::Iptables],
+            // nft counts what passes without a verdict, and queues what comes in behind the filters.
+            Choice::Auto => &[Kind::Iptables, Kind::Nft, Kind::Mangle],
+            Choice::Iptables => &[Kind::Iptables, Kind::Mangle],
             Choice::Nft => &[Kind::Nft],
         };
         let mut why = Vec::new();
@@ -510,6 +591,8 @@ impl Rules {
             let rules = rules(*kind);
             match rules.tried() {
                 Ok(()) => return Ok(rules),
+                // Both kinds of iptables may lack the same.
+                Err(e) if why.contains(&e) => {}
                 Err(e) => why.push(e),
             }
         }
@@ -522,7 +605,7 @@ impl Rules {
             return Err(format!("{missing}: {INSTALL}"));
         }
         Err(format!(
-            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_dscp xt_DSCP iptable_security, or nft_queue for nft",
+            "the firewall does not take the rules ({}): modprobe -a xt_NFQUEUE xt_mark xt_dscp xt_DSCP xt_owner xt_addrtype, or nft_queue for nft",
             why.join("; ")
         ))
     }
@@ -562,7 +645,9 @@ pub(super) fn collisions(rules: &Rules) -> Vec<String> {
         |program, args: &[&str]| Call::new(program, args, String::new()).run(false).unwrap_or_default();
     let mut found = Vec::new();
     for program in ["iptables-save", "ip6tables-save"] {
-        found.extend(colliding_rules(program, &list(program, &[]), rules.bits));
+        let said = list(program, &[]);
+        found.extend(colliding_rules(program, &said, rules.bits));
+        found.extend(ending_rules(program, &said, rules.kind));
     }
     found.extend(colliding_chains(&list("nft", &["list", "ruleset"]), rules));
     found
@@ -597,6 +682,26 @@ fn colliding_rules(program: &str, said: &str, bits: MarkBits) -> Vec<String> {
         }
     }
     found
+}
+
+/// The rules in what iptables-save says that accept packets in a chain of mangle before its end, where a queue is.
+fn ending_rules(program: &str, said: &str, kind: Kind) -> Vec<String> {
+    let program = program.trim_end_matches("-save");
+    let chains: &[&str] = match kind {
+        Kind::Iptables => &["INPUT", "POSTROUTING"],
+        Kind::Mangle => &["INPUT", "FORWARD", "POSTROUTING"],
+        Kind::Nft => &[],
+    };
+    let ends = |line: &&str| {
+        let mut words = line.split_whitespace();
+        words.next() == Some("-A")
+            && words.next().is_some_and(|chain| chains.contains(&chain))
+            && line.ends_with(" -j ACCEPT")
+    };
+    let mangle = said.lines().skip_while(|line| *line != "*mangle").take_while(|line| *line != "COMMIT");
+    let why = "ends the chain before the gateway's queue, so what it accepts is not shaped: put such rules into a chain \
+               of their own, with RETURN in place of ACCEPT";
+    mangle.filter(ends).map(|line| format!("rule \"{program} -t mangle {line}\" {why}")).collect()
 }
 
 fn uses_a_bit(bits: MarkBits) -> String {
@@ -698,10 +803,10 @@ mod tests {
         assert!(text.contains("oifname \"eth0\" queue num 5100 bypass\n"), "{text}");
         assert!(text.contains("iifname \"eth0\" queue num 5101 bypass\n"), "{text}");
         // What the host itself receives and sends always passes while nobody reads.
-        for kind in [Kind::Iptables, Kind::Nft] {
+        for kind in [Kind::Iptables, Kind::Mangle, Kind::Nft] {
             let [open, closed] =
                 [true, false].map(|open| rules(kind, open).text().matches("bypass\n").count());
-            let own = if kind == Kind::Iptables { 3 } else { 2 };
+            let own = if kind == Kind::Nft { 2 } else { 3 };
             assert_eq!((open, closed), (own + 2, own));
         }
     }
@@ -710,13 +815,11 @@ mod tests {
     #[test]
     fn rules_that_are_gone_or_out_of_order_show() {
         let said = |table: &Table| {
-            let mut lines: Vec<String> = ["INPUT", "FORWARD", "OUTPUT", "POSTROUTING"]
-                .iter()
-                .map(|c| format!("-P {c} ACCEPT -c 0 0"))
-                .collect();
+            let hooks = ["PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"];
+            let mut lines: Vec<String> = hooks.iter().map(|c| format!("-P {c} ACCEPT -c 0 0")).collect();
             let counted = |line: &str| line.replacen(" -j", " -c 3 210 -j", 1);
             let foreign = |chain: &str| format!("-A {chain} -p tcp -c 1 60 -j TCPMSS --clamp-mss-to-pmtu");
-            for chain in ["INPUT", "FORWARD", "OUTPUT", "POSTROUTING"] {
+            for chain in hooks {
                 let to = |first| table.jumps.iter().filter(move |j| j.first == first && j.from == chain);
                 lines.extend(to(true).map(|j| format!("-A {chain} -c 3 210 -j {}", j.to)));
                 lines.push(foreign(chain));
@@ -725,7 +828,7 @@ mod tests {
             lines.extend(table.rules.iter().map(|rule| counted(rule)));
             lines
         };
-        for table in rules(Kind::Iptables, true).tables() {
+        for table in [Kind::Iptables, Kind::Mangle].into_iter().flat_map(|kind| rules(kind, true).tables()) {
             let lines = said(&table);
             assert!(table.is_in(&lines.join("\n")), "{}", lines.join("\n"));
             let ours = |line: &&String| line.contains("quell-7-");
@@ -776,6 +879,21 @@ mod tests {
             found[0]
         );
         assert!(colliding_rules("iptables-save", said, MarkBits::from(3).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn rules_that_end_a_chain_before_the_queue_are_found() {
+        let said = "*mangle\n:INPUT ACCEPT [0:0]\n-A INPUT -p udp -j ACCEPT\n-A FORWARD -j ACCEPT\n-A PREROUTING -j ACCEPT\n\
+            -A zone -j ACCEPT\n-A INPUT -j zone\nCOMMIT\n*filter\n-A INPUT -j ACCEPT\nCOMMIT\n";
+        let of = |kind| {
+            let found = ending_rules("ip6tables-save", said, kind);
+            found.iter().map(|f| f.split('"').nth(1).unwrap().to_string()).collect::<Vec<_>>()
+        };
+        let [input, forward] =
+            ["-A INPUT -p udp", "-A FORWARD"].map(|r| format!("ip6tables -t mangle {r} -j ACCEPT"));
+        assert_eq!(of(Kind::Mangle), [&input[..], &forward]);
+        assert_eq!(of(Kind::Iptables), [input]);
+        assert!(of(Kind::Nft).is_empty());
     }
 
     #[test]

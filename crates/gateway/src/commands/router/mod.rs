@@ -105,7 +105,7 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     let found = check::look(&settings);
     if let Some(rules) = &found.rules {
         let program = match rules.kind {
-            Kind::Iptables => "iptables-restore -n and ip6tables-restore -n",
+            Kind::Iptables | Kind::Mangle => "iptables-restore -n and ip6tables-restore -n",
             Kind::Nft => "nft -f",
         };
         text.push_str(&format!("rules that would be added ({program}):\n"));
@@ -186,7 +186,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
 /// Removes rules of this name, in whichever firewall; whether there were any.
 fn remove_by_name(id: &str) -> Result<bool, Failure> {
     let mut found = false;
-    for kind in [Kind::Iptables, Kind::Nft].into_iter().filter(|kind| kind.there()) {
+    for kind in [Kind::of_iptables(), Kind::Nft].into_iter().filter(|kind| kind.there()) {
         let rules =
             Rules { kind, id: id.into(), wan: "lo".into(), queue: 0, open: true, bits: MarkBits::default() };
         found |= rules.left().map_err(Failure::Failed)?;

@@ -380,6 +380,7 @@ impl Supervisor<'_> {
             shadows: self.settings.shadows.clone(),
             queues: [fixed.queue, fixed.queue + 1],
             bits: fixed.bits,
+            repeats: self.journal.rules.kind.repeats(),
             log,
             log_size: fixed.log_size,
             again: self.again,

@@ -157,8 +157,9 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     let listening = endpoint.listen().map_err(doing(&format!("metrics cannot be shown at {place}")))?;
     let mut losses = Losses::of(start.queues);
     let key = FlowKey::random().map_err(doing("flow hashes"))?;
-    let ports =
+    let mut ports =
         NfQueue::open(start.queues, start.bits, key).map_err(doing("no socket to the kernel's queues"))?;
+    ports.repeats = start.repeats;
 
     // Without.
     confine(CapabilitySet::NET_ADMIN, Some(start.user)).map_err(doing("rights cannot be given up"))?;
