@@ -732,7 +732,7 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     let line = net.status()["lines"][0].clone();
     assert_eq!(line["queue"]["algorithm"], "red", "{line}");
     for (text, expected) in [
-        (config("90 Mbit", "\"red\""), "line 2, column 6"),
+        (config("90 Mbit", "\"red\""), "gateway.toml:2: up = \"90 Mbit\": "),
         (config("90 Mbit/s", "\"red\"\nmax_p = 7"), "max_p"),
         (config("90 Mbit/s", "\"read\""), "is no algorithm; did you mean \"red\"? Known: "),
         (config("90 Mbit/s", "\"red\"").replace("g1", "g0"), "wan cannot change while it runs"),
@@ -743,6 +743,17 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
         assert!(done.status.code() == Some(2) && said.contains(expected), "{said}");
         assert!(said.contains("goes on as it was"), "{said}");
     }
+    // Also where the command line of the start goes before it.
+    std::fs::write(&path, config("90 Mbit/s", "\"red\"") + "\n").unwrap();
+    let bad = dir.path().join("bad.toml");
+    std::fs::write(&bad, format!("id = \"{}\"\nqueue = 65535\n", net.id) + &config("90 Mbit/s", "\"red\""))
+        .unwrap();
+    let done = net.asked("reload", &["--config", bad.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        done.status.code() == Some(2) && said.contains("bad.toml:2: queue: 65535 must leave room"),
+        "{said}"
+    );
     // A file that is named once is read once: then the file of the start holds again.
     std::fs::write(&path, config("90 Mbit/s", "\"red\"")).unwrap();
     let other = dir.path().join("other.toml");

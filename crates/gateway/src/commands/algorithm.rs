@@ -11,7 +11,7 @@ use super::failure::Failure;
 /// # Errors
 /// Names what is unknown and what is known.
 pub fn named_algorithm(option: &str, name: &str, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
-    algorithm(option, name, Map::new(), set)
+    algorithm(&|_| option.to_string(), name, Map::new(), set)
 }
 
 /// The algorithm `now` with other values for the parameters of `set`.
@@ -24,15 +24,16 @@ pub(super) fn changed_algorithm(now: &AqmConfig, set: &[(String, String)]) -> Re
         _ => Map::new(),
     };
     table.remove("algorithm");
-    algorithm("--set", now.name(), table, set)
+    algorithm(&|_| "--set".into(), now.name(), table, set)
 }
 
-/// The same with the parameters of `table`, over which those of `set` go.
+/// The same with the parameters of `table`, over which those of `set` go; `place` is that of the algorithm or of one of
+/// the table's parameters.
 ///
 /// # Errors
 /// As [`named_algorithm`].
 pub(super) fn algorithm(
-    place: &str,
+    place: &dyn Fn(Option<&str>) -> String,
     name: &str,
     mut table: Map<String, Value>,
     set: &[(String, String)],
@@ -53,13 +54,23 @@ pub(super) fn algorithm(
                 let (key, value) = (quell_units::text::cut(key), quell_units::text::cut(value));
                 Some(format!("--set {key}={value}: {}", explained(&wrong.to_string())))
             });
-            let wrong = alone.unwrap_or_else(|| format!("{place}: {}", explained(&e.to_string())));
+            // The same of what a file has.
+            let wrong = alone.unwrap_or_else(|| {
+                let is_it = |(key, value): &(&String, &Value)| {
+                    let table = Map::from_iter([(key.to_string(), (*value).clone())]);
+                    of(&table)
+                        .is_some_and(|alone| alone.is_err_and(|alone| alone.to_string() == e.to_string()))
+                };
+                let key = before.iter().find(is_it).map(|(key, _)| key.as_str());
+                format!("{}: {}", place(key), explained(&e.to_string()))
+            });
             Err(Failure::BadInput(format!("{wrong} ({name})")))
         }
         None => {
             let known: Vec<&str> = CATALOG.iter().map(|e| e.name).collect();
             let (rule, nearest) = meant("algorithm", name, &known);
             // What a file has in a table the command line has in options.
+            let place = place(None);
             let options = if place.starts_with("--") && rule.starts_with("a line of tc's") {
                 ", here as --aqm NAME --set KEY=VALUE"
             } else {
@@ -77,7 +88,7 @@ pub(super) fn algorithm(
 }
 
 /// A parser's message, with what would be right.
-fn explained(error: &str) -> String {
+pub(super) fn explained(error: &str) -> String {
     // The name that is wrong, and then those that are right.
     let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
     let (rule, nearest) = match (&names[..], error.starts_with("unknown ")) {
@@ -95,7 +106,7 @@ fn explained(error: &str) -> String {
 }
 
 /// The rule that a name of some kind breaks, and the known one that was meant, if any is like it.
-fn meant<'a>(kind: &str, wrong: &str, known: &[&'a str]) -> (String, Option<String>) {
+pub(super) fn meant<'a>(kind: &str, wrong: &str, known: &[&'a str]) -> (String, Option<String>) {
     let (rule, nearest) = unknown(kind, wrong, known);
     let alike = || {
         let of = |name: &&'a str| (strsim::jaro_winkler(wrong, name), *name);

@@ -5,6 +5,7 @@
 
 mod channel;
 mod check;
+mod file;
 mod firewall;
 mod journal;
 mod lock;

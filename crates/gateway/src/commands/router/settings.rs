@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use quell_aqm::catalog::AqmConfig;
-use quell_files::Limit;
 use quell_units::{BitRate, Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::algorithm::{algorithm, named_algorithm};
 use super::super::failure::Failure;
+use super::file::File;
 use super::firewall::{Choice, Kind, Rules};
-use crate::LineConfig;
 use crate::port::nfqueue::MarkBits;
+use crate::{ConfigError, LineConfig};
 
 /// A router's gateway.
 #[derive(Clone, Debug, Default, Args)]
@@ -108,32 +108,6 @@ pub(super) fn id(text: &str) -> Result<String, String> {
     if fine { Ok(text.into()) } else { Err("must be 1 to 12 letters and digits".into()) }
 }
 
-/// The contents of a file: the options of the command line by their names, the algorithm as in scenarios.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    wan: Option<String>,
-    up: Option<BitRate>,
-    down: Option<BitRate>,
-    aqm: Option<Value>,
-    buffer: Option<QueueSize>,
-    ecn: Option<bool>,
-    seed: Option<u64>,
-    log: Option<PathBuf>,
-    log_size: Option<Bytes>,
-    log_total: Option<Bytes>,
-    on_exit: Option<OnExit>,
-    #[serde(default)]
-    shadow: Vec<Value>,
-    metrics: Option<SocketAddr>,
-    metrics_any: Option<bool>,
-    firewall: Option<Choice>,
-    queue: Option<u16>,
-    mark_bit: Option<u8>,
-    id: Option<String>,
-    user: Option<Value>,
-}
-
 /// The settings that cannot change while a gateway runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fixed {
@@ -173,8 +147,18 @@ const LOG_SIZE: Bytes = Bytes::new(1_000_000_000);
 /// The least: each file is a new beginning of the algorithms.
 const LEAST_LOG: Bytes = Bytes::new(1_000_000);
 
-/// The algorithm of a file: its name, or a table as in scenarios.
-fn of_file(place: &str, value: &Value) -> Result<(String, Map<String, Value>), Failure> {
+/// The algorithm in `field` of a file: its name, or a table as in scenarios; `set` goes over its parameters.
+fn of_file(file: &File, field: &str, value: &Value, set: &[(String, String)]) -> Result<AqmConfig, Failure> {
+    let (name, table) = named_table(&file.place(field), value)?;
+    let place = |key: Option<&str>| match key {
+        Some(key) => file.place(&format!("{field}.{key}")),
+        None => file.place(field),
+    };
+    algorithm(&place, &name, table, set)
+}
+
+/// The name and the parameters of an algorithm of a file.
+fn named_table(place: &str, value: &Value) -> Result<(String, Map<String, Value>), Failure> {
     let wrong = || {
         Failure::BadInput(format!(
             "{place}: {} must be an algorithm's name, or a table with \"algorithm\" and its parameters",
@@ -194,8 +178,8 @@ fn of_file(place: &str, value: &Value) -> Result<(String, Map<String, Value>), F
     }
 }
 
-/// The user and group `text`, a name or a number, as /etc/passwd has them.
-fn user(text: &str) -> Result<(u32, u32), Failure> {
+/// The user and group `text` of `place`, a name or a number, as /etc/passwd has them.
+fn user(place: &str, text: &str) -> Result<(u32, u32), Failure> {
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let found = passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -204,16 +188,15 @@ fn user(text: &str) -> Result<(u32, u32), Failure> {
         (name == text || text.parse() == Ok(uid)).then_some((uid, gid))
     });
     match (found, text.parse::<u32>()) {
-        (Some((0, _) | (_, 0)), _) | (None, Ok(0)) => Err(Failure::BadInput(
-            "--user: packets of strangers are not read as root or in its group; use a user that is nobody else's, \
+        (Some((0, _) | (_, 0)), _) | (None, Ok(0)) => Err(Failure::BadInput(format!(
+            "{place}: packets of strangers are not read as root or in its group; use a user that is nobody else's, \
              or none: then one is chosen"
-                .into(),
-        )),
+        ))),
         (Some(found), _) => Ok(found),
         // Numbers need no entry: 2^32 - 1 is none (setresuid(2)).
         (None, Ok(number)) if number != u32::MAX => Ok((number, number)),
         _ => Err(Failure::BadInput(format!(
-            "--user: \"{}\" is not in /etc/passwd; use a number that nobody has, or none: then one is chosen",
+            "{place}: \"{}\" is not in /etc/passwd; use a number that nobody has, or none: then one is chosen",
             quell_units::text::cut(text)
         ))),
     }
@@ -230,47 +213,61 @@ impl RunArgs {
     /// # Errors
     /// Names the place, the value, the rule and what would be right.
     pub(super) fn settings(&self) -> Result<Settings, Failure> {
-        let file = match &self.config {
-            None => File::default(),
-            Some(path) => read(path)?,
+        let Some(path) = &self.config else { return self.over(&File::default()) };
+        let file = File::read(path)?;
+        // What is wrong in it is wrong also where an option goes before it: the option may be gone at the next start. Only
+        // what it does not say, and nothing has a default for, is taken from the options.
+        let alone = RunArgs {
+            wan: self.wan.clone().filter(|_| file.wan.is_none()),
+            up: self.up.filter(|_| file.up.is_none()),
+            down: self.down.filter(|_| file.down.is_none()),
+            ..RunArgs::default()
         };
-        let at = |field: &str| match &self.config {
-            Some(path) => format!("{}: {field}", path.display()),
-            None => format!("--{}", field.replace('_', "-")),
+        alone.over(&file)?;
+        self.over(&file)
+    }
+
+    /// Puts these over what a file says.
+    ///
+    /// # Errors
+    /// As [`RunArgs::settings`].
+    fn over(&self, file: &File) -> Result<Settings, Failure> {
+        // The place of what is wrong: an option, if it was given, else the file.
+        let at = |field: &str, option: bool| match option {
+            true => format!("--{}", field.replace('_', "-")),
+            false => file.place(field),
         };
         let missing = |field: &str| {
             Failure::BadInput(format!(
                 "{field} is not given: add --{field}, or `{field} = ...` to the file of --config"
             ))
         };
-        let wan = self.wan.clone().or(file.wan).ok_or_else(|| missing("wan"))?;
+        let wan = self.wan.clone().or(file.wan.clone()).ok_or_else(|| missing("wan"))?;
         // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
         let fine = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
         if wan.is_empty() || wan.len() > 15 || wan.starts_with('-') || !wan.chars().all(fine) {
             let wan = quell_units::text::cut(&wan);
             return Err(Failure::BadInput(format!(
                 "{}: \"{wan}\" must be a device's name, 1 to 15 letters, digits and ._-@: `ip link` lists them",
-                at("wan")
+                at("wan", self.wan.is_some())
             )));
         }
         let up = self.up.or(file.up).ok_or_else(|| missing("up"))?;
         let down = self.down.or(file.down).ok_or_else(|| missing("down"))?;
         let aqm = match (&self.aqm, &file.aqm) {
             (Some(name), _) => named_algorithm("--aqm", name, &self.set)?,
-            (None, Some(value)) => {
-                let (name, table) = of_file(&at("aqm"), value)?;
-                algorithm(&at("aqm"), &name, table, &self.set)?
-            }
+            (None, Some(value)) => of_file(file, "aqm", value, &self.set)?,
             (None, None) => named_algorithm("--aqm", "codel", &self.set)?,
         };
         let mut shadows = Vec::new();
         for name in &self.shadow {
-            shadows.push(named_algorithm("--shadow", name, &[])?);
+            shadows.push(("--shadow".to_string(), named_algorithm("--shadow", name, &[])?));
         }
         if shadows.is_empty() {
-            for value in &file.shadow {
-                let (name, table) = of_file(&at("shadow"), value)?;
-                shadows.push(algorithm(&at("shadow"), &name, table, &[])?);
+            for (n, value) in file.shadow.iter().enumerate() {
+                let field = format!("shadow[{n}]");
+                let aqm = of_file(file, &field, value, &[])?;
+                shadows.push((field, aqm));
             }
         }
         let given = self.seed.or(file.seed);
@@ -292,31 +289,50 @@ impl RunArgs {
             }
         };
         let lines = [line("up", up), line("down", down)];
-        let place = self.config.as_ref().map_or(String::new(), |path| format!("{}: ", path.display()));
+        // A line names its own field; what it comes from is said here.
+        let wrong = |ConfigError { field, rule }: ConfigError, shadow: Option<&str>| {
+            let (line, field) = field.split_once('.').unwrap_or(("", &field));
+            let parameter = field.strip_prefix("aqm.");
+            let place = match (parameter, shadow) {
+                (Some(key), Some("--shadow")) => format!("--shadow: {key}"),
+                (Some(key), Some(shadow)) => file.place(&format!("{shadow}.{key}")),
+                (Some(key), None) if self.set.iter().any(|(set, _)| set == key) => format!("--set {key}"),
+                (Some(key), None) if self.aqm.is_some() || file.aqm.is_none() => format!("--aqm: {key}"),
+                (Some(_), None) => file.place(field),
+                (None, _) if field == "rate" => {
+                    let option = if line == "up" { self.up } else { self.down };
+                    at(line, option.is_some())
+                }
+                (None, _) => at(field, self.buffer.is_some()),
+            };
+            let rule = if parameter.is_some() { format!("{rule} ({line})") } else { rule };
+            Failure::BadInput(format!("{place}: {rule}"))
+        };
         for line in &lines {
-            line.build().map_err(|e| Failure::BadInput(format!("{place}{e}")))?;
-            for aqm in &shadows {
+            line.build().map_err(|e| wrong(e, None))?;
+            for (place, aqm) in &shadows {
                 let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
-                shadow.build().map_err(|e| Failure::BadInput(format!("{place}shadow: {e}")))?;
+                shadow.build().map_err(|e| wrong(e, Some(place)))?;
             }
         }
         let queue = self.queue.or(file.queue).unwrap_or(5100);
         if queue == u16::MAX {
             let rule = "65535 must leave room for a second queue; use 65534 or less";
-            return Err(Failure::BadInput(format!("{}: {rule}", at("queue"))));
+            return Err(Failure::BadInput(format!("{}: {rule}", at("queue", self.queue.is_some()))));
         }
         let bits = match self.mark_bit.or(file.mark_bit) {
             None => MarkBits::default(),
             Some(bit) => MarkBits::from(bit).ok_or_else(|| {
                 let rule = "must leave room for a second of 32 bits; use 30 or less";
-                Failure::BadInput(format!("{}: {bit} {rule}", at("mark_bit")))
+                Failure::BadInput(format!("{}: {bit} {rule}", at("mark_bit", self.mark_bit.is_some())))
             })?,
         };
-        let name = self.id.clone().or(file.id).unwrap_or_else(|| "0".into());
-        let name = id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id"))))?;
-        let who = match (&self.user, file.user) {
-            (Some(text), _) => Some(text.clone()),
-            (None, Some(Value::String(text))) => Some(text),
+        let name = self.id.clone().or(file.id.clone()).unwrap_or_else(|| "0".into());
+        let name = id(&name).map_err(|rule| {
+            Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id", self.id.is_some())))
+        })?;
+        let who = match (&self.user, &file.user) {
+            (Some(text), _) | (None, Some(Value::String(text))) => Some(text.clone()),
             (None, Some(other)) => Some(other.to_string()),
             (None, None) => None,
         };
@@ -324,13 +340,13 @@ impl RunArgs {
             (self.metrics.or(file.metrics), self.metrics_any || file.metrics_any.unwrap_or(false));
         if let Some(address) = metrics {
             crate::metrics::Endpoint::tcp(address, metrics_any)
-                .map_err(|e| Failure::BadInput(format!("{}: {e}", at("metrics"))))?;
+                .map_err(|e| Failure::BadInput(format!("{}: {e}", at("metrics", self.metrics.is_some()))))?;
         }
         let log_size = self.log_size.or(file.log_size).unwrap_or(LOG_SIZE);
         if log_size.get() < LEAST_LOG.get() {
             return Err(Failure::BadInput(format!(
                 "{}: {log_size} must be at least {LEAST_LOG}",
-                at("log_size")
+                at("log_size", self.log_size.is_some())
             )));
         }
         let log_total =
@@ -338,12 +354,17 @@ impl RunArgs {
         if log_total.get() / 2 < log_size.get() {
             return Err(Failure::BadInput(format!(
                 "{}: {log_total} must hold two files of {log_size} (log_size) at least",
-                at("log_total")
+                at("log_total", self.log_total.is_some())
             )));
+        }
+        let log = self.log.clone().or(file.log.clone());
+        if log.as_ref().is_some_and(|log| log.as_os_str().is_empty()) {
+            let rule = "\"\" must name a file, such as /var/log/quell/log; leave it out for none";
+            return Err(Failure::BadInput(format!("{}: {rule}", at("log", self.log.is_some()))));
         }
         let fixed = Fixed {
             wan,
-            log: self.log.clone().or(file.log),
+            log,
             log_size: log_size.get(),
             log_total: log_total.get(),
             on_exit: self.on_exit.or(file.on_exit).unwrap_or_default(),
@@ -353,8 +374,9 @@ impl RunArgs {
             queue,
             bits,
             id: name,
-            user: who.as_deref().map(user).transpose()?,
+            user: who.map(|who| user(&at("user", self.user.is_some()), &who)).transpose()?,
         };
+        let shadows = shadows.into_iter().map(|(_, aqm)| aqm).collect();
         Ok(Settings { fixed, lines, shadows, seeded: given.is_some() })
     }
 }
@@ -364,15 +386,9 @@ impl RunArgs {
 /// # Errors
 /// If it cannot be read.
 pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
-    let name = read(path)?.id.unwrap_or_else(|| "0".into());
-    id(&name).map_err(|rule| Failure::BadInput(format!("{}: id: \"{name}\" {rule}", path.display())))
-}
-
-fn read(path: &Path) -> Result<File, Failure> {
-    let name = path.display();
-    let text = quell_files::read_text(path, Limit::of_text("a configuration"))
-        .map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
-    toml::from_str(&text).map_err(|e| Failure::BadInput(format!("{name}: {}", e.to_string().trim_end())))
+    let file = File::read(path)?;
+    let name = file.id.clone().unwrap_or_else(|| "0".into());
+    id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", file.place("id"))))
 }
 
 impl Settings {
@@ -461,23 +477,62 @@ mod tests {
     fn what_is_wrong_in_a_file_is_said_with_its_place_and_what_is_right() {
         let cases = [
             ("up = \"5 Mbit/s\"\n".to_string(), "wan is not given: add --wan"),
-            (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml: TOML parse error at line 2, column 6"),
-            (format!("{GOOD}rate = 1\n"), "unknown field `rate`, expected one of `wan`"),
+            (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml:2: up = \"18 Mbit\": "),
+            (GOOD.replace("\"18 Mbit/s\"", "[1"), "gateway.toml:3: "),
+            (format!("{GOOD}rate = 1\n"), "gateway.toml:4: rate: unknown key; known: wan, up, down, "),
+            (
+                format!("{GOOD}mark-bit = 3\n"),
+                "gateway.toml:4: mark-bit: unknown key; did you mean \"mark_bit\"? Known: ",
+            ),
+            (
+                GOOD.replace("down", "downn"),
+                "gateway.toml:3: downn: unknown key; did you mean \"down\"? Known: ",
+            ),
+            (format!("{GOOD}ecn = \"yes\"\n"), "gateway.toml:4: ecn = \"yes\": invalid type"),
+            (
+                format!("{GOOD}on_exit = \"close\"\n"),
+                "gateway.toml:4: on_exit = \"close\": did you mean \"closed\"? ",
+            ),
+            (format!("{GOOD}log = \"\"\n"), "gateway.toml:4: log: \"\" must name a file"),
             (
                 format!("{GOOD}aqm = \"coddle\"\n"),
-                "gateway.toml: aqm: \"coddle\" is no algorithm; did you mean \"codel\"? Known: ",
+                "gateway.toml:4: aqm: \"coddle\" is no algorithm; did you mean \"codel\"? Known: ",
             ),
-            (format!("{GOOD}aqm = 7\n"), "7 must be an algorithm's name, or a table"),
-            (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "max_p"),
-            (format!("{GOOD}buffer = \"0 packets\"\n"), "up.buffer: 0 packets must hold one to"),
-            (format!("{GOOD}queue = 65535\n"), "queue: 65535 must leave room for a second queue"),
+            (format!("{GOOD}aqm = 7\n"), "gateway.toml:4: aqm: 7 must be an algorithm's name, or a table"),
+            (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "gateway.toml:6: aqm.max_p: 7: "),
+            (
+                format!("{GOOD}[aqm]\nalgorithm = \"codel\"\ninterval = \"90 ms\"\ntargt = \"5 ms\"\n"),
+                "gateway.toml:7: aqm.targt: did you mean \"target\"? unknown field",
+            ),
+            (
+                format!("{GOOD}[aqm]\nalgorithm = \"codel\"\ntarget = 5\n"),
+                "gateway.toml:6: aqm.target: invalid type: integer `5`",
+            ),
+            (
+                format!("{GOOD}shadow = [\"pie\",\n  {{ algorithm = \"red\", max_p = 7 }}]\n"),
+                "gateway.toml:5: shadow[1].max_p: 7: ",
+            ),
+            (
+                format!("{GOOD}shadow = [\"pie\",\n  \"read\"]\n"),
+                "gateway.toml:5: shadow[1]: \"read\" is no algorithm",
+            ),
+            (GOOD.replace("95 M", "0 "), "gateway.toml:3: down: 0 bit/s must be 1 kbit/s to 400 Gbit/s"),
+            (format!("{GOOD}buffer = \"0 packets\"\n"), "gateway.toml:4: buffer: 0 packets must hold one to"),
+            (format!("{GOOD}mark_bit = 31\n"), "gateway.toml:4: mark_bit: 31 must leave room"),
+            (
+                format!("{GOOD}queue = 65535\n"),
+                "gateway.toml:4: queue: 65535 must leave room for a second queue",
+            ),
             (format!("{GOOD}log_size = \"9 kB\"\n"), "log_size: 9 kB must be at least 1 MB"),
             (
                 format!("{GOOD}log_size = \"3 MB\"\nlog_total = \"5 MB\"\n"),
                 "log_total: 5 MB must hold two files of 3 MB (log_size) at least",
             ),
             (format!("{GOOD}id = \"a b\"\n"), "id: \"a b\" must be 1 to 12 letters and digits"),
-            (format!("{GOOD}user = \"root\"\n"), "not read as root"),
+            (
+                format!("{GOOD}user = \"root\"\n"),
+                "gateway.toml:4: user: packets of strangers are not read as root",
+            ),
             (format!("{GOOD}user = \"nobody-here\"\n"), "is not in /etc/passwd"),
             (format!("{GOOD}metrics = \"0.0.0.0:9101\"\n"), "other hosts reach this address"),
             (GOOD.replace("eth0", "eth0 -j DROP"), "must be a device's name"),
@@ -487,6 +542,62 @@ mod tests {
             let said = of(&text).unwrap_err();
             assert!(said.contains(expected), "{text}\n{said}");
         }
+    }
+
+    /// An option that goes before a value of the file does not make that right.
+    #[test]
+    fn the_whole_file_is_checked_also_where_options_go_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        let mut options = RunArgs {
+            wan: Some("eth1".into()),
+            up: Some(BitRate::from_bps(5_000_000)),
+            down: Some(BitRate::from_bps(5_000_000)),
+            aqm: Some("pie".into()),
+            buffer: Some(QueueSize::Packets(50.0)),
+            log: Some("log".into()),
+            log_size: Some(Bytes::new(2_000_000)),
+            log_total: Some(Bytes::new(4_000_000)),
+            shadow: vec!["red".into()],
+            metrics: Some("127.0.0.1:9101".parse().unwrap()),
+            queue: Some(5),
+            mark_bit: Some(3),
+            id: Some("a".into()),
+            user: Some("61000".into()),
+            ..RunArgs::default()
+        }
+        .with_config(path.clone());
+        for (text, expected) in [
+            ("wan = \"a b\"", ":1: wan: "),
+            ("up = \"1 bit/s\"", ":1: up: "),
+            ("down = \"1 bit/s\"", ":1: down: "),
+            ("aqm = \"coddle\"", ":1: aqm: "),
+            ("[aqm]\nalgorithm = \"red\"\nmax_p = 7", ":3: aqm.max_p: "),
+            ("buffer = \"0 packets\"", ":1: buffer: "),
+            ("log = \"\"", ":1: log: "),
+            ("log_size = \"1 kB\"", ":1: log_size: "),
+            ("log_total = \"1 MB\"", ":1: log_total: "),
+            ("shadow = [\"coddle\"]", ":1: shadow[0]: "),
+            ("metrics = \"0.0.0.0:9101\"", ":1: metrics: "),
+            ("queue = 65535", ":1: queue: "),
+            ("mark_bit = 31", ":1: mark_bit: "),
+            ("id = \"a b\"", ":1: id: "),
+            ("user = \"root\"", ":1: user: "),
+        ] {
+            fs::write(&path, text).unwrap();
+            let said = options.settings().map(|_| ()).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("{}{expected}", path.display())), "{text}: {said}");
+        }
+        // What is right by itself may be less or more together, and an option that is wrong is not the file's fault.
+        fs::write(&path, "log_size = \"100 MB\"").unwrap();
+        assert_eq!(options.settings().unwrap().fixed.log_total, 4_000_000);
+        options.log = Some("".into());
+        let said = options.settings().map(|_| ()).unwrap_err().to_string();
+        assert!(said.starts_with("--log: \"\" must name a file"), "{said}");
+        options.log = None;
+        options.log_size = Some(Bytes::new(5));
+        let said = options.settings().map(|_| ()).unwrap_err().to_string();
+        assert!(said.starts_with("--log-size: 5 B must be at least 1 MB"), "{said}");
     }
 
     #[test]
