@@ -231,6 +231,37 @@ fn the_only_killed_gateway_is_cleaned_and_the_only_one_that_runs_reloads() {
     let (code, text) = said(&["run", "--id", "first", "--wan", "g1", "--up", "1Mbit/s", "--down", "1Mbit/s"]);
     assert!(code == Some(1) && text.contains("/run/quell belongs to user 65534"), "{text}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    std::os::unix::fs::chown(dir.path(), Some(0), None).unwrap();
+    // One cause is said once, with one remedy, whether there is a journal or not.
+    let mode = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(dir.path(), mode).unwrap();
+    };
+    let run = ["--id", "first", "--wan", "g1", "--up", "1Mbit/s", "--down", "1Mbit/s"];
+    for journal in [false, true] {
+        if journal {
+            std::fs::write(dir.path().join("first.json"), "{").unwrap();
+        }
+        mode(0o777);
+        let remedy = "/run/quell has mode 777, so others could exchange its files: chmod 755 /run/quell";
+        for command in ["check", "run"] {
+            let (code, text) = said(&[&[command], &run[..]].concat());
+            let lines: Vec<&str> = text.lines().filter(|l| l.contains("/run/quell")).collect();
+            assert!(code == Some(1) && lines.len() == 1 && lines[0].contains(remedy), "{text}");
+            assert!(!text.contains("damaged") && !text.contains("clean"), "{text}");
+        }
+        for command in ["clean", "reload"] {
+            let (code, text) = said(&[command, "--id", "first"]);
+            assert!(code == Some(1) && text.matches("chmod").count() == 1 && text.contains(remedy), "{text}");
+            assert!(!text.contains("damaged"), "{text}");
+        }
+        mode(0o755);
+    }
+    // One that is damaged is, and `clean` mends that.
+    let (code, text) = said(&[&["check"], &run[..]].concat());
+    assert!(code == Some(1) && text.contains("is damaged, /run/quell/first.json: "), "{text}");
+    let (code, text) = said(&["clean", "--id", "first"]);
+    assert!(code == Some(0) && text.contains("the journal was damaged"), "{text}");
 }
 
 /// The files of a log, by their numbers.

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::thread::CapabilitySet;
 
 use super::firewall::{Kind, Rules, collisions, flow_tables};
-use super::journal::{Journal, network};
+use super::journal::{Journal, JournalError, network};
 use super::settings::{Fixed, Settings};
 use super::user::has_processes;
 use crate::sys;
@@ -58,9 +58,12 @@ pub(super) fn look(settings: &Settings) -> RouterState {
     let left = match left {
         Ok(left) => left,
         Err(e) => {
-            found.refused.push(format!(
-                "the journal of gateway \"{id}\" is damaged, {e}: quell gateway clean --id {id}"
-            ));
+            found.refused.push(match e {
+                JournalError::Damaged(why) => format!(
+                    "the journal of gateway \"{id}\" is damaged, {why}: quell gateway clean --id {id} removes it"
+                ),
+                JournalError::Closed(why) => why,
+            });
             None
         }
     };

@@ -82,19 +82,34 @@ fn may_exist(network: u64) -> bool {
     entries("/run/netns").any(of) || entries("/proc").any(|process| of(process.join("ns/net")))
 }
 
+/// The reason why there is no journal to read where one is.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JournalError {
+    /// What is there is not one: `clean` removes it.
+    #[error("{0}")]
+    Damaged(String),
+    /// It may not be read, or not be trusted; says what helps.
+    #[error("{0}")]
+    Closed(String),
+}
+
 impl Journal {
     /// The journal of gateway `id`, if there is one.
     ///
     /// # Errors
-    /// If it is damaged.
-    pub fn read(id: &str) -> Result<Option<Journal>, String> {
+    /// If it is damaged, or its folder is one in which others could exchange it.
+    pub fn read(id: &str) -> Result<Option<Journal>, JournalError> {
         let path = file(id, "json");
+        let damaged = |why: String| JournalError::Damaged(format!("{}: {why}", path.display()));
         match run_dir::read(&path) {
-            Ok(bytes) => {
-                serde_json::from_slice(&bytes).map(Some).map_err(|e| format!("{}: {e}", path.display()))
-            }
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| damaged(e.to_string())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(format!("{}: {e}", path.display())),
+            // The folder's fault has no number, and says its own remedy.
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => Err(match e.raw_os_error() {
+                None => JournalError::Closed(e.to_string()),
+                Some(_) => JournalError::Closed(format!("{}: {e}; try sudo", path.display())),
+            }),
+            Err(e) => Err(damaged(e.to_string())),
         }
     }
 

@@ -28,7 +28,7 @@ use super::run_dir::{file, replace};
 use super::text::print;
 use crate::port::nfqueue::MarkBits;
 use firewall::{Kind, Rules};
-use journal::{Journal, forget};
+use journal::{Journal, JournalError, forget};
 use lock::Lock;
 pub use settings::RunArgs;
 use settings::{assignment, id};
@@ -126,7 +126,7 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// The name of the only gateway of whose journal `is` holds; 0 if there is none.
-fn the_only(what: &str, is: impl Fn(Result<Journal, String>) -> bool) -> Result<String, Failure> {
+fn the_only(what: &str, is: impl Fn(Result<Journal, JournalError>) -> bool) -> Result<String, Failure> {
     let mut ids = Journal::ids();
     ids.retain(|id| Journal::read(id).transpose().is_some_and(&is));
     match &ids[..] {
@@ -176,7 +176,8 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
             journal.undo().map_err(Failure::Failed)?;
             print(&format!("the rules of gateway \"{id}\" are gone\n"))
         }
-        Err(damage) => {
+        Err(JournalError::Closed(why)) => Err(Failure::Failed(why)),
+        Err(JournalError::Damaged(damage)) => {
             remove_by_name(id)?;
             forget(id);
             print(&format!("the journal was damaged ({damage}); the rules of gateway \"{id}\" are gone\n"))
@@ -207,7 +208,7 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
         (None, None) => the_only("runs", |journal| journal.is_ok_and(|journal| journal.supervisor.alive()))?,
     };
     let running = |journal: &Journal| journal.supervisor.alive();
-    let Some(journal) = Journal::read(id).map_err(Failure::Failed)?.filter(running) else {
+    let Some(journal) = Journal::read(id).map_err(|e| Failure::Failed(e.to_string()))?.filter(running) else {
         return Err(Failure::Failed(format!("no gateway \"{id}\" runs: `quell gateway run` starts one")));
     };
     let aqm = args.aqm.as_ref().map(|name| named_algorithm("--aqm", name, &args.set)).transpose()?;

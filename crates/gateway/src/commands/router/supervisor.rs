@@ -228,7 +228,7 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     };
 
     // What an earlier one left, if it was killed. Rules that are where these will be stay until then.
-    let left = Journal::read(&id).map_err(Failure::Failed)?;
+    let left = Journal::read(&id).map_err(|e| Failure::Failed(e.to_string()))?;
     let stay = left
         .as_ref()
         .is_some_and(|left| (left.network, left.rules.kind) == (journal.network, journal.rules.kind));
