@@ -389,3 +389,22 @@ fn a_socket_of_something_else_is_said() {
     );
     other.join().unwrap();
 }
+
+/// Help is broken by the terminal alone: no line but an example ends before its width.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_help_of_run_has_whole_paragraphs() {
+    use clap::CommandFactory as _;
+    let mut command = Cli::command();
+    let run = command.find_subcommand_mut("run").unwrap();
+    let help = run.get_after_help().unwrap().to_string();
+    let mut lines = help.lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().map_or("", |next| next);
+        assert!(line.is_empty() || next.is_empty() || line.starts_with("  "), "{help}");
+    }
+    // What `run` needs may be in a file, so nothing else may be asked for.
+    for name in ["run", "check"] {
+        assert!(parse(&[name]).is_ok() && parse(&[name, "--config", "file"]).is_ok(), "{name}");
+    }
+}

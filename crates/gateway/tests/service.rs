@@ -156,7 +156,8 @@ fn a_device_that_comes_too_slow_is_said() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("t1")).unwrap();
     let carries = |speed: &str| std::fs::write(dir.path().join("t1/speed"), speed).unwrap();
-    carries("10\n");
+    // As long as its link is not up.
+    carries("-1\n");
     let args = net.args(&["--wan", "t1", "--up", "20Mbit/s", "--down", "4Mbit/s"]).join(" ");
     let (place, program) = (dir.path().display(), env!("CARGO_BIN_EXE_quell-gateway"));
     let script = format!("mount --bind {place} /sys/class/net && exec {program} {args}");
@@ -166,10 +167,17 @@ fn a_device_that_comes_too_slow_is_said() {
     running.says("no device \"t1\" here yet");
     net.on(G, "ip tuntap add t1 mode tun; ip link set t1 up");
     running.says("device t1 is there");
+    carries("10\n");
+    running.says("device t1 carries 10 Mbit/s\n");
     running.says("up 20 Mbit/s is more than t1 carries, 10 Mbit/s");
     carries("4\n");
-    running.says("device t1 is another one, or has another speed");
+    running.says("device t1 carries 4 Mbit/s, no longer 10 Mbit/s");
     running.says("down 4 Mbit/s is all that t1 carries, 4 Mbit/s");
+    carries("-1\n");
+    running.says("device t1 no longer says what it carries");
+    assert!(!running.said().contains("another one"), "{}", running.said());
+    net.on(G, "ip link del t1; ip tuntap add t1 mode tun");
+    running.says("device t1 is another one of that name");
     assert_eq!(running.stop().0, Some(0));
 }
 

@@ -172,6 +172,18 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// What has changed of `was`, the device `name` as it was.
+    pub fn change(self, was: Device, name: &str) -> String {
+        let rate = |mbit: u64| BitRate::from_bps(mbit * 1_000_000);
+        match (was.speed, self.speed) {
+            _ if self.index != was.index => format!("device {name} is another one of that name"),
+            (Some(was), Some(is)) => format!("device {name} carries {}, no longer {}", rate(is), rate(was)),
+            // It says so once its link is up.
+            (None, Some(is)) => format!("device {name} carries {}", rate(is)),
+            (_, None) => format!("device {name} no longer says what it carries: its link may be down"),
+        }
+    }
+
     /// The device of this name, if it is there.
     pub fn of(name: &str) -> Option<Device> {
         let flags = SocketFlags::CLOEXEC;

@@ -35,9 +35,9 @@ use settings::{assignment, id};
 use supervisor::Change;
 
 pub(super) const RUN_HELP: &str = "\
-Packets that go out of DEVICE and come in there wait in the kernel (NFQUEUE) until the line of their direction has sent
-them: what this host forwards, and its own. If this program dies, they pass unshaped; with --on-exit closed, what is
-forwarded stops.
+Packets that go out of DEVICE and come in there wait in the kernel (NFQUEUE) until the line of their direction has \
+sent them: what this host forwards, and its own. If this program dies, they pass unshaped; with --on-exit closed, what \
+is forwarded stops.
 
   quell gateway run --wan eth0 --up 18Mbit/s --down 95Mbit/s --aqm codel --ecn
   quell gateway run --config /etc/quell/gateway.toml

@@ -24,13 +24,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// The device that leads to the slow link.
-    #[arg(long, value_name = "DEVICE", required_unless_present = "config")]
+    #[arg(long, value_name = "DEVICE")]
     wan: Option<String>,
     /// Rate to DEVICE, a little below the link's own, so that the queue is here.
-    #[arg(long, value_name = "RATE", required_unless_present = "config")]
+    #[arg(long, value_name = "RATE")]
     up: Option<BitRate>,
     /// Rate from DEVICE, likewise.
-    #[arg(long, value_name = "RATE", required_unless_present = "config")]
+    #[arg(long, value_name = "RATE")]
     down: Option<BitRate>,
     /// The algorithm of both directions; default: codel.
     #[arg(long, value_name = "NAME")]
@@ -218,6 +218,7 @@ impl RunArgs {
         // What is wrong in it is wrong also where an option goes before it: the option may be gone at the next start. Only
         // what it does not say, and nothing has a default for, is taken from the options.
         let alone = RunArgs {
+            config: self.config.clone(),
             wan: self.wan.clone().filter(|_| file.wan.is_none()),
             up: self.up.filter(|_| file.up.is_none()),
             down: self.down.filter(|_| file.down.is_none()),
@@ -237,12 +238,23 @@ impl RunArgs {
             true => format!("--{}", field.replace('_', "-")),
             false => file.place(field),
         };
-        let missing = |field: &str| {
-            Failure::BadInput(format!(
-                "{field} is not given: add --{field}, or `{field} = ...` to the file of --config"
-            ))
+        let given = [
+            ("wan", self.wan.is_some() || file.wan.is_some()),
+            ("up", self.up.is_some() || file.up.is_some()),
+            ("down", self.down.is_some() || file.down.is_some()),
+        ];
+        // All at once, with both ways to give them.
+        let missing = || {
+            let names: Vec<&str> = given.iter().filter(|(_, given)| !given).map(|(name, _)| *name).collect();
+            let are = if names.len() == 1 { "is" } else { "are" };
+            let options = names.join(", --");
+            let file = match &self.config {
+                Some(path) => format!("`{} = ...` to {}", names.join(" = ...`, `"), path.display()),
+                None => "--config with a file that says so".into(),
+            };
+            Failure::BadInput(format!("{} {are} not given: add --{options}, or {file}", names.join(", ")))
         };
-        let wan = self.wan.clone().or(file.wan.clone()).ok_or_else(|| missing("wan"))?;
+        let wan = self.wan.clone().or(file.wan.clone()).ok_or_else(missing)?;
         // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
         let fine = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
         if wan.is_empty() || wan.len() > 15 || wan.starts_with('-') || !wan.chars().all(fine) {
@@ -252,8 +264,8 @@ impl RunArgs {
                 at("wan", self.wan.is_some())
             )));
         }
-        let up = self.up.or(file.up).ok_or_else(|| missing("up"))?;
-        let down = self.down.or(file.down).ok_or_else(|| missing("down"))?;
+        let up = self.up.or(file.up).ok_or_else(missing)?;
+        let down = self.down.or(file.down).ok_or_else(missing)?;
         let aqm = match (&self.aqm, &file.aqm) {
             (Some(name), _) => named_algorithm("--aqm", name, &self.set)?,
             (None, Some(value)) => of_file(file, "aqm", value, &self.set)?,
@@ -476,7 +488,11 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_said_with_its_place_and_what_is_right() {
         let cases = [
-            ("up = \"5 Mbit/s\"\n".to_string(), "wan is not given: add --wan"),
+            (
+                "up = \"5 Mbit/s\"\n".to_string(),
+                "wan, down are not given: add --wan, --down, or `wan = ...`, `down = ...` to /gateway.toml",
+            ),
+            (GOOD.replace("wan", "id"), "wan is not given: add --wan, or `wan = ...` to /gateway.toml"),
             (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml:2: up = \"18 Mbit\": "),
             (GOOD.replace("\"18 Mbit/s\"", "[1"), "gateway.toml:3: "),
             (format!("{GOOD}rate = 1\n"), "gateway.toml:4: rate: unknown key; known: wan, up, down, "),
@@ -542,6 +558,14 @@ mod tests {
             let said = of(&text).unwrap_err();
             assert!(said.contains(expected), "{text}\n{said}");
         }
+    }
+
+    #[test]
+    fn what_has_to_be_given_is_said_with_both_ways() {
+        let said = RunArgs::default().settings().map(|_| ()).unwrap_err().to_string();
+        let expected =
+            "wan, up, down are not given: add --wan, --up, --down, or --config with a file that says so";
+        assert_eq!(said, expected);
     }
 
     /// An option that goes before a value of the file does not make that right.

@@ -540,7 +540,7 @@ impl Supervisor<'_> {
                 say(format_args!("device {wan} is there"));
                 self.service.say("STATUS=running");
             }
-            (Some(_), Some(_)) => say(format_args!("device {wan} is another one, or has another speed")),
+            (Some(was), Some(is)) => say(is.change(was, wan)),
         }
         if is.is_some() {
             // Traffic flows: what would be a reason not to start is one to say so.
