@@ -530,6 +530,10 @@ impl<P: Ports> Relay<P> {
 
     /// Gives path `path` another configuration; what waits stays.
     ///
+    /// It holds from the first nanosecond after the last turn on. All that was due until then has been done, and a log
+    /// that says that a packet left and the configuration changed at one time would not say in which order: within an
+    /// instant a change comes first, as [`Line::set_rate`] has it.
+    ///
     /// # Errors
     /// If it cannot be built: then nothing has changed.
     pub fn reconfigure(&mut self, path: usize, config: LineConfig, now: Time) -> Result<(), ConfigError> {
@@ -539,7 +543,7 @@ impl<P: Ports> Relay<P> {
         let beside = |shadow: &Shadow| LineConfig { aqm: shadow.config.aqm.clone(), ..config.clone() };
         let beside: Vec<_> =
             shadows.iter().map(beside).map(|c| c.queue().map(|q| (c, q))).collect::<Result<_, _>>()?;
-        let now = now.max(self.now);
+        let now = now.max(self.now + Duration::from_nanos(1));
         self.now = now;
         let (rate, new) = (config.rate, config.clone());
         self.with(path, |line, listener| {

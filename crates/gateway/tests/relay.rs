@@ -122,6 +122,46 @@ fn every_algorithm_replays_without_a_difference() {
 }
 
 /// A log of 80 turns with a reload, which has all kinds of records.
+/// A reload in the very nanosecond in which a packet leaves comes after it, and so it is in the log.
+#[test]
+fn a_reload_while_a_packet_leaves_replays() {
+    for (name, other) in [("drop-tail", "drop-tail"), ("pi", "pi"), ("codel", "red"), ("fq-codel", "pie")] {
+        let config = config(named(name), 7);
+        let (file, recorder) = recorder(&config);
+        let paths = vec![(Some(config), Delays::all(Duration::ZERO))];
+        let mut relay = Relay::new(Fake::new(3, 6), paths, Pace::default(), Some(recorder)).unwrap();
+        let (mut now, mut reloads) = (Time::ZERO, 0);
+        for turn in 0..2000 {
+            relay.turn(|| now).unwrap();
+            if turn % 20 == 10
+                && let Some(leaves) = relay.paths()[0].line().unwrap().next_departure().filter(|at| *at > now)
+            {
+                relay.ports.most = 0;
+                relay.turn(|| leaves).unwrap();
+                relay.ports.most = 6;
+                let rate = BitRate::from_bps([7_000_000, 12_000_000][reloads % 2]);
+                let aqm = named([other, name][reloads % 2]);
+                relay.reconfigure(0, LineConfig { rate, ..self::config(aqm, 9) }, leaves).unwrap();
+                now = leaves;
+                reloads += 1;
+            }
+            now += Duration::from_micros(1500);
+        }
+        assert!(reloads > 50, "{reloads}");
+        relay.close(now).unwrap().2.unwrap();
+        let bytes = file.bytes();
+        // Nothing is at the same time as a reload before it.
+        let mut log = LogReader::new(bytes.as_slice()).unwrap();
+        let mut before = Time::ZERO;
+        while let Some(entry) = log.next_entry().unwrap() {
+            assert!(!matches!(entry.event, Event::Reconfigured(_)) || entry.time > before, "{name}");
+            before = entry.time;
+        }
+        let replayed = replay(&mut LogReader::new(bytes.as_slice()).unwrap(), None).unwrap();
+        assert_eq!((replayed.lines[0].differ, &replayed.lines[0].first), (0, &None), "{name}");
+    }
+}
+
 fn short_log() -> Vec<u8> {
     let config = config(named("pi"), 7);
     let (file, recorder) = recorder(&config);
