@@ -420,6 +420,43 @@ fn marks_of_the_gateway_meet_no_rule_of_others() {
     }
 }
 
+/// Both processes are killed, and somebody loads mangle anew: what then sees a mark of the gateway's.
+#[test]
+fn after_a_kill_a_mark_stays_only_behind_the_table_security() {
+    for net in nets() {
+        let mut running = net.start(&WIDE);
+        signal(running.supervisor(), "KILL");
+        running.wait();
+        std::thread::sleep(100 * MS);
+        let of = |table: &str, chain: &str| {
+            // Without a rule that asks for it, nothing is tracked, and nat sees nothing.
+            let tracked = if table == "nat" { "-m conntrack --ctstate NEW" } else { "" };
+            let rule = format!("{chain} -p udp -m mark ! --mark 0 {tracked}");
+            net.on(G, &format!("iptables -t {table} -A {rule}"));
+        };
+        net.on(G, "iptables -t mangle -F; iptables -t mangle -X");
+        let chains =
+            [("filter", "FORWARD"), ("mangle", "FORWARD"), ("mangle", "POSTROUTING"), ("nat", "POSTROUTING")];
+        chains.iter().for_each(|(table, chain)| of(table, chain));
+        for (hosts, to) in [([S, R], RECEIVER[0]), ([R, S], "10.1.0.1"), ([G, R], RECEIVER[0])] {
+            let stream = net.stream_between(hosts, to, false, 200, MS);
+            assert!(stream.until(50, Wait::from_secs(5)), "{to}");
+        }
+        let seen = chains.map(|(table, chain)| {
+            let said = net.on(G, &format!("iptables -t {table} -vxnL {chain}"));
+            let rule = said.lines().find(|l| l.contains("mark match")).unwrap();
+            rule.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+        });
+        println!("{} security: seen {seen:?}", if net.lacks_security() { "without" } else { "with" });
+        if net.lacks_security() || by_nft() {
+            assert_eq!(seen, [0; 4]);
+        } else {
+            // Two streams are forwarded.
+            assert!(seen[..2] == [0, 0] && seen[2] >= 100 && seen[3] == 2, "{seen:?}");
+        }
+    }
+}
+
 /// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed anew with
 /// another mark, and can be reached while a closed gateway has no worker.
 #[test]
