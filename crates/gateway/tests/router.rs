@@ -234,7 +234,7 @@ fn a_worker_that_hangs_is_noticed_and_traffic_passes() {
     println!("stopped: traffic passes after {:?}", stream.gap_since(begin));
     assert!(alive(old) && stream.gap_since(begin) < 1000 * MS, "{:?}", stream.gap_since(begin));
     assert_eq!(heard(), "", "there is no sign of life");
-    running.says("has not answered for 3 s: another one starts");
+    running.says("has not answered for 3 s and is stopped: another one starts");
     println!("the supervisor noticed after {:?}", begin.elapsed());
     assert!(begin.elapsed() < Wait::from_secs(6) && gone(old));
     assert!(stream.until(500, Wait::from_secs(5)));

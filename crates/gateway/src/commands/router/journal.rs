@@ -31,6 +31,20 @@ impl Process {
         Some(Process { pid, started: fields.nth(18)?.parse().ok()? })
     }
 
+    /// What the process `pid` does, if there is one: the reason for its silence is looked for there.
+    pub fn doing(pid: u32) -> Option<&'static str> {
+        // proc(5), field 3 of stat.
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        Some(match stat.rsplit_once(')')?.1.split_whitespace().next()? {
+            "R" => "runs, or waits for a processor",
+            "S" => "sleeps",
+            "D" => "waits in the kernel, as for a disk",
+            "T" | "t" => "is stopped",
+            "Z" | "X" => "has ended",
+            _ => "is in a state that has no name here",
+        })
+    }
+
     pub fn alive(&self) -> bool {
         Process::of(self.pid) == Some(*self)
     }

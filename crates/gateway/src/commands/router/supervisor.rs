@@ -469,7 +469,9 @@ impl Supervisor<'_> {
             }
             let silent = worker.heard.elapsed();
             if silent >= HANGS {
-                worker = self.again(worker, &format!("has not answered for {} s", silent.as_secs()))?;
+                let does = Process::doing(worker.child.id()).unwrap_or("is gone");
+                let why = format!("has not answered for {} s and {does}", silent.as_secs());
+                worker = self.again(worker, &why)?;
                 continue;
             }
             if Instant::now() >= self.seen.next {
