@@ -5,11 +5,12 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use quell_files::Limit;
 use quell_names::suggest;
 use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, QueueSize};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -17,7 +18,17 @@ use toml::de::{DeTable, DeValue};
 use super::super::algorithm::{explained, meant};
 use super::super::failure::Failure;
 use super::firewall::Choice;
-use super::settings::OnExit;
+
+/// What becomes of traffic if this program dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExit {
+    /// It passes unshaped.
+    #[default]
+    Open,
+    /// It stops.
+    Closed,
+}
 
 /// The contents of a file: the options of the command line by their names, the algorithm as in scenarios.
 #[derive(Debug, Default, Deserialize)]

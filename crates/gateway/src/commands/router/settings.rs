@@ -4,15 +4,14 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use quell_aqm::catalog::AqmConfig;
 use quell_units::{BitRate, Bytes, QueueSize};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::algorithm::{algorithm, named_algorithm};
 use super::super::failure::Failure;
-use super::file::File;
+use super::file::{File, OnExit};
 use super::firewall::{Choice, Kind, Rules};
 use crate::port::nfqueue::MarkBits;
 use crate::{ConfigError, LineConfig};
@@ -83,17 +82,6 @@ pub struct RunArgs {
     /// The user that packets are read as, by name or number; default: a number from 61000 on that nobody else has.
     #[arg(long, alias = "uid", value_name = "USER")]
     user: Option<String>,
-}
-
-/// What becomes of traffic if this program dies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnExit {
-    /// It passes unshaped.
-    #[default]
-    Open,
-    /// It stops.
-    Closed,
 }
 
 pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
