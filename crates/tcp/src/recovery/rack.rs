@@ -29,7 +29,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
         "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
         "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
-        "A retransmission that is lost again is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one).",
+        "A retransmission that is lost again during recovery is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one). After a timeout it begins a recovery, which reduces the window, in both.",
     ],
     ..Entry::PLAIN
 };
@@ -111,6 +111,8 @@ pub(crate) struct Rack {
     unrepaired: u32,
     /// Lost packets that are to be sent again, and some that are not any more.
     lost: BinaryHeap<Reverse<u32>>,
+    /// A packet was lost that had been sent again, since [`Rack::detect`] began.
+    lost_again: bool,
     /// RACK.xmit_ts and RACK.end_seq: of the delivered packets, the one that was sent last.
     latest: (Time, u32),
     /// RACK.rtt: its round-trip time.
@@ -207,6 +209,7 @@ impl Rack {
             sacked: 0,
             unrepaired: 0,
             lost: BinaryHeap::new(),
+            lost_again: false,
             latest: (Time::ZERO, 0),
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
@@ -535,10 +538,16 @@ impl Rack {
         }
     }
 
+    /// Returns whether [`Rack::detect`] found that a packet was lost that had been sent again.
+    pub fn has_lost_again(&self) -> bool {
+        self.lost_again
+    }
+
     /// RACK_detect_loss_and_arm_timer() (section 6.2 step 5). Calls `each` for each lost packet and returns
     /// how many there are.
     #[inline(always)]
     pub fn detect(&mut self, now: Time, each: impl FnMut(u32)) -> u32 {
+        self.lost_again = false;
         loop {
             let next = if self.mark == NONE { self.head } else { self.after(self.mark) };
             if next == NONE || (self.packet(next).sent, next) >= self.latest {
@@ -592,6 +601,7 @@ impl Rack {
         packet.state = State::Lost;
         let before = core::mem::replace(&mut packet.lost, true);
         self.unrepaired += u32::from(!before);
+        self.lost_again |= before;
         self.lost.push(Reverse(seq));
     }
 

@@ -149,6 +149,7 @@ impl Sender {
     /// Looks for lost packets; true if a recovery begins.
     #[inline(always)]
     fn find_lost(&mut self, cfg: &Config, now: Time) -> bool {
+        let timed_out = self.timed_out();
         let certain = self.repairs() || self.repair.sacked() >= cfg.dup_threshold;
         let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else {
             return false;
@@ -158,8 +159,11 @@ impl Sender {
         by_time.lost = rack.detect(now, |seq| modern.control.on_lost(window, now, seq));
         // What a recovery that has ended found of a later window begins the next one.
         let found = by_time.lost > 0 || rack.is_repairing();
+        // What a timeout has sent again and is lost again is news (RFC 5681 section 4.3; Linux, tcp_fastretrans_alert()
+        // in tcp_input.c).
+        let anew = timed_out && rack.has_lost_again();
         // Once for a window of data; one that ECN has reduced is repaired without a further reduction.
-        let reduced = self.una < self.recover || by_time.fall.falling;
+        let reduced = (self.una < self.recover && !anew) || by_time.fall.falling;
         if !found || self.phase == Phase::Recovery || (reduced && self.reduced_by != Cause::Echo) {
             return false;
         }
@@ -420,6 +424,23 @@ mod tests {
         let end = s.max;
         assert_eq!(ack(&cfg, &mut s, 302, end, &[]).0, NOTHING);
         assert_eq!(s.phase, Phase::Open);
+    }
+
+    /// As in Linux, whose recovery begins when a retransmission of a timeout is lost (tcp_fastretrans_alert() in
+    /// tcp_input.c), and asked for by RFC 5681 section 4.3. With a window of two and a queue that drops the first of
+    /// two packets, the retransmission would otherwise be lost for as long as new data follows it.
+    #[test]
+    fn a_retransmission_of_a_timeout_that_is_lost_begins_a_recovery_and_goes_alone() {
+        let (cfg, mut s) = flying(u32::MAX);
+        ack(&cfg, &mut s, 100, 2, &[]);
+        // All others are lost, and so is the probe.
+        while !timer(&cfg, &mut s).1.timeout {}
+        assert_eq!((s.window.cwnd, s.phase), (1.0, Phase::Open));
+        // 2 arrives: two packets go, of which the first is lost.
+        assert_eq!(ack(&cfg, &mut s, 5000, 3, &[]).1, [3, 4]);
+        assert_eq!(ack(&cfg, &mut s, 5100, 3, &[(4, 5)]), (RECOVERS, [3].to_vec()));
+        assert_eq!((s.window.cwnd, s.phase), (1.0, Phase::Recovery));
+        assert_eq!(s.window.ssthresh, 2.0);
     }
 
     #[test]
