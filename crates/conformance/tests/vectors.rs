@@ -299,8 +299,8 @@ fn a_broken_vector_is_refused_with_its_line_and_the_reason() {
             "line 1: parameters.target = 0.005: must be what config.target = \"1 s\" is, 1.0",
         ),
         (
-            "\"mtu\":null,\"target\"",
-            "\"mtu\":{\"bytes\":1500.0},\"target\"",
+            "\"mtu\":null,\"on_empty\":\"forgets\",\"target\"",
+            "\"mtu\":{\"bytes\":1500.0},\"on_empty\":\"forgets\",\"target\"",
             "line 1: parameters.mtu = {\"bytes\":1500.0}: must be what config.mtu = null is, null",
         ),
         (

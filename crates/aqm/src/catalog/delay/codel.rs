@@ -8,8 +8,9 @@
 //! What the papers leave open, and what this file does:
 //! - RFC 8289 section 5.5, drops in a loop. Here the host asks again after a drop, so every packet is
 //!   decided in its own call; the time of the next drop is set when the packet after a drop shows that
-//!   the drop state continues, as there. If the packet after the first drop shows that it does not, the
-//!   state ends with it, and not with the one after it; no packet is treated differently.
+//!   the drop state continues, as there. The packet after the first drop is sent in any case. If it shows that
+//!   the state does not continue, that ends with it, and not with the one after it; no packet is treated
+//!   differently.
 //! - The pseudo-code drops; sections 1 and 4.5 speak of marks as well. A marked packet leaves, so there is no further
 //!   packet to ask about: the time of the next mark is set at once, and one departure is marked at most
 //!   once. If the schedule is behind, the next departure is marked as well.
@@ -21,7 +22,8 @@
 //!   counts as recent.
 //! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
 //! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the
-//!   reciprocal root and a clock of 1.024 us (facts about include/net/codel.h and codel_impl.h of Linux).
+//!   reciprocal root and a clock of 1.024 us, of which the law takes one at least; after 256 drops in a row a
+//!   packet is sent and the schedule begins anew (include/net/codel.h and codel_impl.h of Linux 7.2).
 //! - `ce_threshold` is not CoDel's, but a step for DCTCP beside it, which FQ-CoDel has (RFC 8290 section
 //!   5.2.7): a packet that CoDel lets pass is marked if it has waited longer. It never drops.
 
@@ -35,9 +37,20 @@ choice! {
     pub enum Arithmetic {
         /// Exact to the nanosecond.
         Exact = "exact",
-        /// Linux's arithmetic: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton
-        /// step moves with the count, and a signal only after the interval has been exceeded.
+        /// Linux 7.2's arithmetic: times in steps of 1024 ns, 16 bits of the reciprocal root, which one Newton
+        /// step moves with the count, at most 256 drops in a row, and a signal only after the interval has been
+        /// exceeded.
         Linux = "linux",
+    }
+}
+
+choice! {
+    /// What an empty queue remembers of the time for which it stood.
+    pub enum OnEmpty {
+        /// Nothing (RFC 8289 section 5.6; Linux 7.2).
+        Forgets = "forgets",
+        /// That it stood, so that it may be signaled as soon as it stands again (Linux before March 2026).
+        Keeps = "keeps",
     }
 }
 
@@ -55,6 +68,8 @@ params! {
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: off by default";
         /// Arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
+        /// What an empty queue remembers of the time for which it stood: nothing ("forgets"), or that it stood ("keeps").
+        on_empty: OnEmpty = OnEmpty::Forgets, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel_impl.h";
     }
 }
 
@@ -70,7 +85,7 @@ impl CodelParams {
         if let Some(threshold) = self.ce_threshold {
             reachable_delay("ce_threshold", threshold, link)?;
         }
-        let law = CodelLaw::new(self.target, self.interval, self.arithmetic);
+        let law = CodelLaw::new(self.target, self.interval, self.arithmetic, self.on_empty);
         let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
         Ok(Codel { law, mtu: Mtu::new(self.mtu), state: CodelState::default(), ce_threshold })
     }
@@ -104,12 +119,15 @@ pub struct CodelLaw {
     pub interval: Duration,
     /// Arithmetic of times and roots.
     pub arithmetic: Arithmetic,
+    /// What an empty queue remembers.
+    pub on_empty: OnEmpty,
 }
 
 impl CodelLaw {
     /// The law of these parameters, in the steps of their arithmetic.
-    pub fn new(target: Duration, interval: Duration, arithmetic: Arithmetic) -> Self {
-        CodelLaw { target: arithmetic.steps(target), interval: arithmetic.steps(interval), arithmetic }
+    pub fn new(target: Duration, interval: Duration, arithmetic: Arithmetic, on_empty: OnEmpty) -> Self {
+        let (target, interval) = (arithmetic.steps(target), arithmetic.steps(interval));
+        CodelLaw { target, interval, arithmetic, on_empty }
     }
 
     /// `t + interval / sqrt(count)`, for a lane that keeps Linux's reciprocal root of its count.
@@ -192,13 +210,20 @@ pub struct CodelState {
     last_count: u32,
     /// Linux's reciprocal root of `count`, in parts of 2^16.
     root: u16,
+    /// Drops in a row in the drop state.
+    row: u16,
 }
+
+/// Linux 7.2, include/net/codel.h: drops in a row before a packet is sent.
+const MOST_IN_A_ROW: u16 = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Phase {
     /// No standing queue.
     #[default]
     Passing,
+    /// The drop state, with `drop_next` set, has begun with a drop: the next packet is sent.
+    Entered,
     /// The drop state, with `drop_next` set.
     Dropping,
     /// The drop state; `drop_next` is set if the next packet stays in it.
@@ -239,15 +264,26 @@ impl CodelState {
             self.phase = Phase::Passing;
             return false;
         }
-        if self.phase == Phase::Passing {
-            self.enter(law, now);
-            return true;
-        }
-        if self.phase == Phase::Dropped {
-            self.drop_next = law.next(self.drop_next, self.count, self.root);
-            self.phase = Phase::Dropping;
+        match self.phase {
+            Phase::Passing => {
+                self.enter(law, now, drops);
+                return true;
+            }
+            Phase::Entered => {
+                self.phase = Phase::Dropping;
+                return false;
+            }
+            Phase::Dropped => {
+                self.drop_next = law.next(self.drop_next, self.count, self.root);
+                self.phase = Phase::Dropping;
+            }
+            Phase::Dropping => self.row = 0,
         }
         if now < self.drop_next {
+            return false;
+        }
+        if law.arithmetic == Arithmetic::Linux && self.row >= MOST_IN_A_ROW {
+            self.drop_next = law.next(now, self.count, self.root);
             return false;
         }
         self.count = self.count.saturating_add(1);
@@ -255,6 +291,7 @@ impl CodelState {
             self.root = newton_step(self.root, self.count);
         }
         if drops {
+            self.row = self.row.saturating_add(1);
             self.phase = Phase::Dropped;
         } else {
             self.drop_next = law.next(self.drop_next, self.count, self.root);
@@ -262,8 +299,8 @@ impl CodelState {
         true
     }
 
-    /// RFC 8289 section 5.5: the drop state begins with a drop.
-    fn enter(&mut self, law: &CodelLaw, now: Time) {
+    /// RFC 8289 section 5.5: the drop state begins with a drop, or a mark.
+    fn enter(&mut self, law: &CodelLaw, now: Time, drops: bool) {
         let recent = now.since(self.drop_next) < law.interval * 16;
         self.count = first_count(self.count, self.last_count, recent);
         self.last_count = self.count;
@@ -272,12 +309,22 @@ impl CodelState {
             self.root = if self.count > 1 { newton_step(self.root, self.count) } else { u16::MAX };
         }
         self.drop_next = law.next(now, self.count, self.root);
-        self.phase = Phase::Dropping;
+        self.phase = if drops { Phase::Entered } else { Phase::Dropping };
     }
 
-    /// The queue is empty, or does not stand.
+    /// The queue is found empty.
     #[inline]
-    pub fn forget(&mut self) {
+    pub fn empty(&mut self, law: &CodelLaw) {
+        // A drop that leaves the queue empty has seen that it does not stand.
+        if law.on_empty == OnEmpty::Forgets || matches!(self.phase, Phase::Entered | Phase::Dropped) {
+            self.above_since = None;
+        }
+        self.phase = Phase::Passing;
+    }
+
+    /// The queue does not stand.
+    #[inline]
+    fn forget(&mut self) {
         self.above_since = None;
         self.phase = Phase::Passing;
     }
@@ -329,7 +376,7 @@ impl Aqm for Codel {
 
     #[inline]
     fn on_idle(&mut self, _: Time) {
-        self.state.forget();
+        self.state.empty(&self.law);
     }
 
     fn observe(&self, out: &mut dyn Probe) {
@@ -351,11 +398,11 @@ pub fn control_law(t: Time, interval: Duration, count: u32) -> Time {
     t + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }
 
-/// Linux, include/net/codel_impl.h: `t + interval / sqrt(count)` with `root / 2^16` for the reciprocal root, in
-/// whole steps of its clock.
+/// Linux 7.2, include/net/codel_impl.h: `t + interval / sqrt(count)` with `root / 2^16` for the reciprocal root, in
+/// whole steps of its clock, and one at least.
 #[inline]
 pub fn linux_control_law(t: Time, interval: Duration, root: u16) -> Time {
-    t + Duration::from_nanos(((interval.nanos() / STEP * u64::from(root)) >> 16) * STEP)
+    t + Duration::from_nanos(((interval.nanos() / STEP * u64::from(root)) >> 16).max(1) * STEP)
 }
 
 /// Linux, include/net/codel_impl.h: one Newton step from the reciprocal root of the last count, in parts of
@@ -365,8 +412,8 @@ pub fn newton_step(root: u16, count: u32) -> u16 {
     let x = u64::from(root) << 16;
     let square = (x * x) >> 32;
     let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
-    // The product has two bits less than it would, against overflow.
-    (((rest * x) >> 31) >> 16) as u16
+    // The product has two bits less than it would, against overflow; a root far from its count wraps as in Linux.
+    ((rest.wrapping_mul(x) >> 31) >> 16) as u16
 }
 
 /// RFC 8289 section 5.5: the count at which a drop state begins: where the last one ended, less what
@@ -464,7 +511,12 @@ mod tests {
     /// RFC 8289 section 5.5: the count goes on where the last one ended if that was less than 16 intervals ago.
     #[test]
     fn after_16_intervals_the_count_begins_with_1() {
-        let law = CodelLaw::new(Duration::from_millis(5), Duration::from_millis(100), Arithmetic::Exact);
+        let law = CodelLaw::new(
+            Duration::from_millis(5),
+            Duration::from_millis(100),
+            Arithmetic::Exact,
+            OnEmpty::Forgets,
+        );
         let drop_next = Time::from_nanos(5_000_000_000);
         for (early, count) in [(1, 9), (0, 1)] {
             let (above_since, last_count) = (Some(drop_next), 1);
@@ -473,6 +525,51 @@ mod tests {
             let now = drop_next + (law.interval * 16 - Duration::from_nanos(early));
             assert!(state.signals(&law, now, law.target, 5000, Mtu::new(None), true));
             assert_eq!(state.count(), count, "{early} ns before");
+        }
+    }
+
+    fn linux(on_empty: OnEmpty) -> CodelLaw {
+        CodelLaw::new(Duration::from_millis(5), Duration::from_millis(100), Arithmetic::Linux, on_empty)
+    }
+
+    fn ms(x: u64) -> Time {
+        Time::from_nanos(x * 1_000_000)
+    }
+
+    /// Linux 7.2, include/net/codel_impl.h: a batch of drops has raised the count before the first drop state, so that
+    /// the reciprocal root is still 0 and stays so: every step of the clock asks for a drop.
+    #[test]
+    fn linux_sends_the_packet_after_the_first_drop_and_one_after_256_drops_in_a_row() {
+        let law = linux(OnEmpty::Forgets);
+        let mut state = CodelState::default();
+        (0..38).for_each(|_| state.hurry());
+        let mut stands = |at: Time| state.signals(&law, at, Duration::from_millis(50), 5000, Mtu::new(None), true);
+        assert!(!stands(ms(900)));
+        assert_eq!([stands(ms(1001)), stands(ms(1001))], [true, false], "the second packet is sent");
+        // 976 steps later.
+        assert_eq!((0..).take_while(|_| stands(ms(1002))).count(), 256);
+        assert!(!stands(ms(1002)), "the schedule began anew");
+        assert!(stands(ms(1003)));
+    }
+
+    /// Linux before March 2026: a queue that stood before it was empty is signaled as soon as it stands again.
+    #[test]
+    fn a_queue_that_keeps_is_signaled_at_once() {
+        for (on_empty, at_once) in [(OnEmpty::Forgets, false), (OnEmpty::Keeps, true)] {
+            let law = linux(on_empty);
+            let mut state = CodelState::default();
+            let stands = |state: &mut CodelState, at: Time, left: u64| {
+                state.signals(&law, at, Duration::from_millis(50), left, Mtu::new(None), true)
+            };
+            assert!(!stands(&mut state, ms(500), 5000));
+            state.empty(&law);
+            assert_eq!(stands(&mut state, ms(2000), 5000), at_once, "{on_empty:?}");
+            // A drop that empties the queue, and a packet that leaves too little, end it in any case.
+            state.empty(&law);
+            assert!(!stands(&mut state, ms(2200), 5000));
+            assert!(!stands(&mut state, ms(2201), 0));
+            state.empty(&law);
+            assert!(!stands(&mut state, ms(4000), 5000));
         }
     }
 }

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::{Arithmetic, CodelLaw, CodelParams, CodelState, Mtu};
+use crate::codel::{Arithmetic, CodelLaw, CodelParams, CodelState, Mtu, OnEmpty};
 use crate::params::{ParamError, require};
 use crate::part::{Emptied, FlowHash, Rounds, fattest, head_of};
 use crate::{
@@ -84,6 +84,8 @@ params! {
         rules: FqCodelRules = FqCodelRules::Rfc, unit "name", source "RFC 8290";
         /// CoDel's arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
+        /// What an empty queue remembers of the time for which it stood: nothing ("forgets"), or that it stood ("keeps").
+        on_empty: OnEmpty = OnEmpty::Forgets, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel_impl.h";
         /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
         /// left out: the largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
@@ -126,8 +128,8 @@ impl FqCodelParams {
     /// Names the field that breaks a rule: no queues, a quantum below a packet, a limit of nothing, or what
     /// CoDel refuses.
     pub fn build(&self, link: &Link) -> Result<FqCodel, ParamError> {
-        let Self { target, interval, mtu, ce_threshold, arithmetic, .. } = *self;
-        CodelParams { target, interval, mtu, ce_threshold, arithmetic }.build(link)?;
+        let Self { target, interval, mtu, ce_threshold, arithmetic, on_empty, .. } = *self;
+        CodelParams { target, interval, mtu, ce_threshold, arithmetic, on_empty }.build(link)?;
         check_queues("flows", self.flows)?;
         check_quantum(self.quantum, link)?;
         require!(self.limit > 0, self.limit, "must be at least 1 [RFC 8290 section 5.2.3]")?;
@@ -139,7 +141,7 @@ impl FqCodelParams {
         )?;
         require!(self.drop_batch > 0, self.drop_batch, "must be at least 1 [RFC 8290 section 4.1]")?;
         Ok(FqCodel {
-            law: CodelLaw::new(target, interval, arithmetic),
+            law: CodelLaw::new(target, interval, arithmetic, on_empty),
             mtu: Mtu::new(self.mtu),
             hash: FlowHash::new(self.hash_key),
             draws: self.hash_key.is_none(),
@@ -255,8 +257,8 @@ impl Discipline for FqCodel {
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         self.mtu.see(pkt);
-        let states = &mut self.states;
-        self.rounds.arrive(lane, &cx.lanes, self.quantum, true, |empty| states[empty].forget());
+        let (states, law) = (&mut self.states, &self.law);
+        self.rounds.arrive(lane, &cx.lanes, self.quantum, true, |empty| states[empty].empty(law));
         Verdict::Pass
     }
 
@@ -293,8 +295,8 @@ impl Discipline for FqCodel {
 
     #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
-        let (rule, states) = (self.emptied(), &mut self.states);
-        Next::Serve(self.rounds.next(&cx.lanes, rule, |_| self.quantum, |empty| states[empty].forget()))
+        let (rule, states, law) = (self.emptied(), &mut self.states, &self.law);
+        Next::Serve(self.rounds.next(&cx.lanes, rule, |_| self.quantum, |empty| states[empty].empty(law)))
     }
 
     // RFC 8290 section 4.2.
