@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "adaptors" / "python")]
 sys.dont_write_bytecode = True
 
-from adaptor import Ared, Blue, Cake, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, Tin, serve  # noqa: E402
+from adaptor import Ared, Blue, Cake, CobaltFifo, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, Tin, serve  # noqa: E402
 
 EXHIBITS = {}
 
@@ -548,8 +548,8 @@ class _(WrongTin):
     """Triple isolation looks at the source alone: downloads from one server to many hosts share one host's turns."""
 
     class TIN(Tin):
-        def share(self, queue, isolation):
-            return super().share(queue, "dual-srchost" if isolation == "triple-isolate" else isolation)
+        def share(self, queue, isolation, draws):
+            return super().share(queue, "dual-srchost" if isolation == "triple-isolate" else isolation, draws)
 
 
 @exhibit("cake-counts-new-queues")
@@ -583,6 +583,24 @@ class _(Cake):
         answer = super().enqueue(now, packet)
         self.clock = before
         return answer
+
+
+@exhibit("cobalt-drops-the-last-packet")
+class _(CobaltFifo):
+    """The only packet of a queue is dropped as any other: a flow with a window of one or two hardly gets through."""
+
+    def on_dequeue(self, now, packet, arrived):
+        verdict = self.cobalt.decide(now, now - arrived, self.over, False, self.capable(packet), self.draws)
+        return verdict and (verdict, "early")
+
+
+@exhibit("cobalt-waits-for-its-first-signal")
+class _(CobaltFifo):
+    """A fresh queue begins with a reciprocal root of 1 and not of 0: its first signal comes an interval later."""
+
+    def __init__(self, header):
+        super().__init__(header)
+        self.cobalt.root = (1 << 32) - 1
 
 
 @exhibit("red-count-goes-on")

@@ -28,14 +28,15 @@ class Draws:
     def begin(self, given):
         self.given, self.used = given, 0
 
-    def chance(self, p):
-        """True with probability p: one number is used unless p is 0 or less."""
-        if p <= 0.0:
-            return False
+    def uniform(self):
+        """The next number, in [0, 1)."""
         self.used += 1
         # One too many is a difference, which the runner finds by the number.
-        u = self.given[self.used - 1] if self.used <= len(self.given) else 0.5
-        return u < p
+        return self.given[self.used - 1] if self.used <= len(self.given) else 0.5
+
+    def chance(self, p):
+        """True with probability p: one number is used unless p is 0 or less."""
+        return p > 0.0 and self.uniform() < p
 
 
 class Fifo:
@@ -830,20 +831,31 @@ class Cobalt:
 
     def __init__(self, target, interval, p_inc=1 / 256, p_dec=1 / 4096):
         self.target, self.interval, self.p_inc, self.p_dec = target, interval, p_inc, p_dec
-        self.drop_next = self.count = 0
+        # A fresh queue has no reciprocal root yet: its first signal comes with the next departure.
+        self.drop_next = self.count = self.root = 0
         self.dropping, self.p, self.stepped = False, 0.0, None
 
     def due(self, now):
         return self.count > 0 and now >= self.drop_next
 
     def spaced(self, t):
-        return t + round_down(self.interval / math.sqrt(max(self.count, 1)))
+        return t + (self.interval * self.root >> 32)
+
+    def move_count(self, count):
+        """The reciprocal root has 32 bits: from 16 on one Newton step from the last one."""
+        self.count = count
+        if count < 16:
+            self.root = min((1 << 32) - 1, round((1 << 32) / math.sqrt(max(count, 1))))
+        else:
+            square = self.root * self.root >> 32
+            self.root = ((3 << 32) - count * square >> 2) * self.root >> 31
+        self.drop_next = self.spaced(self.drop_next)
 
     def may_step(self, now):
         return self.stepped is None or now - self.stepped > self.target
 
-    def decide(self, now, waited, over, capable, draws):
-        """None, "signal" or "drop" for a packet at the head."""
+    def decide(self, now, waited, over, last, capable, draws):
+        """None, "signal" or "drop" for a packet at the head; the last one is not dropped."""
         due, late = self.due(now), now > self.drop_next
         if waited > over:
             if not self.dropping:
@@ -856,21 +868,20 @@ class Cobalt:
         if due:
             if self.dropping:
                 verdict = "signal"
-                self.count += 1
-                self.drop_next = self.spaced(self.drop_next)
+                self.move_count(self.count + 1)
             else:
                 while self.due(now):
-                    self.count -= 1
-                    self.drop_next = self.spaced(self.drop_next)
+                    self.move_count(self.count - 1)
             late = now > self.drop_next
-        if draws.chance(self.p):
-            verdict = "drop"
-        gone = verdict == "drop" or (verdict == "signal" and not capable)
+        drops = verdict is not None and not capable
+        blue = not drops and draws.chance(self.p)
         if self.count == 0:
             self.drop_next = now + self.interval
-        elif late and not gone:
+        elif late and not drops and not blue:
             self.drop_next = now
-        return verdict
+        if last:
+            return None if drops else verdict
+        return "drop" if blue else verdict
 
     def full(self, now):
         if self.may_step(now):
@@ -882,14 +893,11 @@ class Cobalt:
             self.p, self.stepped = max(self.p - self.p_dec, 0.0), now
         self.dropping = False
         if self.due(now):
-            self.count -= 1
-            self.drop_next = self.spaced(self.drop_next)
+            self.move_count(self.count - 1)
 
-    def age(self, since, now):
-        """From `since` to `now` nobody asked."""
-        since = since if self.stepped is None else max(since, self.stepped)
-        if self.p > 0.0 and now > since:
-            self.p = max(self.p - self.p_dec * ((now - since) // (self.target + 1)), 0.0)
+    def at_rest(self, now):
+        """An empty queue has nothing left to remember."""
+        return self.p <= 0.0 and self.count == 0 and now >= self.drop_next
 
 
 class CobaltFifo(Fifo):
@@ -905,7 +913,8 @@ class CobaltFifo(Fifo):
         self.over = max(target, 4 * wire_time(int(p["mtu"]["bytes"]), self.link["rate_bps"]))
 
     def on_dequeue(self, now, packet, arrived):
-        verdict = self.cobalt.decide(now, now - arrived, self.over, self.capable(packet), self.draws)
+        last = not self.waiting
+        verdict = self.cobalt.decide(now, now - arrived, self.over, last, self.capable(packet), self.draws)
         return verdict and (verdict, "early")
 
     def on_overflow(self, now):
@@ -949,7 +958,7 @@ class CakeQueue:
 
     def __init__(self, number, target, interval):
         self.number, self.cobalt = number, Cobalt(target, interval)
-        self.waiting, self.bytes, self.left = deque(), 0, 0
+        self.waiting, self.bytes = deque(), 0
         self.credits, self.bulk, self.list = 0, False, None
         self.source = self.destination = 0
 
@@ -958,17 +967,20 @@ class Tin:
     """Packets of one priority: their queues, their hosts, and the lists of whose turn it is."""
 
     def __init__(self, base, rate, shift, params):
-        self.base, self.threshold, self.weight = base, max(rate >> shift, 1), max((1 << 14) >> shift, 1)
-        frame = wire_time(1514, self.threshold)
+        """Without a rate nothing is shaped."""
+        self.base, self.weight = base, 1024 >> shift
+        self.threshold = rate and max(rate >> shift, 1)
+        frame = wire_time(1514, self.threshold) if rate else 0
         rtt = round(params["rtt"] * SECOND)
         usual = rtt // 20
         self.target = max(usual, frame * 3 // 2)
         self.interval = max(rtt + self.target - usual, 2 * self.target)
         self.over = max(self.target, 4 * frame)
-        self.quantum = min(max(self.threshold // 8 // 4096, 300), 1514)
+        self.quantum = min(max(self.threshold // 8 // 4096, 300), 1514) if rate else 1514
         self.table, self.queues = Sets(params["flows"]), {}
         self.sides = [(Sets(1024), [0] * 1024) for _ in range(2)]
-        self.new, self.old = [], []
+        # The third list has empty queues whose COBALT has not come to rest.
+        self.new, self.old, self.aging = [], [], []
         self.packets = self.clock = self.deficit = 0
 
     def queue(self, place):
@@ -976,8 +988,8 @@ class Tin:
             self.queues[place] = CakeQueue(self.base + place, self.target, self.interval)
         return self.queues[place]
 
-    def share(self, queue, isolation):
-        """A quantum over the queues in their turn of the packet's host."""
+    def share(self, queue, isolation, draws):
+        """A quantum over the queues in their turn of the packet's host, rounded at random."""
         of_source = self.sides[0][1][queue.source]
         of_destination = self.sides[1][1][queue.destination]
         load = {
@@ -985,7 +997,7 @@ class Tin:
             "dual-srchost": of_source,
             "dual-dsthost": of_destination,
         }.get(isolation, 1)
-        return max(self.quantum // max(load, 1), 1)
+        return self.quantum if load <= 1 else int(self.quantum / load + draws.uniform())
 
     def count(self, queue, bulk):
         """Only queues that have used up a turn, or wait for another, count for their hosts."""
@@ -995,8 +1007,19 @@ class Tin:
                 counts[host] += 1 if bulk else -1
 
     def activate(self, queue, credits):
+        if queue.list is self.aging:
+            self.aging.remove(queue)
         queue.credits, queue.list = credits, self.new
         self.new.append(queue)
+
+    def put_by(self, queue, now):
+        """An empty queue that has just been asked waits for its COBALT to come to rest."""
+        queue.cobalt.empty(now)
+        if queue.list is self.aging:
+            self.aging.remove(queue)
+        queue.list = None if queue.cobalt.at_rest(now) else self.aging
+        if queue.list is not None:
+            self.aging.append(queue)
 
     def take_head(self):
         queue = (self.new or self.old).pop(0)
@@ -1021,11 +1044,10 @@ class Cake(Several):
         # Without a key the reference draws one: which queues and hosts meet is then not known, and here few do.
         self.key = p["hash_key"] or 0
         self.shaped = p["bandwidth"] is not None
-        self.rate = p["bandwidth"] if self.shaped else self.link["rate_bps"]
+        self.rate = p["bandwidth"]
         shifts = self.SHIFTS[p["diffserv"]]
         self.tins = [Tin(t * p["flows"], self.rate, shift, p) for t, shift in enumerate(shifts)]
         self.clock = self.turn = self.overflows = 0
-        self.leaving = None
 
     def packets(self):
         return sum(tin.packets for tin in self.tins)
@@ -1072,18 +1094,13 @@ class Cake(Several):
         tin = self.tins[self.tin_of(packet.get("dscp", 0))]
         place = tin.table.find(self.hash_of(packet), lambda i: i in tin.queues and tin.queues[i].list is not None)
         queue = tin.queue(place)
-        if queue.list is None:
+        if queue.list is None or queue.list is tin.aging:
             found = [
                 table.find(host, lambda i, counts=counts: counts[i] > 0)
                 for (table, counts), host in zip(tin.sides, self.hosts(packet))
             ]
             queue.source, queue.destination = found
         return tin, queue
-
-    def idle_now(self, queue, now):
-        """Nothing of it waits or is being sent."""
-        if not queue.waiting:
-            queue.left = now
 
     def remove(self, tin, queue):
         arrived, packet = queue.waiting.popleft()
@@ -1107,8 +1124,6 @@ class Cake(Several):
             if not fat.waiting:
                 return gone, False
             gone.append(self.remove(tin, fat)[1]["id"])
-            if fat is not self.leaving:
-                self.idle_now(fat, now)
         return gone, True
 
     def full(self, bytes_more):
@@ -1125,13 +1140,9 @@ class Cake(Several):
         if tin.packets == 0:
             tin.clock = max(tin.clock, now)
         tin.packets += 1
-        empty = not queue.waiting
-        if empty:
-            queue.cobalt.age(queue.left, now)
-            queue.left = math.inf
-        if queue.list is None:
-            tin.activate(queue, tin.share(queue, self.params["isolation"]))
-        elif queue.list is tin.old and empty:
+        if queue.list is None or queue.list is tin.aging:
+            tin.activate(queue, tin.share(queue, self.params["isolation"], self.draws))
+        elif queue.list is tin.old and not queue.waiting:
             tin.count(queue, True)
         dropped, fits = self.make_room(now, queue, packet)
         if not fits:
@@ -1143,70 +1154,68 @@ class Cake(Several):
         return {"verdict": "queued", "dropped": dropped}
 
     def pick(self, now):
-        """The tin that is served."""
-        waiting = [tin for tin in self.tins if tin.packets > 0]
-        if len(self.tins) == 1 or self.shaped:
+        """The tin that is served, of those with queues on their lists."""
+        if len(self.tins) == 1:
+            return self.tins[0]
+        if self.shaped:
             # Of those whose time has come the highest number, or whose time comes first.
-            return min(waiting, key=lambda tin: (max(tin.clock, now), -self.tins.index(tin)))
+            listed = [tin for tin in self.tins if tin.new or tin.old]
+            return min(listed, key=lambda tin: (max(tin.clock, now), -self.tins.index(tin)))
         while True:
             tin = self.tins[self.turn]
-            if tin.packets > 0 and tin.deficit > 0:
+            if tin.deficit >= 0 and (tin.new or tin.old):
                 return tin
-            tin.deficit = tin.deficit + tin.weight if tin.packets > 0 else 0
+            if tin.deficit <= 0:
+                tin.deficit += tin.weight
             self.turn = (self.turn + 1) % len(self.tins)
 
-    def next_queue(self, tin, now):
-        """DRR++: new queues before old ones; who has used up its turn waits for the next."""
+    def next_queue(self, now, ages):
+        """A queue of the third list `ages` first. Then DRR++: new queues before old ones; who has used up its turn waits."""
         while True:
+            tin = self.pick(now)
+            if ages and tin.aging:
+                ages = False
+                tin.put_by(tin.aging[0], now)
+                continue
             queue = (tin.new or tin.old)[0]
             if queue.credits <= 0:
                 if queue.waiting:
                     tin.count(queue, True)
-                queue.credits += tin.share(queue, self.params["isolation"])
+                queue.credits += tin.share(queue, self.params["isolation"], self.draws)
                 tin.take_head()
                 queue.list = tin.old
                 tin.old.append(queue)
             elif queue.waiting:
-                return queue
+                return tin, queue
             else:
                 tin.count(queue, False)
-                queue.cobalt.empty(now)
                 tin.take_head()
+                tin.put_by(queue, now)
 
     def dequeue(self, now):
-        self.on_idle(now)
         dropped = []
         while self.packets() > 0:
             if self.shaped and self.clock > now:
                 return {"not_before": self.clock, "dropped": dropped}
-            tin = self.pick(now)
-            queue = self.next_queue(tin, now)
+            tin, queue = self.next_queue(now, ages=not dropped)
             arrived, packet = self.remove(tin, queue)
-            verdict = queue.cobalt.decide(now, now - arrived, tin.over, self.capable(packet), self.draws)
-            if verdict == "drop" or (verdict and not self.capable(packet)):
+            last, capable = not queue.waiting, self.capable(packet)
+            verdict = queue.cobalt.decide(now, now - arrived, tin.over, last, capable, self.draws)
+            if verdict == "drop" or (verdict and not capable):
                 dropped.append(packet["id"])
-                self.idle_now(queue, now)
                 continue
             wire = self.on_wire(packet["bytes"])
             queue.credits -= wire
+            tin.deficit -= wire
             if self.shaped:
                 time = wire_time(wire, tin.threshold)
                 tin.clock = tin.clock + time if tin.clock < now else max(tin.clock, now + time)
                 self.clock += wire_time(wire, self.rate)
-            else:
-                tin.deficit -= wire
-            self.leaving = queue
             return {"sent": packet["id"], "marked": bool(verdict) and self.is_new_mark(packet), "dropped": dropped}
         return {"dropped": dropped}
 
-    def on_idle(self, now):
-        """The transmission before has ended."""
-        if self.leaving is not None:
-            self.idle_now(self.leaving, now)
-            self.leaving = None
-
     def signals(self):
-        active = [queue for tin in self.tins for queue in tin.new + tin.old]
+        active = [queue for tin in self.tins for queue in tin.new + tin.old + tin.aging]
         return {
             "new_queues": float(sum(len(tin.new) for tin in self.tins)),
             "old_queues": float(sum(len(tin.old) for tin in self.tins)),

@@ -144,6 +144,12 @@ exhibits! {
         "cake-shaper-saves-up": "the shaper's clock stays behind while the buffer is empty, and a burst follows",
             seen READING;
     }
+    "cobalt" {
+        "cobalt-drops-the-last-packet": "the only packet of a queue is dropped as any other",
+            seen "Quell itself, until it was compared with Linux at 2 Mbit/s";
+        "cobalt-waits-for-its-first-signal": "a fresh queue begins with a reciprocal root of 1, and not of 0",
+            seen "Quell itself, until it was compared with Linux";
+    }
     "red" {
         "red-count-goes-on": "the count is not reset below min_th", seen READING;
         "red-count-survives-overflow": "a packet lost to a full buffer does not restart the count", seen READING;

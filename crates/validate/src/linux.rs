@@ -131,6 +131,10 @@ impl Setting {
     pub fn scenario(&self, seeds: u32, loss: f64) -> Result<String, String> {
         // A queue without a qdisc is one that never fills.
         let limit = self.limit.unwrap_or(100_000);
+        let shaped = format!(
+            "algorithm = \"cake\"\nbandwidth = \"{} Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"flows\"\n",
+            self.rate_mbit
+        );
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
             "codel" => ("algorithm = \"codel\"\n", format!("{limit} packets")),
@@ -138,11 +142,8 @@ impl Setting {
                 "algorithm = \"fq-codel\"\nrules = \"linux\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
                 format!("{limit} packets"),
             ),
-            // The shaper is the link: what waits is the same, and so are the times of departures.
-            "cake" => (
-                "algorithm = \"cake\"\ndiffserv = \"besteffort\"\nisolation = \"flows\"\n",
-                format!("{limit} packets"),
-            ),
+            // The shaper is as fast as the link, which therefore holds nothing up.
+            "cake" => (shaped.as_str(), format!("{limit} packets")),
             // Linux: the probability is computed every 16 ms, as tc was told.
             "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
             // "burst 30" and these thresholds make the weight 1/16; the qdisc is not gentle, and a queue of any

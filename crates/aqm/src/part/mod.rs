@@ -1,6 +1,8 @@
 //! Parts that several algorithms share.
 
 #[cfg(feature = "catalog")]
+mod aside;
+#[cfg(feature = "catalog")]
 mod average;
 #[cfg(feature = "catalog")]
 mod curve;
@@ -39,6 +41,7 @@ mod weight;
 
 #[cfg(feature = "catalog")]
 pub use self::{
+    aside::Aside,
     average::Average,
     curve::{Curve, thresholds},
     ewma::{Ewma, link_rate_weight},

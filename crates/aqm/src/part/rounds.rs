@@ -60,6 +60,12 @@ impl Rounds {
         Rounds { slots: vec![slot; lanes], new: empty, old: empty, sending: NONE }
     }
 
+    /// Tells whether no lane is on either list.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.new.head == NONE && self.old.head == NONE
+    }
+
     /// Number of lanes.
     pub fn lanes(&self) -> usize {
         self.slots.len()

@@ -4,26 +4,36 @@
 //! has risen, instead of a rule for what it begins with; and a [BLUE](crate::blue) whose probability rises
 //! while the buffer overflows and falls while the queue is empty, for flows that do not answer CoDel.
 //!
-//! What the paper leaves open, and what this file does. Facts about Linux are those of net/sched/sch_cake.c,
-//! in which the authors published COBALT.
+//! The paper sketches COBALT. Its authors published it in the kernel, so what the kernel does is the algorithm here.
+//! Facts about Linux are those of net/sched/sch_cake.c of 7.2.
+//! - **The last packet is never dropped.** If nothing else waits in the queue, a packet may be marked but is sent,
+//!   whatever CoDel and BLUE say; their state moves as if it had been dropped.
 //! - One schedule serves for both: for the time from the first packet that has waited too long to the first
 //!   signal, which is the interval over the square root of the count that is left, and for the spacing of
 //!   signals. Without a count it is an interval from the last departure.
+//! - A fresh queue has a reciprocal root of 0. So its very first signal comes with the departure after the first
+//!   packet that has waited too long, and not an interval later.
 //! - A packet has waited too long if it has waited longer than the target and than four packets take
-//!   ([`Cobalt`]); in CAKE also longer than two packets of each flow, which [`Lane::decide`] is told.
+//!   ([`Cobalt`]); in CAKE that shapes arrivals (`ingress`) also longer than two packets of each flow, which
+//!   [`Lane::decide`] is told.
 //! - While the queue is below, the count falls by one whenever a signal would have been due.
 //! - A departure that was late for its signal and is not dropped moves the schedule to now: signals that were
 //!   missed are not made up for. RFC 8289 makes up for them.
-//! - BLUE drops ECN-capable packets as well: whom its probability meets has not answered marks.
+//! - BLUE drops ECN-capable packets as well: whom its probability meets has not answered marks. It draws only for
+//!   packets that CoDel has not dropped; older kernels draw for all.
 //! - A step of the probability comes no sooner than the target after the last one; the first is free.
 //! - An overflow begins the drop state at once, with its first signal due.
 //! - Steps of the probability are 1/256 up and 1/4096 down.
-//! - Linux computes the reciprocal root with 32 bits, exactly up to a count of 15 and by one Newton step of
-//!   the last value from there on; here it is exact.
+//! - The reciprocal root has 32 bits. It is exact up to a count of 15, and from there on one Newton step from the
+//!   last value.
+//!
+//! Two things differ from Linux. An interval of more than 4.29 s loses its upper bits there, which makes it shorter
+//! than it is; here it does not. And the probability falls here whenever the queue falls idle. CAKE asks a queue
+//! only while another one waits, so `cake flowblind`, which has one queue, never lets its probability fall.
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::{check_times, control_law};
+use crate::codel::check_times;
 use crate::params::{ParamError, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
@@ -93,18 +103,22 @@ pub struct Lane {
     /// BLUE's probability.
     p: f64,
     count: u32,
+    /// The reciprocal root of the count, in parts of 2^32; 0 before the count has moved.
+    root: u32,
     dropping: bool,
 }
 
 impl Lane {
     /// Decides about a packet that leaves the head of the lane, where only one that has waited longer than
-    /// `over` indicates a standing queue; see [`least_wait`]. Draws a number if BLUE's probability is not 0.
+    /// `over` indicates a standing queue; see [`least_wait`]. The `last` packet of the lane is not dropped. Draws a
+    /// number if BLUE's probability is not 0 and CoDel does not want to drop the packet.
     #[inline(always)]
     pub fn decide(
         &mut self,
         law: &CobaltLaw,
         now: Time,
         over: Duration,
+        last: bool,
         pkt: &PacketMeta,
         rng: &mut Rng,
     ) -> Verdict {
@@ -113,7 +127,7 @@ impl Lane {
         if now.since(pkt.enqueued_at) > over {
             if !self.dropping {
                 self.dropping = true;
-                self.drop_next = control_law(now, law.interval, self.count.max(1));
+                self.drop_next = control_law(now, law.interval, self.root);
             }
             self.count = self.count.max(1);
         } else {
@@ -122,25 +136,31 @@ impl Lane {
         let mut verdict = Verdict::Pass;
         if due && self.dropping {
             verdict = Verdict::Signal(Cause::Early);
-            self.count = self.count.saturating_add(1);
-            self.advance(law);
+            self.move_count(law, self.count.saturating_add(1));
             late = now > self.drop_next;
         } else if due {
             while self.is_due(now) {
-                self.count -= 1;
-                self.advance(law);
+                self.move_count(law, self.count - 1);
             }
             late = now > self.drop_next;
         }
-        if rng.chance(self.p) {
-            verdict = Verdict::Drop(Cause::Early);
-        }
+        let unsent = if !verdict.drops(pkt) && rng.chance(self.p) {
+            Verdict::Drop(Cause::Early)
+        } else {
+            verdict
+        };
+        let drops = unsent.drops(pkt);
         if self.count == 0 {
             self.drop_next = now + law.interval;
-        } else if late && !verdict.drops(pkt) {
+        } else if late && !drops {
             self.drop_next = now;
         }
-        verdict
+        match (drops, last) {
+            (true, false) => unsent,
+            // What is kept from being dropped keeps its mark.
+            _ if verdict.drops(pkt) => Verdict::Pass,
+            _ => verdict,
+        }
     }
 
     /// A packet of the lane was dropped for want of room.
@@ -163,20 +183,14 @@ impl Lane {
         }
         self.dropping = false;
         if self.is_due(now) {
-            self.count -= 1;
-            self.advance(law);
+            self.move_count(law, self.count - 1);
         }
     }
 
-    /// The lane has been empty from `since` to `now`, and nobody asked for it: BLUE's probability falls by as many
-    /// steps as it could have taken.
+    /// Tells whether an empty lane has nothing left to remember at `now`.
     #[inline]
-    pub fn age(&mut self, law: &CobaltLaw, since: Time, now: Time) {
-        let since = self.stepped.map_or(since, |last| last.max(since));
-        if self.p > 0.0 && now > since {
-            let steps = now.since(since).nanos() / (law.target.nanos() + 1);
-            self.p = lowered(self.p, law.p_dec * steps as f64);
-        }
+    pub fn is_at_rest(&self, now: Time) -> bool {
+        self.p <= 0.0 && self.count == 0 && now >= self.drop_next
     }
 
     /// BLUE's probability.
@@ -200,8 +214,10 @@ impl Lane {
     }
 
     #[inline]
-    fn advance(&mut self, law: &CobaltLaw) {
-        self.drop_next = control_law(self.drop_next, law.interval, self.count.max(1));
+    fn move_count(&mut self, law: &CobaltLaw, count: u32) {
+        self.count = count;
+        self.root = inverse_root(self.root, count);
+        self.drop_next = control_law(self.drop_next, law.interval, self.root);
     }
 
     #[inline]
@@ -222,7 +238,8 @@ pub struct Cobalt {
 impl Aqm for Cobalt {
     #[inline]
     fn on_dequeue(&mut self, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
-        self.lane.decide(&self.law, cx.now, self.over, pkt, cx.rng)
+        let last = cx.queue.packets.get() == 0;
+        self.lane.decide(&self.law, cx.now, self.over, last, pkt, cx.rng)
     }
 
     #[inline]
@@ -252,6 +269,39 @@ pub fn least_wait(target: Duration, mtu_time: Duration, flows: u32) -> Duration 
     target.max(mtu_time * 4).max(mtu_time * (2 * u64::from(flows)))
 }
 
+/// Linux, net/sched/sch_cake.c: `t + interval * root / 2^32`.
+#[inline]
+pub fn control_law(t: Time, interval: Duration, root: u32) -> Time {
+    t + Duration::from_nanos(((u128::from(interval.nanos()) * u128::from(root)) >> 32) as u64)
+}
+
+/// Linux, net/sched/sch_cake.c: the reciprocal root of a new `count` in parts of 2^32, where `root` is that of the last
+/// one: from a table for small counts, and by one [`newton_step`] for others.
+#[inline]
+pub fn inverse_root(root: u32, count: u32) -> u32 {
+    match ROOTS.get(count as usize) {
+        Some(exact) => *exact,
+        None => newton_step(root, count),
+    }
+}
+
+/// The reciprocal roots of small counts, `2^32 / sqrt(count)`; the largest number for 0.
+const ROOTS: [u32; 16] = [
+    u32::MAX, u32::MAX, 3_037_000_500, 2_479_700_525, 2_147_483_647, 1_920_767_767, 1_753_413_056, 1_623_345_051,
+    1_518_500_250, 1_431_655_765, 1_358_187_914, 1_294_981_364, 1_239_850_263, 1_191_209_601, 1_147_878_294,
+    1_108_955_788,
+];
+
+/// Linux, net/sched/sch_cake.c: one Newton step toward the reciprocal root of `count`: `x (3 - count x^2) / 2`, in parts
+/// of 2^32.
+#[inline]
+pub fn newton_step(root: u32, count: u32) -> u32 {
+    let x = u64::from(root);
+    let square = (x * x) >> 32;
+    let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
+    (rest.wrapping_mul(x) >> 31) as u32
+}
+
 /// Feng et al. 1999b: one step up.
 #[inline]
 pub fn raised(p: f64, step: f64) -> f64 {
@@ -267,6 +317,10 @@ pub fn lowered(p: f64, step: f64) -> f64 {
 equations! {
     least_wait(target: Duration, mtu_time: Duration, flows: u32) -> wait =
         least_wait(target, mtu_time, flows).as_secs_f64();
+    control_law(t: Duration, interval: Duration, root: u32) -> next =
+        control_law(Time::ZERO + t, interval, root).as_secs_f64();
+    inverse_root(root: u32, count: u32) -> root = inverse_root(root, count);
+    newton_step(root: u32, count: u32) -> root = newton_step(root, count);
     raised(p, step) -> p = raised(p, step);
     lowered(p, step) -> p = lowered(p, step);
 }

@@ -4,19 +4,22 @@
 //! a packet is on the wire, overhead and framing included, and lets the link wait; so the queue builds here and
 //! not in a modem. Turns are shorter for flows of hosts that have many, so hosts get the same as well.
 //!
-//! What the paper leaves open, and what this file does. Facts about Linux are those of tc-cake(8) and of
-//! net/sched/sch_cake.c, in which the authors published CAKE.
+//! Its authors published CAKE in the kernel, so what the kernel does is the algorithm here. Facts about Linux are
+//! those of tc-cake(8) and of net/sched/sch_cake.c of 7.2.
+//! - The only packet of a queue is never dropped on its way out; see [COBALT](crate::cobalt).
 //! - Clocks. The shaper's advances by the time of each packet sent and never lies before the arrival at an empty
 //!   buffer: nothing is saved up while idle. A tin's, which runs at its threshold, likewise; above it, it is set
 //!   to now and the packet's time. The tin with the highest number among those whose clock has come is served,
 //!   or the one whose clock comes first.
-//! - Without a bandwidth there is no shaper, and tins get turns in proportion to their thresholds.
+//! - Without a bandwidth there is no shaper: tins get turns in proportion to their thresholds, a turn of a queue
+//!   is an Ethernet frame, and the target is a twentieth of `rtt` however slow the link is.
 //! - A queue's turn is a quantum over the number of queues in their turn of its host: of source or destination,
-//!   whichever has more ("triple"). Linux rounds at random, this file down, to one byte at least.
+//!   whichever has more ("triple"). What that leaves over is rounded at random (Linux draws for every turn; here,
+//!   where a host has one queue, nothing is drawn and no byte is lost).
 //! - Only queues that have used up a turn, or wait for another, count for their host.
-//! - A queue that is found empty leaves its list. Linux keeps one whose COBALT has not come to rest in a third
-//!   list. Here its state ages when the next packet arrives: BLUE's probability by a step for each target that
-//!   has passed, CoDel's count by the signals that would have been due.
+//! - A queue that is found empty leaves its list. If its COBALT has not come to rest, it goes to a third list. Each
+//!   packet that CAKE is asked for first lets the queue at the head of that list age by a step, and sends that to
+//!   its end until it is at rest. Nobody asks while nothing waits, so nothing ages then.
 //! - A flow looks for its queue, and else for an unused one, among the eight of its set, beginning with its own;
 //!   if all are used it shares its own. Hosts likewise.
 //! - The fattest queue loses packets from its head when the buffer is full; its COBALT is told.
@@ -33,7 +36,7 @@ use quell_units::{BitRate, Bytes, Duration, Time};
 
 use crate::cobalt::{CobaltLaw, CobaltParams, Lane, least_wait};
 use crate::params::{ParamError, require};
-use crate::part::{Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
+use crate::part::{Aside, Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
 use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
 
 choice! {
@@ -111,6 +114,8 @@ params! {
 
 /// Queues of a set.
 const WAYS: u32 = 8;
+/// Linux, net/sched/sch_cake.c: bytes of a turn of best effort without a shaper.
+const TURN: i64 = 1024;
 /// An Ethernet frame.
 const MTU: Bytes = Bytes::new(1514);
 
@@ -182,7 +187,7 @@ impl CakeParams {
             Bytes::new(memory_limit),
             format!("must hold a packet ({MTU})"),
         )?;
-        let tins = self.diffserv.shifts().iter().map(|shift| self.tin(link, rate, *shift));
+        let tins = self.diffserv.shifts().iter().map(|shift| self.tin(link, *shift));
         let lanes = self.diffserv.shifts().len() * self.flows as usize;
         Ok(Cake {
             given: self.clone(),
@@ -192,13 +197,14 @@ impl CakeParams {
             tins: tins.collect::<Result<_, _>>()?,
             lanes: vec![Queue::default(); lanes],
             turn: 0,
+            goes_on: false,
             drops: 0,
         })
     }
 
-    fn tin(&self, link: &Link, rate: BitRate, shift: u32) -> Result<Tin, ParamError> {
-        let threshold = BitRate::from_bps((rate.bps() >> shift).max(1));
-        let mtu_time = threshold.transmission_time(MTU);
+    fn tin(&self, link: &Link, shift: u32) -> Result<Tin, ParamError> {
+        let threshold = self.bandwidth.map(|rate| BitRate::from_bps((rate.bps() >> shift).max(1)));
+        let mtu_time = threshold.map_or(Duration::ZERO, |rate| rate.transmission_time(MTU));
         let (target, interval) = times(self.rtt, mtu_time);
         let cobalt = CobaltParams { target, interval, ..Default::default() };
         // The target of a thin tin may be longer than a full buffer takes at the link's rate; it is never wrong.
@@ -208,17 +214,18 @@ impl CakeParams {
         })?;
         Ok(Tin {
             threshold,
-            quantum: quantum(threshold),
+            quantum: threshold.map_or(MTU.get() as i32, quantum),
             law,
             over: least_wait(target, mtu_time, 0),
             rounds: Rounds::new(self.flows as usize),
+            aging: Aside::new(self.flows as usize),
             table: SetTable::new(self.flows, WAYS),
             sources: HostTable::new(),
             destinations: HostTable::new(),
             packets: 0,
             clock: Time::ZERO,
             deficit: 0,
-            weight: ((1 << 14) >> shift).max(1),
+            weight: TURN >> shift,
         })
     }
 }
@@ -235,17 +242,22 @@ pub struct Cake {
     lanes: Vec<Queue>,
     /// Tin whose turn it is without a shaper.
     turn: usize,
+    /// The packet that was asked for last was dropped, and the next is asked for in its place.
+    goes_on: bool,
     drops: u64,
 }
 
 /// Packets of one priority.
 #[derive(Clone, Debug)]
 struct Tin {
-    threshold: BitRate,
+    /// None without a shaper.
+    threshold: Option<BitRate>,
     quantum: i32,
     law: CobaltLaw,
     over: Duration,
     rounds: Rounds,
+    /// Empty queues whose COBALT has not come to rest.
+    aging: Aside,
     table: SetTable,
     sources: HostTable,
     destinations: HostTable,
@@ -265,9 +277,6 @@ struct Queue {
     bulk: bool,
     source: u16,
     destination: u16,
-    /// Start of the time in which nothing of it waits or is being sent; later than all times if something
-    /// does.
-    left: Time,
 }
 
 /// Hosts and how many queues in their turn each has.
@@ -292,7 +301,7 @@ impl HostTable {
 impl Tin {
     /// Bytes that a queue may send in its turn.
     #[inline]
-    fn share(&self, isolation: Isolation, queue: &Queue) -> i32 {
+    fn share(&self, isolation: Isolation, queue: &Queue, rng: &mut Rng) -> i32 {
         let source = self.sources.counts[usize::from(queue.source)];
         let destination = self.destinations.counts[usize::from(queue.destination)];
         let load = match isolation {
@@ -301,7 +310,19 @@ impl Tin {
             Isolation::DualDestination => destination,
             _ => 1,
         };
-        share(self.quantum, load)
+        match load {
+            0 | 1 => self.quantum,
+            _ => share(self.quantum, load, rng.uniform()),
+        }
+    }
+
+    /// An empty queue that is on no list waits for its COBALT to come to rest.
+    #[inline]
+    fn put_by(&mut self, i: usize, queue: &Queue, now: Time) {
+        match queue.cobalt.is_at_rest(now) {
+            true => self.aging.take(i),
+            false => self.aging.put(i),
+        }
     }
 
     #[inline]
@@ -355,7 +376,7 @@ impl Cake {
         on_wire(pkt.bytes.get(), self.given.overhead.get(), self.given.mpu.get(), self.given.framing)
     }
 
-    /// The tin that is served next.
+    /// The tin that is served next: one with queues on its lists.
     #[inline]
     fn pick(&mut self, now: Time) -> usize {
         if self.tins.len() == 1 {
@@ -363,19 +384,17 @@ impl Cake {
         }
         if self.given.bandwidth.is_some() {
             // Clocks that have come are as good as each other; of equals the highest number wins.
-            let waiting = self.tins.iter().enumerate().filter(|(_, tin)| tin.packets > 0);
+            let waiting = self.tins.iter().enumerate().filter(|(_, tin)| !tin.rounds.is_empty());
             let first = waiting.min_by_key(|(i, tin)| (tin.clock.max(now), Reverse(*i)));
             return first.expect("something waits").0;
         }
         loop {
             let tin = &mut self.tins[self.turn];
-            if tin.packets > 0 && tin.deficit > 0 {
+            if tin.deficit >= 0 && !tin.rounds.is_empty() {
                 return self.turn;
             }
-            if tin.packets > 0 {
+            if tin.deficit <= 0 {
                 tin.deficit += tin.weight;
-            } else {
-                tin.deficit = 0;
             }
             self.turn = (self.turn + 1) % self.tins.len();
         }
@@ -410,8 +429,8 @@ impl Discipline for Cake {
         let t = self.given.diffserv.tin(pkt.dscp);
         let base = t * self.given.flows as usize;
         let flow = self.flow(pkt);
-        let Tin { table, rounds, .. } = &mut self.tins[t];
-        let i = table.find(flow, |i| !rounds.is_off(i));
+        let Tin { table, rounds, aging, .. } = &mut self.tins[t];
+        let i = table.find(flow, |i| !rounds.is_off(i) || aging.has(i));
         if rounds.is_off(i) {
             let (source, destination) = self.hosts(pkt);
             let queue = &mut self.lanes[base + i];
@@ -432,15 +451,11 @@ impl Discipline for Cake {
             tin.clock = tin.clock.max(cx.now);
         }
         tin.packets += 1;
-        let empty = cx.lanes.each[lane].packets.get() == 0;
-        if empty {
-            queue.cobalt.age(&tin.law, queue.left, cx.now);
-            queue.left = Time::MAX;
-        }
         if tin.rounds.is_off(i) {
-            let share = tin.share(self.given.isolation, queue);
+            tin.aging.take(i);
+            let share = tin.share(self.given.isolation, queue, cx.rng);
             tin.rounds.inherit(i, share, true);
-        } else if tin.rounds.is_old(i) && empty {
+        } else if tin.rounds.is_old(i) && cx.lanes.each[lane].packets.get() == 0 {
             tin.count(queue, true);
         }
         Verdict::Pass
@@ -470,20 +485,25 @@ impl Discipline for Cake {
         if self.given.bandwidth.is_some() && self.clock > cx.now {
             return Next::NotBefore(self.clock);
         }
-        let t = self.pick(cx.now);
-        let flows = self.given.flows as usize;
-        let base = t * flows;
-        let each = &cx.lanes.each[base..base + flows];
-        let (lanes, now, isolation) = (&mut self.lanes[base..base + flows], cx.now, self.given.isolation);
-        let tin = &mut self.tins[t];
+        let (now, isolation, flows) = (cx.now, self.given.isolation, self.given.flows as usize);
+        let mut ages = !core::mem::take(&mut self.goes_on);
         loop {
+            let t = self.pick(now);
+            let base = t * flows;
+            let (tin, lanes) = (&mut self.tins[t], &mut self.lanes[base..base + flows]);
+            let aging = tin.aging.head().filter(|_| core::mem::take(&mut ages));
+            if let Some(i) = aging {
+                lanes[i].cobalt.empty(&tin.law, now);
+                tin.put_by(i, &lanes[i], now);
+                continue;
+            }
             let i = tin.rounds.head();
-            let waits = each[i].packets.get() > 0;
+            let waits = cx.lanes.each[base + i].packets.get() > 0;
             if tin.rounds.credits(i) <= 0 {
                 if waits {
                     tin.count(&mut lanes[i], true);
                 }
-                let share = tin.share(isolation, &lanes[i]);
+                let share = tin.share(isolation, &lanes[i], cx.rng);
                 tin.rounds.another_turn(i, share);
             } else if waits {
                 return Next::Serve(base + i);
@@ -491,6 +511,7 @@ impl Discipline for Cake {
                 tin.count(&mut lanes[i], false);
                 lanes[i].cobalt.empty(&tin.law, now);
                 tin.rounds.found_empty(i, Emptied::Leaves);
+                tin.put_by(i, &lanes[i], now);
             }
         }
     }
@@ -500,24 +521,19 @@ impl Discipline for Cake {
         let ((t, i), wire) = (self.tin_of(lane), self.wire(pkt));
         let (tin, now) = (&mut self.tins[t], cx.now);
         tin.packets = tin.packets.saturating_sub(1);
-        let verdict = self.lanes[lane].cobalt.decide(&tin.law, now, tin.over, pkt, cx.rng);
+        let last = cx.lanes.each[lane].packets.get() == 0;
+        let verdict = self.lanes[lane].cobalt.decide(&tin.law, now, tin.over, last, pkt, cx.rng);
         if verdict.drops(pkt) {
+            self.goes_on = true;
             return verdict;
         }
         tin.rounds.charge(i, wire);
-        match self.given.bandwidth {
-            Some(bandwidth) => {
-                tin.clock = after(tin.clock, now, tin.threshold.transmission_time(Bytes::new(wire)));
-                self.clock += bandwidth.transmission_time(Bytes::new(wire));
-            }
-            None => tin.deficit -= wire as i64,
+        tin.deficit -= wire as i64;
+        if let (Some(bandwidth), Some(threshold)) = (self.given.bandwidth, tin.threshold) {
+            tin.clock = after(tin.clock, now, threshold.transmission_time(Bytes::new(wire)));
+            self.clock += bandwidth.transmission_time(Bytes::new(wire));
         }
         verdict
-    }
-
-    #[inline]
-    fn on_idle(&mut self, lane: usize, since: Time) {
-        self.lanes[lane].left = since;
     }
 
     fn observe(&self, out: &mut dyn Probe) {
@@ -526,7 +542,7 @@ impl Discipline for Cake {
             let (n, o) = tin.rounds.counts();
             (new, old) = (new + n, old + o);
             let base = t * self.given.flows as usize;
-            p = tin.rounds.active().map(|i| self.lanes[base + i].cobalt.p()).fold(p, f64::max);
+            p = tin.rounds.active().chain(tin.aging.iter()).map(|i| self.lanes[base + i].cobalt.p()).fold(p, f64::max);
         }
         out.value("new_queues", "queues", f64::from(new));
         out.value("old_queues", "queues", f64::from(old));
@@ -560,10 +576,10 @@ pub fn times(rtt: Duration, mtu_time: Duration) -> (Duration, Duration) {
 }
 
 /// Høiland-Jørgensen et al. 2018, section III.B: a host with so many queues in their turn has each send so much
-/// less.
+/// less. What is left over is rounded by a number `u` in [0, 1) (Linux, net/sched/sch_cake.c: against roundoff errors).
 #[inline]
-pub fn share(quantum: i32, load: u16) -> i32 {
-    (quantum / i32::from(load.max(1))).max(1)
+pub fn share(quantum: i32, load: u16, u: f64) -> i32 {
+    (f64::from(quantum) / f64::from(load.max(1)) + u) as i32
 }
 
 /// Linux, net/sched/sch_cake.c: a tin's clock after a packet that takes `time` at its threshold. One that lags
@@ -582,7 +598,7 @@ equations! {
         let (target, interval) = times(rtt, mtu_time);
         (target.as_secs_f64(), interval.as_secs_f64())
     };
-    share(quantum: i32, load: u16) -> share = share(quantum, load);
+    share(quantum: i32, load: u16, u) -> share = share(quantum, load, u);
     after(clock: Duration, now: Duration, time: Duration) -> clock =
         after(Time::ZERO + clock, Time::ZERO + now, time).as_secs_f64();
 }
