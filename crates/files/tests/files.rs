@@ -266,11 +266,53 @@ fn a_frame_of_zstd_takes_no_more_than_a_window() {
     assert!(e.starts_with("it is compressed with zstd's dictionary 7; decompress it first"), "{e}");
 }
 
+/// A compressed block of zstd without literals (RFC 8878 section 3.1.1.3): matches of 131074 bytes each, the longest
+/// that there are. All codes are of the mode RLE, so each match takes nothing but the 16 extra bits of its length.
+fn matches(count: u16) -> Vec<u8> {
+    let [low, high] = (count - 0x7f00).to_le_bytes();
+    let mut content = vec![0, 255, low, high, 0b0101_0100, 0, 0, 52];
+    content.extend(std::iter::repeat_n(0xff, 2 * usize::from(count)));
+    content.push(1);
+    let [size @ .., _] = ((content.len() as u32) << 3 | 0b101).to_le_bytes();
+    [&size[..], &content].concat()
+}
+
+/// In a process of its own, whose memory the shell limits: without a limit, this block takes 8.5 GB.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_block_of_zstd_takes_no_more_than_128_kib() {
+    const OWN: &str = "QUELL_TEST_BLOCK";
+    if std::env::var_os(OWN).is_none() {
+        let limited = "ulimit -v 262144 && exec \"$0\" --exact a_block_of_zstd_takes_no_more_than_128_kib";
+        let mut child = Command::new("sh");
+        child.args(["-c", limited]).arg(std::env::current_exe().unwrap()).env(OWN, "1");
+        let out = child.output().unwrap();
+        assert!(out.status.success(), "{}{}", out.status, String::from_utf8_lossy(&out.stderr));
+        return;
+    }
+    // Eight bytes as they are, to which the matches refer.
+    let before = [&frame(&[0, 7 << 3])[..], &[8 << 3, 0, 0], b"abcdefgh"].concat();
+    let bomb = [&before[..], &matches(65_000)].concat();
+    assert!(bomb.len() < 131_072);
+    let mut most = 0;
+    let mut input = unpacked(&bomb[..]).unwrap();
+    let mut buffer = vec![0; 1 << 16];
+    let e = loop {
+        match input.read(&mut buffer) {
+            Ok(0) => panic!("it is not refused"),
+            Ok(n) => most += n,
+            Err(e) => break e.to_string(),
+        }
+    };
+    assert_eq!(e, "the zstd stream is damaged: a block of it is not as zstd writes them");
+    assert!(most <= 8, "{most} bytes came before it was refused");
+}
+
 #[test]
 fn a_frame_of_zstd_has_the_size_that_it_says() {
     let size = "the zstd stream is damaged: a frame has another size than its header says";
-    // Five equal bytes in one block, which is the last.
-    let five = [0x2b, 0, 0, b'a'];
+    // Five equal bytes: three in a block and two in the last, since no block may be larger than the frame.
+    let five = [0x1a, 0, 0, b'a', 0x13, 0, 0, b'a'];
     for field in [4, 5, 6] {
         let whole = [&frame(&[0x20, field])[..], &five].concat();
         match field {
@@ -278,6 +320,9 @@ fn a_frame_of_zstd_has_the_size_that_it_says() {
             _ => assert_eq!(unpack(&whole).unwrap_err().to_string(), size),
         }
     }
+    let larger = [&frame(&[0x20, 4])[..], &[0x2b, 0, 0, b'a']].concat();
+    let block = "the zstd stream is damaged: a block of it is not as zstd writes them";
+    assert_eq!(unpack(&larger).unwrap_err().to_string(), block);
     let most = [&frame(&[0xc0, 0])[..], &[0xff; 8], &[1, 0, 0]].concat();
     assert_eq!(unpack(&most).unwrap_err().to_string(), size);
 }
