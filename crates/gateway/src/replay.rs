@@ -10,7 +10,7 @@ use quell_units::Time;
 use crate::config::{LineConfig, Shaped};
 use crate::meter::Meter;
 use crate::packet::Packet;
-use crate::record::{Event, LogError, LogReader};
+use crate::record::{Entry, Event, LogError, LogReader};
 
 /// The findings of a replay.
 #[derive(Debug)]
@@ -152,62 +152,84 @@ impl One {
     }
 }
 
+/// Another configuration for each line.
+pub type Change<'a> = &'a dyn Fn(&LineConfig) -> LineConfig;
+
 /// Replays a log. `with` gives each line another configuration: then nothing is compared, and what the lines
 /// measure is what they would have done with the same arrivals. The senders would have sent others: the loop
 /// is open.
 ///
 /// # Errors
 /// If the log cannot be read or a line cannot be built.
-pub fn replay(
-    log: &mut LogReader<impl Read>,
-    with: Option<&dyn Fn(&LineConfig) -> LineConfig>,
-) -> Result<Replay, ReplayError> {
-    let compares = with.is_none();
-    let changed = |config: &LineConfig| with.map_or_else(|| config.clone(), |with| with(config));
-    let mut lines = Vec::new();
-    for config in &log.header().lines.clone() {
-        lines.push(One::new(changed(config))?);
-    }
-    let mut end = Time::ZERO;
+pub fn replay(log: &mut LogReader<impl Read>, with: Option<Change<'_>>) -> Result<Replay, ReplayError> {
+    let mut replaying = Replaying::new(&log.header().lines, with)?;
     while let Some(entry) = log.next_entry()? {
-        let one = &mut lines[usize::from(entry.line)];
-        end = end.max(entry.time);
+        replaying.entry(&entry)?;
+    }
+    Ok(replaying.end(log.closed()))
+}
+
+/// A replay that is handed the entries of a log one by one, so that several need to read it only once.
+pub struct Replaying<'a> {
+    with: Option<Change<'a>>,
+    lines: Vec<One>,
+    end: Time,
+}
+
+impl<'a> Replaying<'a> {
+    /// A replay of a log of these lines; for `with`, see [`replay`].
+    ///
+    /// # Errors
+    /// If a line cannot be built.
+    pub fn new(lines: &[LineConfig], with: Option<Change<'a>>) -> Result<Self, crate::ConfigError> {
+        let lines = lines.iter().map(|config| One::new(changed(with, config))).collect::<Result<_, _>>()?;
+        Ok(Replaying { with, lines, end: Time::ZERO })
+    }
+
+    /// Takes the next entry.
+    ///
+    /// # Errors
+    /// If a line cannot be configured as it says.
+    pub fn entry(&mut self, entry: &Entry) -> Result<(), crate::ConfigError> {
+        let compares = self.with.is_none();
+        let one = &mut self.lines[usize::from(entry.line)];
+        self.end = self.end.max(entry.time);
         let One { line, own, out, .. } = &mut *one;
         let mut listener = Listener { own, meter: &mut out.meter, keep: compares };
-        match entry.event {
+        match &entry.event {
             Event::Arrived { packet, admission } => {
                 if out.arrivals == 0 {
                     out.span.0 = entry.time;
                 }
                 out.arrivals += 1;
-                let decided: Admission = line.arrive(entry.time, packet, &mut listener);
+                let decided: Admission = line.arrive(entry.time, *packet, &mut listener);
                 if compares {
-                    one.compare(packet.number, &admission, &decided);
+                    one.compare(packet.number, admission, &decided);
                 }
             }
             Event::Sent { number, marked } if compares => {
-                one.logged.push_back(Fate::Sent(number, entry.time, marked));
+                one.logged.push_back(Fate::Sent(*number, entry.time, *marked));
             }
             Event::Dropped { number, cause, place } if compares => {
-                one.logged.push_back(Fate::Dropped(number, entry.time, cause, place));
+                one.logged.push_back(Fate::Dropped(*number, entry.time, *cause, *place));
             }
             Event::Reconfigured(config) => {
-                let config = changed(&config);
+                let config = changed(self.with, config);
                 let queue = config.queue()?;
                 line.set_rate(entry.time, config.rate, &mut listener);
                 line.reconfigure(entry.time, queue, &mut listener);
                 out.config = config;
             }
             Event::Rate(rate) => {
-                line.set_rate(entry.time, rate, &mut listener);
+                line.set_rate(entry.time, *rate, &mut listener);
                 if rate.bps() > 0 {
-                    out.config.rate = rate;
+                    out.config.rate = *rate;
                 }
             }
             Event::Lost { .. } => out.lost += 1,
             Event::Resumed(resumed) => {
                 let mut queue = out.config.queue()?;
-                queue.take_over(entry.time, resumed.waiting, Counters::default());
+                queue.take_over(entry.time, resumed.waiting.clone(), Counters::default());
                 *line = Line::resume(queue, out.config.rate, resumed.link, entry.time);
             }
             Event::Closed => {
@@ -216,27 +238,36 @@ pub fn replay(
             Event::Sent { .. } | Event::Dropped { .. } => {}
         }
         one.compare_fates();
-        one.out.span.1 = end;
+        one.out.span.1 = self.end;
+        Ok(())
     }
-    let closed = log.closed();
-    for one in &mut lines {
-        let One { line, own, out, .. } = &mut *one;
-        line.run(end, &mut Listener { own, meter: &mut out.meter, keep: compares });
-        one.compare_fates();
-        if closed && compares {
-            // What only one of the two tells.
-            let left: Vec<(u32, &str)> = one
-                .logged
-                .iter()
-                .map(|f| (f.number(), "only in the log"))
-                .chain(one.own.iter().map(|f| (f.number(), "only in the replay")))
-                .collect();
-            for (number, only) in left {
-                one.compare(number, &only, &"in both");
+
+    /// The findings, after the last entry of a log that was closed or cut.
+    pub fn end(mut self, closed: bool) -> Replay {
+        let compares = self.with.is_none();
+        for one in &mut self.lines {
+            let One { line, own, out, .. } = &mut *one;
+            line.run(self.end, &mut Listener { own, meter: &mut out.meter, keep: compares });
+            one.compare_fates();
+            if closed && compares {
+                // What only one of the two tells.
+                let left: Vec<(u32, &str)> = one
+                    .logged
+                    .iter()
+                    .map(|f| (f.number(), "only in the log"))
+                    .chain(one.own.iter().map(|f| (f.number(), "only in the replay")))
+                    .collect();
+                for (number, only) in left {
+                    one.compare(number, &only, &"in both");
+                }
             }
+            one.out.counters = one.line.counters();
+            one.out.span.1 = self.end;
         }
-        one.out.counters = one.line.counters();
-        one.out.span.1 = end;
+        Replay { lines: self.lines.into_iter().map(|one| one.out).collect(), closed }
     }
-    Ok(Replay { lines: lines.into_iter().map(|one| one.out).collect(), closed })
+}
+
+fn changed(with: Option<Change<'_>>, config: &LineConfig) -> LineConfig {
+    with.map_or_else(|| config.clone(), |with| with(config))
 }

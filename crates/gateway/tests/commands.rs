@@ -294,6 +294,38 @@ fn a_compressed_log_is_replayed() {
     assert!(text.contains("the gzip stream is damaged: it is cut off") && code == 2, "{text}");
 }
 
+/// A shell's `<(zcat log.gz)` gives its bytes once, whatever is asked for.
+#[test]
+fn a_log_is_read_once() {
+    use std::os::fd::AsRawFd as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = log(dir.path());
+    let log = path.to_str().unwrap();
+    let arrivals = |name: &str| dir.path().join(name);
+    let asked = |log: &str, csv: &Path| {
+        let (text, code) = replayed(&[
+            log,
+            "--with",
+            "aqm=drop-tail",
+            "--with",
+            "aqm=codel",
+            "--csv",
+            csv.to_str().unwrap(),
+            "--line",
+            "up",
+        ]);
+        (text.replace(csv.to_str().unwrap(), "CSV"), code, std::fs::read(csv).unwrap())
+    };
+    let whole = asked(log, &arrivals("a.csv"));
+    assert_eq!(whole.1, 0, "{}", whole.0);
+    let (reader, mut writer) = io::pipe().unwrap();
+    let bytes = std::fs::read(log).unwrap();
+    let writing = std::thread::spawn(move || io::Write::write_all(&mut writer, &bytes));
+    let piped = asked(&format!("/dev/fd/{}", reader.as_raw_fd()), &arrivals("b.csv"));
+    assert!(piped == whole, "{}", piped.0);
+    writing.join().unwrap().unwrap();
+}
+
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let (text, code) = replayed(&["/no/such/file"]);

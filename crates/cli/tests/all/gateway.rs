@@ -8,6 +8,7 @@ mod common;
 use std::io;
 
 use self::common::{Shared, line, packet};
+use crate::common::{Bench, Ran};
 use quell_aqm::catalog::CATALOG;
 use quell_aqm::{Ecn, Rng, Seed};
 use quell_gateway::{
@@ -101,6 +102,23 @@ fn both_engines_decide_as_the_gateway_did() {
         let config = line("up", (entry.default)());
         decided_alike(&config, &Way::constant(&config), TURNS);
     }
+}
+
+#[test]
+fn a_log_from_standard_input_is_replayed() {
+    let config = line("up", (CATALOG[0].default)());
+    let bench = Bench::new();
+    std::fs::write(bench.path("log"), log(&config, &Way::constant(&config), 100)).unwrap();
+    let whole = bench.ok(&["gateway", "replay", "log"]);
+    let from = |bytes: &str| {
+        let mut command = bench.command(&["gateway", "replay", "-"]);
+        command.stdin(std::fs::File::open(bench.path(bytes)).unwrap());
+        Ran::from(command.output().unwrap())
+    };
+    let ran = from("log");
+    assert_eq!((ran.code, ran.out), (0, whole), "{}", ran.err);
+    let ran = from("small.toml");
+    assert!(ran.code == 2 && ran.err.contains("error: standard input: is not a log of "), "{}", ran.err);
 }
 
 /// A line that is slower, stands still and is fast again, over and over, before a wire that loses packets: each change

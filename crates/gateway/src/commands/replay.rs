@@ -1,7 +1,7 @@
 //! `quell gateway replay`: the decisions of a log once more, and those of other algorithms.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::AqmConfig;
@@ -13,16 +13,16 @@ use serde::Serialize;
 use super::algorithm::named_algorithm;
 use super::failure::Failure;
 use super::text::{self, Format, json, percent, print, table_within};
-use crate::config::LineConfig;
+use crate::config::{ConfigError, LineConfig};
 use crate::packet::Packet;
-use crate::record::{ARRIVAL_COLUMNS, Event, LogError, LogReader, write_arrival};
-use crate::replay::{Replay, ReplayError, Replayed, replay};
+use crate::record::{ARRIVAL_COLUMNS, Entry, Event, LogError, LogReader, write_arrival};
+use crate::replay::{Replay, Replayed, Replaying};
 
 /// Decides once more about every packet of a log, with the code, the configuration and the seed that decided then.
 /// Each verdict, departure and drop must come out as it was: exit code 1 if any does not.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// The log that `quell gateway run --log` or `quell wire --log` wrote.
+    /// The log that `quell gateway run --log` or `quell wire --log` wrote; "-" reads standard input.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// What this algorithm would have done with the same arrivals; may be given more than once. Parameters that are
@@ -193,15 +193,29 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
 /// # Errors
 /// See [`run`].
 pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
-    let log = open(&args.log)?;
+    let log = open(args)?;
     let chosen = match &args.csv {
         Some(file) => Some((file.as_path(), choose(args, &log)?)),
         None => None,
     };
     let version = log.header().version.clone();
-    let Scan { seen, records, end } = scan(args, log, chosen)?;
-    let found = again(args, None)?;
-    let with: Vec<Replay> = args.with.iter().map(|with| again(args, Some(with))).collect::<Result<_, _>>()?;
+    let changes: Vec<_> = args
+        .with
+        .iter()
+        .map(|with| |config: &LineConfig| LineConfig { aqm: with.aqm.clone(), ..config.clone() })
+        .collect();
+    // All in one reading: a pipe can be read only once.
+    let mut replays = Replays {
+        found: Replaying::new(&log.header().lines, None).map_err(|e| damaged(args, e))?,
+        with: Vec::new(),
+    };
+    for (with, change) in args.with.iter().zip(&changes) {
+        let replaying = Replaying::new(&log.header().lines, Some(change)).map_err(|e| unfit(with, &e))?;
+        replays.with.push((with, replaying));
+    }
+    let Scan { seen, records, end, closed } = scan(args, log, chosen, &mut replays)?;
+    let found = replays.found.end(closed);
+    let with: Vec<Replay> = replays.with.into_iter().map(|(_, replaying)| replaying.end(closed)).collect();
     let mut open_loop = Vec::new();
     for (i, (line, seen)) in found.lines.iter().zip(&seen).enumerate() {
         if !with.is_empty() {
@@ -228,47 +242,58 @@ pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
     };
     Ok(Outcome {
         schema: 1,
-        log: Log {
-            file: args.log.display().to_string(),
-            version,
-            records,
-            closed: found.closed,
-            end_s: end.as_secs_f64(),
-        },
+        log: Log { file: name(args), version, records, closed: found.closed, end_s: end.as_secs_f64() },
         lines: found.lines.iter().zip(&seen).map(line).collect(),
         open_loop,
         csv,
     })
 }
 
-fn damaged(path: &Path, e: impl core::fmt::Display) -> Failure {
-    Failure::BadInput(format!("{}: {e}", path.display()))
+/// The log's name in messages.
+fn name(args: &ReplayArgs) -> String {
+    if is_stdin(args) { "standard input".into() } else { args.log.display().to_string() }
 }
 
-fn open(path: &Path) -> Result<LogReader<BufReader<Unpacked<File>>>, Failure> {
-    let input = quell_files::open(path).and_then(quell_files::unpacked);
-    let input = input.map_err(|e| damaged(path, LogError::Io(e)))?;
-    LogReader::new(BufReader::with_capacity(1 << 16, input)).map_err(|e| damaged(path, e))
+fn is_stdin(args: &ReplayArgs) -> bool {
+    args.log.as_os_str() == "-"
 }
 
-/// A replay, with another algorithm on every line if `with` is one.
-fn again(args: &ReplayArgs, with: Option<&With>) -> Result<Replay, Failure> {
-    let mut log = open(&args.log)?;
-    let changed = with.map(|with| {
-        let aqm = with.aqm.clone();
-        move |config: &LineConfig| LineConfig { aqm: aqm.clone(), ..config.clone() }
-    });
-    let change = changed.as_ref().map(|f| f as &dyn Fn(&LineConfig) -> LineConfig);
-    replay(&mut log, change).map_err(|e| match (e, with) {
-        (ReplayError::Config(e), Some(with)) => {
-            Failure::BadInput(format!("--with aqm={}: {e}", with.label.replace(' ', ",")))
-        }
-        (e, _) => damaged(&args.log, e),
-    })
+fn damaged(args: &ReplayArgs, e: impl core::fmt::Display) -> Failure {
+    Failure::BadInput(format!("{}: {e}", name(args)))
+}
+
+fn unfit(with: &With, e: &ConfigError) -> Failure {
+    Failure::BadInput(format!("--with aqm={}: {e}", with.label.replace(' ', ",")))
+}
+
+type Input = LogReader<BufReader<Unpacked<Box<dyn Read>>>>;
+
+fn open(args: &ReplayArgs) -> Result<Input, Failure> {
+    let input: io::Result<Box<dyn Read>> = match is_stdin(args) {
+        true => Ok(Box::new(io::stdin().lock())),
+        false => quell_files::open(&args.log).map(|file| Box::new(file) as _),
+    };
+    let input = input.and_then(quell_files::unpacked).map_err(|e| damaged(args, LogError::Io(e)))?;
+    LogReader::new(BufReader::with_capacity(1 << 16, input)).map_err(|e| damaged(args, e))
+}
+
+/// The replay of a log, and those with other algorithms on every line.
+struct Replays<'a> {
+    found: Replaying<'a>,
+    with: Vec<(&'a With, Replaying<'a>)>,
+}
+
+impl Replays<'_> {
+    fn entry(&mut self, args: &ReplayArgs, entry: &Entry) -> Result<(), Failure> {
+        self.found.entry(entry).map_err(|e| damaged(args, e))?;
+        self.with
+            .iter_mut()
+            .try_for_each(|(with, replaying)| replaying.entry(entry).map_err(|e| unfit(with, &e)))
+    }
 }
 
 /// The line whose arrivals are to be written.
-fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, Failure> {
+fn choose(args: &ReplayArgs, log: &Input) -> Result<usize, Failure> {
     let names: Vec<&str> = log.header().lines.iter().map(|l| l.name.as_str()).collect();
     let known = || names.join(", ");
     match &args.line {
@@ -276,7 +301,7 @@ fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, F
             Failure::BadInput(format!("--line: the log has no line \"{}\"; it has: {}", cut(name), known()))
         }),
         None if names.len() == 1 => Ok(0),
-        None if names.is_empty() => Err(damaged(&args.log, "has no line whose arrivals could be written")),
+        None if names.is_empty() => Err(damaged(args, "has no line whose arrivals could be written")),
         None => Err(Failure::BadInput(format!(
             "--csv writes one line's arrivals: add --line NAME; the log has: {}",
             known()
@@ -284,7 +309,7 @@ fn choose<R: io::Read>(args: &ReplayArgs, log: &LogReader<R>) -> Result<usize, F
     }
 }
 
-/// A log's account of a line, before anything is replayed.
+/// A log's account of a line.
 #[derive(Debug, Default)]
 struct LoggedLine {
     first: Option<Time>,
@@ -312,15 +337,17 @@ struct Scan {
     seen: Vec<LoggedLine>,
     records: u64,
     end: Time,
+    closed: bool,
 }
 
-/// Reads a log through; the arrivals of one line go to a file, which is not left there if they end in damage.
-fn scan<R: io::Read>(
+/// Reads a log through and replays it; the arrivals of one line go to a file, which is not left there if they end in damage.
+fn scan(
     args: &ReplayArgs,
-    log: LogReader<R>,
+    log: Input,
     csv: Option<(&Path, usize)>,
+    replays: &mut Replays<'_>,
 ) -> Result<Scan, Failure> {
-    let Some((path, line)) = csv else { return read(args, log, |_, _, _| Ok(())) };
+    let Some((path, line)) = csv else { return read(args, log, replays, |_, _, _| Ok(())) };
     let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
     if same(path, &args.log) {
         return Err(Failure::BadInput(format!("--csv: {} is the log itself", path.display())));
@@ -331,7 +358,7 @@ fn scan<R: io::Read>(
         .write_all(format!("{ARRIVAL_COLUMNS}\n").as_bytes())
         .map_err(cannot)
         .and_then(|()| {
-            read(args, log, |at, time, packet| match at == line {
+            read(args, log, replays, |at, time, packet| match at == line {
                 true => write_arrival(&mut to, time, packet).map_err(cannot),
                 false => Ok(()),
             })
@@ -344,16 +371,18 @@ fn scan<R: io::Read>(
     written
 }
 
-/// Reads a log through and hands each arrival on.
-fn read<R: io::Read>(
+/// Reads a log through, replays it, and hands each arrival on.
+fn read(
     args: &ReplayArgs,
-    mut log: LogReader<R>,
+    mut log: Input,
+    replays: &mut Replays<'_>,
     mut arrived: impl FnMut(usize, Time, &Packet) -> Result<(), Failure>,
 ) -> Result<Scan, Failure> {
     let start = |l: &LineConfig| LoggedLine { first: None, rates: vec![(Time::ZERO, l.rate.bps() as f64)] };
     let mut seen: Vec<LoggedLine> = log.header().lines.iter().map(start).collect();
     let mut end = Time::ZERO;
-    while let Some(entry) = log.next_entry().map_err(|e| damaged(&args.log, e))? {
+    while let Some(entry) = log.next_entry().map_err(|e| damaged(args, e))? {
+        replays.entry(args, &entry)?;
         end = end.max(entry.time);
         let line = usize::from(entry.line);
         match &entry.event {
@@ -366,7 +395,7 @@ fn read<R: io::Read>(
             _ => {}
         }
     }
-    Ok(Scan { seen, records: log.records(), end })
+    Ok(Scan { seen, records: log.records(), end, closed: log.closed() })
 }
 
 impl AlgorithmFigures {
