@@ -326,6 +326,17 @@ fn a_log_is_read_once() {
     writing.join().unwrap().unwrap();
 }
 
+/// A running gateway has other descriptors than the command that asks it.
+#[test]
+fn a_gateway_is_not_told_to_read_what_another_process_has_open() {
+    for path in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/3"] {
+        let failure = execute(&parse(&["reload", "--config", path]).unwrap(), &[]).unwrap_err();
+        let why =
+            "is a descriptor of this process, and the gateway that is to read it is another one; name a file";
+        assert_eq!((failure.to_string(), failure.code()), (format!("--config: {path} {why}"), 2));
+    }
+}
+
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let (text, code) = replayed(&["/no/such/file"]);

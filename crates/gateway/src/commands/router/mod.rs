@@ -202,6 +202,12 @@ const PATIENCE: Wait = Wait::from_secs(10);
 
 /// Gives a running gateway another configuration; what waits stays.
 pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
+    if let Some(path) = args.config.as_ref().filter(|path| quell_files::is_given(path)) {
+        let path = path.display();
+        return Err(Failure::BadInput(format!(
+            "--config: {path} is a descriptor of this process, and the gateway that is to read it is another one; name a file"
+        )));
+    }
     let id = &match (&args.id, &args.config) {
         (Some(id), _) => id.clone(),
         (None, Some(path)) => settings::id_of(path)?,

@@ -391,6 +391,20 @@ pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
     id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", file.place("id"))))
 }
 
+/// Refuses what came through a pipe: it is gone.
+///
+/// # Errors
+/// If a file cannot be read a second time.
+pub(super) fn again(path: &Path) -> Result<(), String> {
+    if quell_files::is_given(path) && !path.is_file() {
+        let path = path.display();
+        return Err(format!(
+            "it was started with --config {path}, a pipe, which cannot be read again: name a file"
+        ));
+    }
+    Ok(())
+}
+
 impl Settings {
     /// The rules that lead packets here.
     pub fn rules(&self, kind: Kind) -> Rules {
@@ -447,6 +461,18 @@ mod tests {
         fs::write(&path, text).unwrap();
         let said = RunArgs::default().with_config(path).settings();
         said.map_err(|e| e.to_string().replace(&dir.path().display().to_string(), ""))
+    }
+
+    #[test]
+    fn a_pipe_is_not_read_again() {
+        use std::os::fd::AsRawFd as _;
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", reader.as_raw_fd());
+        let why = "a pipe, which cannot be read again: name a file";
+        assert_eq!(again(Path::new(&path)), Err(format!("it was started with --config {path}, {why}")));
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!(again(Path::new(&format!("/dev/fd/{}", file.as_raw_fd()))), Ok(()));
+        assert_eq!(again(Path::new("gateway.toml")), Ok(()));
     }
 
     const GOOD: &str = "wan = \"eth0\"\nup = \"18 Mbit/s\"\ndown = \"95 Mbit/s\"\n";

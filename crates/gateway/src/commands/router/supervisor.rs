@@ -30,7 +30,7 @@ use super::firewall::Rules;
 use super::journal::{Answer, Journal, Process, forget, network};
 use super::lock::Lock;
 use super::notify::Service;
-use super::settings::{Fixed, RunArgs, Settings};
+use super::settings::{self, Fixed, RunArgs, Settings};
 use super::user;
 use crate::LineConfig;
 use crate::confine::{confine_programs, holds_without};
@@ -692,7 +692,10 @@ impl Supervisor<'_> {
     fn changed(&self, change: Change) -> Result<Settings, String> {
         if change.read {
             let args = match change.file.or(self.args.config.clone()) {
-                Some(path) => self.args.with_config(path),
+                Some(path) => {
+                    settings::again(&path)?;
+                    self.args.with_config(path)
+                }
                 None => return Err("it was started without --config: say what is to change".into()),
             };
             let new = args.settings().map_err(|e| e.to_string())?;
