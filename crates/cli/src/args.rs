@@ -82,7 +82,7 @@ pub struct SimulationArgs {
     #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// The algorithms, one or several with commas; default: all of the scenario. A label of the scenario keeps the
-    /// parameters that it has there; any other name is the catalog's, with its defaults.
+    /// parameters that it has there; any other name is the catalog's, with its defaults and what --set gives it.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
     #[command(flatten)]

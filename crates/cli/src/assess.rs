@@ -106,7 +106,8 @@ const FROM_OPTIONS: &str = "the network of --rate, --rtt and --flows";
 /// The study that the arguments describe, with its algorithms chosen.
 pub fn study(args: &NetworkArgs) -> Result<Study, Failure> {
     let Some(path) = &args.scenario else { return from_options(args) };
-    let (mut study, document) = simulate::changed(path, &args.changes, None)?;
+    let (mut study, document) =
+        simulate::changed(path, &args.changes, None, simulate::Chosen { aqm: &args.aqm, baseline: None })?;
     if let Some(congestion) = args.congestion {
         study = with_congestion(&study, document, congestion)?;
     }

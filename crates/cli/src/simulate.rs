@@ -21,8 +21,8 @@ use crate::interrupt;
 use crate::selection::Selection;
 use crate::terminal::{self, Meter};
 
-/// Reads a scenario and applies what the command line changes.
-pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
+/// Reads a scenario and applies what the command line changes; `baseline` runs in any case.
+pub fn read(path: &Path, args: &SimulationArgs, baseline: Option<&str>) -> Result<Study, Failure> {
     let seeds = match (&args.seeds, args.seed) {
         // What is run chooses them.
         (Some(Seeds::Auto), _) => None,
@@ -31,7 +31,8 @@ pub fn read(path: &Path, args: &SimulationArgs) -> Result<Study, Failure> {
         (None, Some(seed)) => Some(list_of(&[seed])?),
         (None, None) => None,
     };
-    Ok(study(path, &args.changes, seeds)?)
+    let chosen = Chosen { aqm: &args.aqm, baseline };
+    Ok(changed(path, &args.changes, seeds, chosen)?.0)
 }
 
 /// Leaves in each point the algorithms of these labels, in their order, and adds those of the catalog that it lacks
@@ -90,13 +91,13 @@ pub fn select(
 /// Reads scenarios as one study.
 pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failure> {
     if let [path] = paths {
-        return read(path, args);
+        return read(path, args, None);
     }
     if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
         return Err(bad_input!("{} is named twice: name it once", paths[twice].display()));
     }
     let names = folder::names(paths);
-    let part = |(name, path): (String, &PathBuf)| Ok((name, read(path, args)?));
+    let part = |(name, path): (String, &PathBuf)| Ok((name, read(path, args, None)?));
     Ok(Study::join(names.into_iter().zip(paths).map(part).collect::<Result<_, Failure>>()?))
 }
 
@@ -182,23 +183,38 @@ pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>,
     Ok(options)
 }
 
-/// Reads a scenario with changes and other seeds.
+/// The algorithms that a command names beside the changes of a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen<'a> {
+    /// Those that run; none: all of the scenario.
+    pub aqm: &'a [String],
+    /// That which others are compared with, and runs in any case.
+    pub baseline: Option<&'a str>,
+}
+
+impl Chosen<'_> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.aqm.iter().map(String::as_str).chain(self.baseline)
+    }
+
+    /// True if the algorithm with this label runs.
+    fn has(&self, label: &str) -> bool {
+        self.aqm.is_empty() || self.names().any(|name| name == label)
+    }
+}
+
+/// Reads a scenario with changes and other seeds; gives the file as it was changed too.
 ///
 /// # Errors
 /// Where the file is sound by itself, the command line is to blame, and no line of the file.
-#[allow(clippy::result_large_err)] // As above.
-pub fn study(path: &Path, changes: &Changes, seeds: Option<toml::Value>) -> Result<Study, ScenarioError> {
-    Ok(changed(path, changes, seeds)?.0)
-}
-
-/// The same, and the file as it was changed.
 #[allow(clippy::result_large_err)] // As above.
 pub fn changed(
     path: &Path,
     changes: &Changes,
     seeds: Option<toml::Value>,
+    chosen: Chosen<'_>,
 ) -> Result<(Study, Document), ScenarioError> {
-    changed_of(document(path)?, changes, seeds)
+    changed_of(document(path)?, changes, seeds, chosen)
 }
 
 /// The same of a file that has been read.
@@ -207,20 +223,80 @@ pub fn changed_of(
     original: Document,
     changes: &Changes,
     seeds: Option<toml::Value>,
+    chosen: Chosen<'_>,
 ) -> Result<(Study, Document), ScenarioError> {
-    let mut document = original.clone();
-    let mut changes = change(&mut document, changes)?;
-    if let Some(seeds) = seeds {
-        document.set("seeds", &seeds)?;
-        changes.push("--seeds".to_string());
+    let mut with = original.clone();
+    let mut options = add(&mut with, changes, chosen);
+    let mut document = with.clone();
+    options.extend(change(&mut document, changes)?);
+    if let Some(seeds) = &seeds {
+        document.set("seeds", seeds)?;
+        options.push("--seeds".to_string());
     }
     let plugins = Plugins::new();
     let study = document.study(&plugins).map_err(|error| {
-        let blame = !changes.is_empty() && original.study(&plugins).is_ok();
-        let file = format!("{} with {}", error.file, changes.join(" "));
+        let blame = !options.is_empty() && original.study(&plugins).is_ok();
+        let file = format!("{} with {}", error.file, options.join(" "));
         if blame { ScenarioError { file, line: None, ..error } } else { error }
     })?;
+    say_idle(&study, &with, changes, seeds.as_ref(), chosen);
     Ok((study, document))
+}
+
+/// Adds the algorithms that are named and whose fields are changed, so that `--aqm pie --set aqm.pie.target=5ms` means
+/// what it says where the scenario has none; gives the options that say so.
+fn add(document: &mut Document, changes: &Changes, chosen: Chosen<'_>) -> Vec<String> {
+    let swept = changes.sweep.iter().flat_map(|text| text.split(';'));
+    let fields: Vec<&str> = changes.set.iter().map(|(field, _)| field.as_str()).chain(swept).collect();
+    let is_changed = |name: &str| {
+        let of = format!("aqm.{name}.");
+        fields.iter().any(|field| field.trim_start().starts_with(&of))
+    };
+    let added = chosen.names().filter(|name| is_changed(name) && document.add_algorithm(name));
+    added.map(|name| format!("--aqm {name}")).collect()
+}
+
+/// Beyond as many runs it takes long to see what a change has changed.
+const MOST_RUNS: usize = 500;
+
+/// Says which changes are without effect: with them, every run is what it is without.
+fn say_idle(
+    study: &Study,
+    original: &Document,
+    changes: &Changes,
+    seeds: Option<&toml::Value>,
+    chosen: Chosen<'_>,
+) {
+    let runs: usize = study.points.iter().map(|point| point.scenario.aqm.len()).sum();
+    if runs > MOST_RUNS {
+        return;
+    }
+    let without = |i: usize| {
+        let mut document = original.clone();
+        for (at, (field, value)) in changes.set.iter().enumerate() {
+            if at != i {
+                document.set_text(field, value).ok()?;
+            }
+        }
+        for text in &changes.sweep {
+            document.sweep_text(text).ok()?;
+        }
+        if let Some(seeds) = seeds {
+            document.set("seeds", seeds).ok()?;
+        }
+        document.study(&Plugins::new()).ok()
+    };
+    for (i, (field, value)) in changes.set.iter().enumerate() {
+        if !without(i).is_some_and(|before| study.runs_as(&before, |label| chosen.has(label))) {
+            continue;
+        }
+        let label = field.strip_prefix("aqm.").and_then(|rest| rest.split(['.', '[']).next());
+        let why = match label.filter(|label| !chosen.has(label)) {
+            Some(label) => format!("{label} is not among the algorithms of --aqm"),
+            None => "every run is the same without it".to_string(),
+        };
+        terminal::note(&format!("--set {}={} has no effect: {why}", cut(field), cut(value)));
+    }
 }
 
 fn list_of(seeds: &[u64]) -> Result<toml::Value, Failure> {

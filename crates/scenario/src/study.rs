@@ -331,6 +331,24 @@ impl Study {
         Study { points, holes, source: Arc::new(source), title: Some(title) }
     }
 
+    /// True if both have the same replications of the algorithms whose labels `chosen` takes, under the same words.
+    pub fn runs_as(&self, other: &Study, chosen: impl Fn(&str) -> bool) -> bool {
+        let of = |point: &Point| {
+            let labels = point.scenario.aqm.iter().map(|aqm| aqm.label().to_string()).enumerate();
+            let chosen = labels.filter(|(_, label)| chosen(label));
+            chosen.map(|(i, label)| (label, point.identity(i).map(|id| id.text))).collect::<Vec<_>>()
+        };
+        let same = |a: &Point, b: &Point| {
+            let (x, y) = (&a.scenario, &b.scenario);
+            a.settings == b.settings
+                && (&x.title, &x.description, &x.seeds) == (&y.title, &y.description, &y.seeds)
+                && of(a) == of(b)
+        };
+        self.points.len() == other.points.len()
+            && self.holes.len() == other.holes.len()
+            && self.points.iter().zip(&other.points).all(|(a, b)| same(a, b))
+    }
+
     /// The title of the file; of a joined study those of its files.
     pub fn title(&self) -> &str {
         match &self.title {
@@ -438,6 +456,21 @@ impl Document {
         assign(&mut self.tree, &path, node);
         self.set.push(path);
         Ok(())
+    }
+
+    /// Adds an algorithm of the catalog with its defaults to the file's, unless one has that name: then its fields can
+    /// be set. True if it was added.
+    pub fn add_algorithm(&mut self, name: &str) -> bool {
+        if CATALOG.iter().all(|entry| entry.name != name)
+            || resolve(&self.tree, &format!("aqm.{name}")).is_ok()
+        {
+            return false;
+        }
+        let Some(Node { value: Value::Array(items), .. }) = self.tree.get_mut("aqm") else { return false };
+        let node = Node { value: Value::String(name.to_string()), span: None };
+        let entry = Entry { key: "algorithm".to_string(), key_span: None, node };
+        items.push(Node { value: Value::Table(vec![entry]), span: None });
+        true
     }
 
     /// True if a field has this text, or a sweep may give it to one: the name of an algorithm, say.

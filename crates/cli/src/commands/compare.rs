@@ -80,7 +80,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
         return print(&results, args, &selection, Some(&source));
     }
-    let mut study = simulate::read(&args.source, &args.simulation)?;
+    let mut study = simulate::read(&args.source, &args.simulation, Some(&args.baseline))?;
     simulate::select(&mut study, |labels| choose(labels, args, simulate::check_algorithm))?;
     simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, Some(&args.baseline), &study)?;

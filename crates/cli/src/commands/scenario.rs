@@ -101,7 +101,7 @@ struct File {
 fn read(file: &Path, changes: &Changes) -> Result<Study, ScenarioError> {
     let document = simulate::document(file)?;
     not_an_experiment(file, &document)?;
-    Ok(simulate::changed_of(document, changes, None)?.0)
+    Ok(simulate::changed_of(document, changes, None, simulate::Chosen::default())?.0)
 }
 
 /// Says what a file is that describes an experiment of a document rather than a scenario.
@@ -159,7 +159,7 @@ fn check(files: &[PathBuf], changes: &Changes, format: Format) -> Result<(), Fai
 /// Prints a point, by its number, with its defaults filled in. Comments say which one of a sweep it is, and
 /// what the others are: all of it is one file.
 fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failure> {
-    let study = simulate::study(file, changes, None)?;
+    let study = simulate::changed(file, changes, None, simulate::Chosen::default())?.0;
     let total = study.points.len();
     let shown = number.unwrap_or(1) as usize;
     let Some(point) = study.points.get(shown - 1) else {

@@ -13,6 +13,7 @@ use crate::align::scale_of;
 use crate::args::{Changes, Format, FormatArgs, WatchArgs, metric, whole};
 use crate::failure::Failure;
 use crate::selection;
+use crate::simulate::Chosen;
 use crate::table::{self, Column, Tint};
 use crate::{json, simulate, terminal};
 
@@ -44,7 +45,8 @@ pub struct Args {
     /// The value that it crosses, in its unit or with one: 0.02, 2%, "20 ms".
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     crosses: String,
-    /// The algorithm, by its label; default: the one that the field names, or the scenario's only one.
+    /// The algorithm, by its label, or one of the catalog's that the scenario lacks; default: the one that the field
+    /// names, or the scenario's only one.
     #[arg(long, value_name = "NAME")]
     aqm: Option<String>,
     /// The link; default: the first bottleneck.
@@ -79,7 +81,12 @@ struct ProbeOutput {
 
 /// Searches for the point of an axis at which a metric crosses a value.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
-    let (study, document) = simulate::changed(&args.scenario, &args.changes, None)?;
+    let mut document = simulate::document(&args.scenario)?;
+    if let Some(name) = &args.aqm {
+        document.add_algorithm(name);
+    }
+    let chosen = Chosen { aqm: args.aqm.as_slice(), baseline: None };
+    let (study, document) = simulate::changed_of(document, &args.changes, None, chosen)?;
     let bad = |option: &str, why: String| bad_input!("{option}: {why}");
     let question = Search {
         over: args.over.clone(),

@@ -84,7 +84,7 @@ fn part(text: &str) -> Result<Part, String> {
 
 /// Lists the replications of a study, the longest first.
 pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
-    let mut study = simulate::read(&args.scenario, &args.simulation)?;
+    let mut study = simulate::read(&args.scenario, &args.simulation, None)?;
     simulate::choose(&mut study, &args.simulation.aqm)?;
     notes::say_holes(&study, 1);
     let mut all = all(&study, &args.simulation)?;
@@ -113,7 +113,7 @@ pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
 
 /// Makes replications of a study and puts them into the cache; tells of each when it is there.
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
-    let mut study = simulate::read(&args.scenario, &args.simulation)?;
+    let mut study = simulate::read(&args.scenario, &args.simulation, None)?;
     simulate::choose(&mut study, &args.simulation.aqm)?;
     notes::say_holes(&study, 1);
     let all = all(&study, &args.simulation)?;

@@ -242,3 +242,67 @@ fn help_that_cannot_be_written_is_a_failure() {
         );
     }
 }
+
+/// `--aqm` comes first, so `--set` reaches what it names.
+#[test]
+fn fields_of_an_algorithm_that_the_command_line_adds_can_be_set() {
+    let bench = Bench::new();
+    let keys = |args: &[&str]| bench.ok(&[&["tasks", "small.toml"], args].concat());
+    let added = |target: &str| {
+        bench.file(
+            "own.toml",
+            &crate::common::SMALL.replace(
+                "\"red\"",
+                &format!("\"red\"\n\n[[aqm]]\nalgorithm = \"codel\"\ntarget = \"{target}\""),
+            ),
+        );
+        bench.ok(&["tasks", "own.toml", "--aqm", "codel"])
+    };
+    let plain = keys(&["--aqm", "codel"]);
+    assert_eq!(plain, added("5 ms"));
+    let set = keys(&["--aqm", "codel", "--set", "aqm.codel.target=9 ms"]);
+    assert_eq!(set, added("9 ms"));
+    assert_ne!(set, plain);
+    assert!(keys(&["--aqm", "red,codel", "--set", "aqm.codel.target=9 ms"]).ends_with(&set));
+    let swept =
+        keys(&["--aqm", "codel", "--sweep", "dumbbell.rate=1 Mbit/s,2 Mbit/s; aqm.codel.target=5 ms,9 ms"]);
+    assert!(swept.contains("aqm.codel.target = 9 ms"), "{swept}");
+    // As the baseline, and as what is searched for.
+    let command =
+        ["compare", "small.toml", "-b", "codel", "-q", "--set", "duration=3 s", "--set", "segments=1 s"];
+    let differences = |args: &[&str]| bench.ok(&[&command, args].concat());
+    assert_ne!(differences(&[]), differences(&["--set", "aqm.codel.target=90 ms"]));
+    let search =
+        ["search", "small.toml", "--metric", "loss_rate", "--crosses", "2%", "-q", "--max-seeds", "2"];
+    let over = ["--aqm", "codel", "--over", "aqm.codel.target=1 ms..2 ms", "--set", "aqm.codel.interval=0 s"];
+    let ran = bench.run(&[&search[..], &over].concat());
+    let what = "small.toml with --set aqm.codel.interval=0 s: aqm[2].interval";
+    assert!(ran.code == 2 && ran.err.contains(what), "{ran:?}");
+    // Its name is still checked, and that of a field.
+    let ran = bench.run(&["run", "small.toml", "--aqm", "codle", "--set", "aqm.codle.target=9 ms"]);
+    assert!(ran.code == 2 && ran.err.contains("nothing is called \"codle\" there"), "{ran:?}");
+    let ran = bench.run(&["run", "small.toml", "--aqm", "codel", "--set", "aqm.codel.tarjet=9 ms"]);
+    let what = "small.toml with --aqm codel --set aqm.codel.tarjet=9 ms: aqm[2].tarjet";
+    assert!(ran.code == 2 && ran.err.contains(what), "{ran:?}");
+}
+
+#[test]
+fn a_setting_without_effect_is_told() {
+    let bench = Bench::new();
+    let note = |args: &[&str]| {
+        let ran = bench.run(&[&["tasks", "small.toml"], args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.err
+    };
+    let unread = ["--aqm", "drop-tail", "--set", "aqm.red.max_p=0.3"];
+    let said = "note: --set aqm.red.max_p=0.3 has no effect: red is not among the algorithms of --aqm\n";
+    assert_eq!(note(&unread), said);
+    assert_eq!(note(&unread[2..]), "");
+    let same = "note: --set dumbbell.rate=2000 kbit/s has no effect: every run is the same without it\n";
+    assert_eq!(note(&["--set", "dumbbell.rate=2000 kbit/s"]), same);
+    for set in
+        ["dumbbell.rate=3 Mbit/s", "seeds=3", "title=\"Other\"", "aqm[1].max_p=0.3", "flows.voice.count=2"]
+    {
+        assert_eq!(note(&["--set", set]), "", "{set}");
+    }
+}

@@ -52,7 +52,7 @@ fn scenario(file: &Path, args: &Args) -> Result<Live, Failure> {
     let changes = Changes { set: args.set.clone(), sweep: Vec::new() };
     let one = args.seed.map(|seed| toml::Value::Array(vec![toml::Value::Integer(seed as i64)]));
     let seeds = one.or(args.seeds.map(|n| toml::Value::Integer(i64::from(n))));
-    let (study, _) = simulate::changed(file, &changes, seeds)?;
+    let (study, _) = simulate::changed(file, &changes, seeds, simulate::Chosen::default())?;
     Ok(Live::of(study)?)
 }
 
