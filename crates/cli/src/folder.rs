@@ -30,7 +30,8 @@ impl Made {
     /// Fails now rather than after the simulation.
     fn try_writing(&mut self, dir: &Path) -> Result<(), Failure> {
         let parent = parent(dir);
-        let cannot = |e: &std::io::Error| Failure::cannot(format!("write results to {}", dir.display()), e);
+        let cannot =
+            |e: &std::io::Error| Failure::cannot(format!("write results to {}", quell_files::name(dir)), e);
         let missing = parent.ancestors().filter(|p| !p.as_os_str().is_empty());
         self.0 = missing.take_while(|p| !p.exists()).map(Path::to_path_buf).collect();
         fs::create_dir_all(&parent).map_err(|e| cannot(&e))?;
@@ -115,8 +116,9 @@ impl Place {
             if may_differ && dir.symlink_metadata().is_ok() {
                 continue;
             }
-            let cannot =
-                |e: std::io::Error| Failure::cannot(format!("write results to {}", dir.display()), e);
+            let cannot = |e: std::io::Error| {
+                Failure::cannot(format!("write results to {}", quell_files::name(&dir)), e)
+            };
             match Claim::take(&dir).map_err(cannot)? {
                 // Another run may have finished since.
                 Some(_) if may_differ && dir.symlink_metadata().is_ok() => {}
@@ -128,12 +130,12 @@ impl Place {
                 None => {
                     return Err(bad_input!(
                         "{}: another run is about to write its results there; choose another folder with --out",
-                        dir.display()
+                        quell_files::name(&dir)
                     ));
                 }
             }
         }
-        Err(bad_input!("{}: no number is free; choose a folder with --out", wanted.display()))
+        Err(bad_input!("{}: no number is free; choose a folder with --out", quell_files::name(&wanted)))
     }
 
     /// The folder.
@@ -152,7 +154,7 @@ impl Place {
 
 /// Fails before the work if a file could not be written after it.
 pub fn check_writable(file: &Path) -> Result<(), Failure> {
-    let cannot = |e: &std::io::Error| Failure::cannot(format!("write {}", file.display()), e);
+    let cannot = |e: &std::io::Error| Failure::cannot(format!("write {}", quell_files::name(file)), e);
     match fs::metadata(file) {
         Ok(found) if found.is_dir() => Err(cannot(&std::io::ErrorKind::IsADirectory.into())),
         // A device or a pipe says so only when it is written to.
@@ -169,14 +171,15 @@ pub fn check_writable(file: &Path) -> Result<(), Failure> {
 /// Writes a text to the file that a user named, as [`replace`]; a device or a pipe cannot be replaced, only written to.
 pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
     if file.exists() && !file.is_file() {
-        return fs::write(file, text).map_err(|e| Failure::cannot(format!("write {}", file.display()), e));
+        return fs::write(file, text)
+            .map_err(|e| Failure::cannot(format!("write {}", quell_files::name(file)), e));
     }
     replace(text, file)
 }
 
 /// Writes a text beside its place and then puts it there in one step, in the place of what may be there.
 pub fn replace(text: &str, file: &Path) -> Result<(), Failure> {
-    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", file.display()), e);
+    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", quell_files::name(file)), e);
     let dir = parent(file);
     let mut temporary = quell_lab::temporary_file(&dir).map_err(|e| cannot(&e))?;
     temporary
@@ -244,7 +247,7 @@ fn is_of_finished(dir: &Path) -> bool {
 
 /// Refuses a place where there is something that is not ours, or ours without permission.
 fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(bad_input!("{}: {why}", dir.display()));
+    let refuse = |why: &str| Err(bad_input!("{}: {why}", quell_files::name(dir)));
     if dir.as_os_str().is_empty() {
         return refuse("--out must name a folder");
     }
@@ -283,7 +286,7 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Results, Failure> {
     }
     let paths: Vec<PathBuf> = paths.iter().map(|path| of(path)).collect();
     if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
-        return Err(bad_input!("{} is named twice: name it once", paths[twice].display()));
+        return Err(bad_input!("{} is named twice: name it once", quell_files::name(&paths[twice])));
     }
     let part = |(name, path): (String, &PathBuf)| Ok((name, read(path)?));
     let parts = names(&paths).into_iter().zip(&paths).map(part).collect::<Result<_, Failure>>()?;
@@ -293,9 +296,9 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Results, Failure> {
 /// Reads a results folder.
 pub fn read(path: &Path) -> Result<Results, Failure> {
     let dir = of(path);
-    let refuse = |why: &str| Err(bad_input!("{}: {why}", dir.display()));
+    let refuse = |why: &str| Err(bad_input!("{}: {why}", quell_files::name(&dir)));
     match fs::metadata(&dir) {
-        Err(e) => return Err(bad_input!("{}: {e}", dir.display())),
+        Err(e) => return Err(bad_input!("{}: {e}", quell_files::name(&dir))),
         Ok(found) if !found.is_dir() => return refuse("is not a results folder"),
         Ok(_) if !dir.join(RUN_JSON).is_file() => {
             return refuse("is not a results folder: it has no run.json");

@@ -22,7 +22,7 @@ impl KeptResults {
     /// Lines that name the places.
     pub fn places(&self) -> String {
         let places = [("results", &self.folder), ("report ", &self.report)];
-        let line = |(what, path): (&str, &PathBuf)| format!("{what}  {}\n", path.display());
+        let line = |(what, path): (&str, &PathBuf)| format!("{what}  {}\n", quell_files::name(path));
         places.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).map(line).collect()
     }
 }
@@ -59,7 +59,7 @@ pub fn interrupted(results: &Results, folder: Option<&Path>, of_scenario: bool) 
     }
     let (finished, asked) = (results.replications.len(), results.asked());
     let kept = match folder {
-        Some(folder) => format!("; they are kept in {} and marked partial", folder.display()),
+        Some(folder) => format!("; they are kept in {} and marked partial", quell_files::name(folder)),
         None if results.run.kept => {
             let look = match of_scenario {
                 true => ", and `quell run` with --finished makes results of them",

@@ -34,8 +34,8 @@ impl From<LiveError> for Failure {
 /// The failure of a log that cannot be made.
 pub fn no_log(file: &Path, error: &io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::AlreadyExists => bad_input!("--log {}: {error}", file.display()),
-        _ => Failure::cannot(format!("write {}", file.display()), error),
+        io::ErrorKind::AlreadyExists => bad_input!("--log {}: {error}", quell_files::name(file)),
+        _ => Failure::cannot(format!("write {}", quell_files::name(file)), error),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn measure(
 ) -> Result<Measured, Failure> {
     let logs = log.map(|log| live.logs(log)).unwrap_or_default();
     if let Some(log) = logs.iter().find(|log| log.is_file()) {
-        return Err(bad_input!("--log {}: {THERE_ALREADY}", log.display()));
+        return Err(bad_input!("--log {}: {THERE_ALREADY}", quell_files::name(log)));
     }
     let (meter, began) = (Meter::new(quiet), Instant::now());
     let how = How {
@@ -76,10 +76,14 @@ pub fn show(place: Place, results: &Results, selection: &Selection, logs: &[Path
     let mut text = selection::text(results, selection) + &kept.places();
     match logs {
         [] => {}
-        [log] => text.push_str(&format!("log      {}\n", log.display())),
+        [log] => text.push_str(&format!("log      {}\n", quell_files::name(log))),
         [first, .., last] => {
             let n = logs.len();
-            text.push_str(&format!("logs     {} to {} ({n} files)\n", first.display(), last.display()));
+            text.push_str(&format!(
+                "logs     {} to {} ({n} files)\n",
+                quell_files::name(first),
+                quell_files::name(last)
+            ));
         }
     }
     terminal::print(&text)?;

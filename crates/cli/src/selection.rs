@@ -5,7 +5,7 @@ use std::path::Path;
 
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
 use quell_scenario::Hole;
-use quell_units::text::{cut, seconds};
+use quell_units::text::{cut, one_line, seconds};
 use serde_json::json;
 
 use crate::align::{self, Scale, align, round};
@@ -169,7 +169,7 @@ pub fn column(
 /// The heading of the tables: the title, and how much of the run is missing.
 pub fn heading(results: &Results) -> String {
     let title = &results.run.title;
-    let mut text = if title.is_empty() { String::new() } else { format!("{title}\n") };
+    let mut text = if title.is_empty() { String::new() } else { one_line(title) + "\n" };
     if results.run.partial {
         let (finished, asked) = (results.replications.len(), results.asked());
         text.push_str(&format!("PARTIAL: {finished} of {asked} replications\n"));
@@ -193,7 +193,7 @@ fn tables(results: &Results, selection: &Selection) -> String {
         for view in selection.views(results, point) {
             let name = selection.name(results, &view);
             if !name.is_empty() {
-                out.push_str(&format!("{name}\n"));
+                out.push_str(&(one_line(&name) + "\n"));
             }
             out.push_str(&one_table(results, &view, &selection.table_metrics()));
             out.push('\n');
@@ -209,7 +209,8 @@ pub fn holes(results: &Results) -> String {
         return String::new();
     }
     let all = holes.len() + results.run.points.len();
-    let lines: String = results.run.hole_lines(MOST_HOLES).iter().map(|line| format!("  {line}\n")).collect();
+    let lines: String =
+        results.run.hole_lines(MOST_HOLES).iter().map(|line| format!("  {}\n", one_line(line))).collect();
     format!("left out ({} of {all} points):\n{lines}\n", holes.len())
 }
 
@@ -218,8 +219,8 @@ pub fn point_heading(results: &Results, point: usize) -> String {
     let title = results.run.points.get(point).map(|p| p.title()).unwrap_or_default();
     match (title.is_empty(), results.run.points.len()) {
         (true, _) => String::new(),
-        (false, 1) => format!("{title}\n"),
-        (false, n) => format!("point {} of {n}: {title}\n", point + 1),
+        (false, 1) => one_line(&title) + "\n",
+        (false, n) => format!("point {} of {n}: {}\n", point + 1, one_line(&title)),
     }
 }
 

@@ -94,7 +94,7 @@ pub fn read_all(paths: &[PathBuf], args: &SimulationArgs) -> Result<Study, Failu
         return read(path, args, None);
     }
     if let Some(twice) = (1..paths.len()).find(|i| paths[..*i].contains(&paths[*i])) {
-        return Err(bad_input!("{} is named twice: name it once", paths[twice].display()));
+        return Err(bad_input!("{} is named twice: name it once", quell_files::name(&paths[twice])));
     }
     let names = folder::names(paths);
     let part = |(name, path): (String, &PathBuf)| Ok((name, read(path, args, None)?));
@@ -324,7 +324,7 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
         Some(free) if free < bytes => Err(bad_input!(
             "{}: needs at least {} of room, and {} is free; make room, name another disk with {elsewhere}, or keep \
              no time series (--series none)",
-            folder.display(),
+            quell_files::name(folder),
             terminal::size(bytes),
             terminal::size(free)
         )),
@@ -367,7 +367,7 @@ pub fn run(
     if let (Some(cache), 1.., false) = (&watch.cache, reused, args.quiet) {
         terminal::note(&format!(
             "{reused} of {of} replications are from the cache ({}); --fresh runs them again",
-            cache.dir().display()
+            quell_files::name(cache.dir())
         ));
     }
     if let (Some(_), Some(share)) = (&watch.cache, args.cache.verify) {

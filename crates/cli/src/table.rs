@@ -7,7 +7,7 @@ use comfy_table::{
 };
 use console::measure_text_width;
 
-use quell_units::text::visible;
+use quell_units::text::{one_line, visible};
 
 use crate::terminal;
 
@@ -52,7 +52,7 @@ impl Column {
 
     /// A column of names.
     pub fn names(title: impl Into<String>, names: impl IntoIterator<Item = impl ToString>) -> Self {
-        Column::new(title, "", names.into_iter().map(|name| (name.to_string(), Tint::Name)))
+        Column::new(title, "", names.into_iter().map(|name| (one_line(&name.to_string()), Tint::Name)))
     }
 
     fn cell_width(&self) -> usize {

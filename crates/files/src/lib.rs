@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 pub use packed::{Unpacked, unpacked};
-use quell_units::text::three_digits;
+use quell_units::text::{named, three_digits};
 
 /// The most bytes of a kind of file that are read into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,11 @@ fn open_as(path: &Path, given: bool) -> io::Result<File> {
         refuse_others(&file.metadata()?)?;
     }
     Ok(file)
+}
+
+/// A path in a message: on one line, and without anything that a terminal obeys.
+pub fn name(path: impl AsRef<Path>) -> String {
+    named(&path.as_ref().display().to_string()).into_owned()
 }
 
 /// True if a path names a descriptor of this process, and not a file's place.

@@ -68,7 +68,7 @@ pub fn files_in(folder: &Path) -> Files {
     Files::new(move |name| {
         let path = folder.join(name);
         let bytes = quell_files::read_named_unpacked(&path, TRACE)
-            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            .map_err(|e| format!("cannot read {}: {e}", quell_files::name(&path)))?;
         Ok(FoundFile { name: path.display().to_string(), bytes })
     })
 }

@@ -19,7 +19,7 @@ const RUN: &str = "run.json";
 
 /// Results could not be written or read: what, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {why}", .path.display())]
+#[error("{}: {why}", quell_files::name(.path))]
 pub struct StoreError {
     /// The folder or file.
     pub path: PathBuf,

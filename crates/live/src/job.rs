@@ -46,7 +46,7 @@ pub enum LiveError {
     #[error("{0}")]
     Scenario(String),
     /// A log cannot be made.
-    #[error("cannot write {}: {error}", .file.display())]
+    #[error("cannot write {}: {error}", quell_files::name(.file))]
     Log {
         /// Its file.
         file: PathBuf,

@@ -24,7 +24,8 @@ struct Arrivals {
 impl Job<'_> {
     /// The results of its log, with what the hosts saw.
     pub fn results(&self, log: &Path, view: &HostView) -> Result<Results, LiveError> {
-        let cannot = |e: &dyn std::fmt::Display| LiveError::Failed(format!("{}: {e}", log.display()));
+        let cannot =
+            |e: &dyn std::fmt::Display| LiveError::Failed(format!("{}: {e}", quell_files::name(log)));
         let Arrivals { files, sent } = self.arrivals(log, &view.sources, cannot)?;
         let mut names = view.sources.names.clone();
         names.push("others".into());

@@ -51,7 +51,11 @@ pub(crate) fn document(papers: &Papers, document: &Document) -> Result<(), Paper
     let mut answered: BTreeMap<&str, &Path> = BTreeMap::new();
     for e in &document.experiments {
         if let Some(other) = papers.experiments().find(|other| other.id == e.id) {
-            let rule = format!("its id would be {}, as that of {}; rename one", e.id, other.file.display());
+            let rule = format!(
+                "its id would be {}, as that of {}; rename one",
+                e.id,
+                quell_files::name(&other.file)
+            );
             return Err(e.wrong(&[], rule));
         }
         experiment(papers, &document.key, e)?;
@@ -59,7 +63,7 @@ pub(crate) fn document(papers: &Papers, document: &Document) -> Result<(), Paper
         let computed = computed.filter_map(|id| papers.cells.iter().find(|c| c.id == *id));
         for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed) {
             if let Some(other) = answered.insert(&cell.id, &e.file) {
-                let rule = format!("answers {}, which {} answers as well", cell.id, other.display());
+                let rule = format!("answers {}, which {} answers as well", cell.id, quell_files::name(other));
                 return Err(e.wrong(&[], rule));
             }
         }

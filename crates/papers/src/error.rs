@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use quell_scenario::ScenarioError;
+use quell_units::text::named;
 
 /// A file that cannot be used: where, and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl PaperError {
 
 impl fmt::Display for PaperError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&named(&self.file))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }

@@ -63,7 +63,7 @@ impl LiveRecord {
     /// Reads what is on record of an experiment's live side; `None` if nothing is yet.
     pub(crate) fn read(e: &Experiment) -> Result<Option<LiveRecord>, String> {
         let Some(live) = &e.live else { return Ok(None) };
-        let of = |rule: &dyn std::fmt::Display| format!("{}: {rule}", live.record.display());
+        let of = |rule: &dyn std::fmt::Display| format!("{}: {rule}", quell_files::name(&live.record));
         match quell_files::read_named_text(&e.file.with_file_name(&live.record), RECORD) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(of(&e)),
@@ -123,7 +123,7 @@ pub(crate) struct Recorded {
 
 /// Reads figures on record, as [`csv`] writes them of a chart with one panel; `None` if they are not there yet.
 pub(crate) fn recorded(e: &Experiment, file: &Path) -> Result<Option<Recorded>, String> {
-    let of = |rule: String| format!("{}: {rule}", file.display());
+    let of = |rule: String| format!("{}: {rule}", quell_files::name(file));
     let text = match quell_files::read_named(&e.file.with_file_name(file), RECORD) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(|e| of(e.to_string()))?,

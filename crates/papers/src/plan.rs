@@ -191,7 +191,7 @@ fn study(
                     &e.file,
                     format!(
                         "algorithm \"{lost}\": is not in {}, which has {}",
-                        path.display(),
+                        quell_files::name(&path),
                         known.join(", ")
                     ),
                 ));

@@ -91,7 +91,7 @@ pub fn option(py: Python<'_>, error: &quell_capture::OptionError) -> PyErr {
 /// A file that is not a packet capture.
 pub fn capture(py: Python<'_>, path: &Path, error: &quell_capture::CaptureError) -> PyErr {
     let (name, reason) = (path.display().to_string(), error.to_string());
-    unanswered(py, format!("{name}: {reason}"), "capture", Some(&name), None, &reason)
+    unanswered(py, format!("{}: {reason}", quell_files::name(path)), "capture", Some(&name), None, &reason)
 }
 
 fn unanswered(

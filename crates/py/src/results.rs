@@ -536,7 +536,7 @@ impl Results {
 #[pyfunction]
 pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     if !folder.exists() {
-        return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", folder.display())));
+        return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", quell_files::name(&folder))));
     }
     let results = py.detach(|| quell_lab::read_results(&folder));
     results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))

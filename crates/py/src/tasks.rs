@@ -297,5 +297,6 @@ pub fn index(py: Python<'_>, cache: Option<&Bound<'_, PyAny>>) -> PyResult<(Path
 #[pyo3(signature = (cache=None))]
 pub fn cache_dir(cache: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {
     let dir = needed(cache)?.dir().to_path_buf();
-    std::path::absolute(&dir).map_err(|e| PyRuntimeError::new_err(format!("{}: {e}", dir.display())))
+    std::path::absolute(&dir)
+        .map_err(|e| PyRuntimeError::new_err(format!("{}: {e}", quell_files::name(&dir))))
 }

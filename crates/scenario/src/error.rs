@@ -4,6 +4,7 @@ use std::fmt;
 
 use quell_names::{suggest, unknown};
 use quell_tcp::catalog::Parameter;
+use quell_units::text::named;
 use serde::Serialize;
 
 use crate::range;
@@ -30,7 +31,7 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
+        f.write_str(&named(&self.file))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }

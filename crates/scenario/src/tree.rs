@@ -7,7 +7,7 @@
 use std::fmt::{self, Display, Write as _};
 use std::ops::Range;
 
-use quell_units::text::cut;
+use quell_units::text::{cut, short};
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
@@ -78,7 +78,7 @@ impl Display for Path {
                     if i > 0 {
                         f.write_char('.')?;
                     }
-                    let key = cut(key);
+                    let key = short(key);
                     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
                     if !key.is_empty() && key.chars().all(bare) {
                         f.write_str(&key)?;
@@ -278,7 +278,7 @@ impl Node {
     /// The value as it would be written, cut short if it is long.
     pub fn show(&self) -> String {
         if let Value::String(s) = &self.value {
-            return format!("{:?}", cut(s));
+            return format!("{:?}", short(s));
         }
         let mut out = String::new();
         self.write(&mut out);

@@ -14,28 +14,51 @@ pub fn is_obeyed(c: char) -> bool {
 
 /// A text that shows what a terminal would obey: `\u{1b}` for ESC.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    with_escapes(text, |c, out| _ = write!(out, "\\u{{{:x}}}", u32::from(c)))
+    with_escapes(text, is_obeyed, |c, out| _ = write!(out, "\\u{{{:x}}}", u32::from(c)))
 }
 
-/// The same for JSON, where such characters can stand in strings only: it says what it said.
+/// A name in a message or a line: as [`visible`], and ends of lines and tabs, which would forge others, are shown too.
+pub fn named(name: &str) -> Cow<'_, str> {
+    with_escapes(
+        name,
+        |c| is_obeyed(c) || matches!(c, '\n' | '\t'),
+        |c, out| _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
+    )
+}
+
+/// A text on one line, such as a title: as [`visible`], with spaces for ends of lines and tabs.
+pub fn one_line(text: &str) -> String {
+    visible(&text.replace(['\n', '\t'], " ")).into_owned()
+}
+
+/// [`visible`] for JSON, where such characters can stand in strings only: it says what it said.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     // All of them have four digits at most.
-    with_escapes(json, |c, out| _ = write!(out, "\\u{:04x}", u32::from(c)))
+    with_escapes(json, is_obeyed, |c, out| _ = write!(out, "\\u{:04x}", u32::from(c)))
 }
 
-fn with_escapes(text: &str, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
-    if !text.contains(is_obeyed) {
+fn with_escapes(
+    text: &str,
+    is_escaped: impl Fn(char) -> bool,
+    escape: impl Fn(char, &mut String),
+) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_obeyed(c) { escape(c, &mut out) } else { out.push(c) }
+        if is_escaped(c) { escape(c, &mut out) } else { out.push(c) }
     }
     Cow::Owned(out)
 }
 
-/// A text for a message: what is long is cut, and how long it was is said.
+/// A text for a message: as [`named`], but what is long is cut, and how long it was is said.
 pub fn cut(text: &str) -> String {
+    named(&short(text)).into_owned()
+}
+
+/// A text that is still to be quoted: what is long is cut, and how long it was is said.
+pub fn short(text: &str) -> String {
     const MOST: usize = 80;
     match text.chars().count() {
         n if n > MOST => {
@@ -83,6 +106,8 @@ mod tests {
             visible("\u{1b}[2J\r\u{7}\u{7f}\u{9b}2J\u{85}\u{202e}txt\u{2066}\0"),
             r"\u{1b}[2J\u{d}\u{7}\u{7f}\u{9b}2J\u{85}\u{202e}txt\u{2066}\u{0}"
         );
+        assert_eq!(named("a\nerror: b\t\u{9b}"), r"a\u{a}error: b\u{9}\u{9b}");
+        assert_eq!(one_line("a\nb\tc\u{1b}[2J"), r"a b c\u{1b}[2J");
         assert_eq!(visible_json("[\"\u{9b}\u{202e}\",\n\"a\"]"), "[\"\\u009b\\u202e\",\n\"a\"]");
     }
 

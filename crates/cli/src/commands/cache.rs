@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use quell_lab::{Cache, CacheEntry};
 use quell_units::Bytes;
+use quell_units::text::one_line;
 
 use crate::args::{CacheDir, Format, FormatArgs};
 use crate::failure::Failure;
@@ -74,7 +75,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let cache = simulate::cache(&args.dir).ok_or_else(simulate::no_cache)?;
     // The user's own may not be there yet; one that is named is meant.
     if let Some(dir) = args.dir.cache.as_ref().filter(|dir| !dir.is_dir()) {
-        return Err(bad_input!("--cache {}: there is no such folder", dir.display()));
+        return Err(bad_input!("--cache {}: there is no such folder", quell_files::name(dir)));
     }
     match &args.command {
         None => show(&cache, Format::Table),
@@ -136,12 +137,12 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
     }
     let mut text = format!(
         "{}: {} in {}\n",
-        contents.dir,
+        quell_files::name(&contents.dir),
         counted(contents.replications, "replication"),
         terminal::size(contents.bytes)
     );
     for (title, held) in &contents.titles {
-        let title = if title.is_empty() { "(without a title)" } else { title };
+        let title = if title.is_empty() { "(without a title)".into() } else { one_line(title) };
         text.push_str(&format!("{:>8}  {:>9}  {title}\n", held.replications, terminal::size(held.bytes)));
     }
     if damaged > 0 {
@@ -166,7 +167,7 @@ fn check(cache: &Cache) -> Result<(), Failure> {
         )));
     }
     terminal::print(&match all.len() {
-        0 => format!("{}: there is no entry to check\n", cache.dir().display()),
+        0 => format!("{}: there is no entry to check\n", quell_files::name(cache.dir())),
         n => format!("{} checked, all sound\n", counted(n, "entry")),
     })
 }
@@ -228,7 +229,7 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
 fn remove(path: &Path) -> Result<(), Failure> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::cannot(format!("remove {}", path.display()), e))
+            Err(Failure::cannot(format!("remove {}", quell_files::name(path)), e))
         }
         _ => Ok(()),
     }
@@ -253,7 +254,7 @@ fn export(cache: &Cache, to: &Cache) -> Result<(), Failure> {
         "{} ({}) copied to {}\n",
         counted(count, "entry"),
         terminal::size(bytes),
-        to.dir().display()
+        quell_files::name(to.dir())
     ))?;
     match damaged {
         0 => Ok(()),

@@ -126,7 +126,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let page = folder.join(CHARACTERIZATION);
         folder::write_whole(&html(&plan, &results, &findings, &facts), &page)?;
         if args.format.format == Format::Table {
-            terminal::print(&format!("page     {}\nresults  {}\n", page.display(), folder.display()))?;
+            terminal::print(&format!(
+                "page     {}\nresults  {}\n",
+                quell_files::name(&page),
+                quell_files::name(folder)
+            ))?;
         }
     }
     if let Some(failure) = kept.failure {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys};
+use quell_units::text::one_line;
 use serde_json::json;
 
 use crate::align::{align, round};
@@ -112,7 +113,7 @@ fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) 
         return Err(bad_input!("{first} is named twice: name two results folders"));
     }
     let results = Results::beside((&first, &a), (&second, &b))
-        .map_err(|why| bad_input!("{} and {} {why}", one.display(), other.display()))?;
+        .map_err(|why| bad_input!("{} and {} {why}", quell_files::name(one), quell_files::name(other)))?;
     let keys = differing_keys(&a, &b);
     if !keys.is_empty() {
         terminal::note(&format!("{first} and {second} are of scenarios that differ: {}", keys.join(", ")));
@@ -139,7 +140,7 @@ fn refuse_changes(args: &Args) -> Result<(), Failure> {
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(bad_input!(
             "{option} applies to scenarios; {} holds results, which are compared as they are",
-            args.source.display()
+            quell_files::name(&args.source)
         )),
         None => Ok(()),
     }
@@ -218,7 +219,7 @@ fn print(
         for view in selection.views(results, point) {
             let name = selection.name(results, &view);
             if !name.is_empty() {
-                text.push_str(&format!("{name}\n"));
+                text.push_str(&(one_line(&name) + "\n"));
             }
             let metrics = selection.table_metrics();
             let rows = rows(results, args, &view, &metrics);

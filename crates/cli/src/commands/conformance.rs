@@ -192,13 +192,14 @@ fn show(names: &[String]) -> Result<(), Failure> {
 /// Writes vectors, a file for each algorithm.
 fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
     let vectors = chosen(names)?;
-    std::fs::create_dir_all(dir).map_err(|e| Failure::cannot(format!("create {}", dir.display()), e))?;
+    std::fs::create_dir_all(dir)
+        .map_err(|e| Failure::cannot(format!("create {}", quell_files::name(dir)), e))?;
     for of_one in vectors.chunk_by(|a, b| a.header.algorithm == b.header.algorithm) {
         let path = dir.join(format!("{}.jsonl", of_one[0].header.algorithm));
         let text: String = of_one.iter().map(Vector::text).collect();
         crate::folder::replace(&text, &path)?;
     }
-    terminal::print(&format!("{} vectors in {}\n", vectors.len(), dir.display()))
+    terminal::print(&format!("{} vectors in {}\n", vectors.len(), quell_files::name(dir)))
 }
 
 /// Several times as much as all vectors of the catalog.
@@ -208,7 +209,7 @@ const VECTORS: Limit = Limit::of_data("a file of vectors");
 fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
     let mut all = Vec::new();
     for file in files {
-        let path = file.as_ref().display();
+        let path = quell_files::name(file.as_ref());
         let bytes =
             quell_files::read(file.as_ref(), VECTORS).map_err(|e| bad_input!("cannot read {path}: {e}"))?;
         let text = String::from_utf8(bytes).map_err(|e| {

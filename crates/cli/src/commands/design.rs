@@ -124,7 +124,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     if let Some(file) = args.save.as_ref().filter(|file| file.is_file() && !args.overwrite) {
         let help = "exists; --overwrite replaces it, --save names another";
-        return Err(bad_input!("{}: {help}", file.display()));
+        return Err(bad_input!("{}: {help}", quell_files::name(file)));
     }
     for file in args.save.iter().chain(&args.svg) {
         folder::check_writable(file)?;

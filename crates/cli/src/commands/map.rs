@@ -185,7 +185,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
                 "{}{}\npicture  {}\n",
                 setting.title(args),
                 remarks(&grid, &missing, args.show.border()),
-                file.display()
+                quell_files::name(file)
             )),
         },
     }

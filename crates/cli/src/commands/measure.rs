@@ -74,7 +74,7 @@ struct Output<'a> {
 
 /// Measures a capture.
 pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
-    let name = args.trace.display().to_string();
+    let (name, said) = (args.trace.display().to_string(), quell_files::name(&args.trace));
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
     let meter = Meter::new(args.quiet);
@@ -92,10 +92,10 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
         return Err(Failure::Interrupted("the capture was not read to its end; nothing was printed".into()));
     }
     let report = report.map_err(|e| match e {
-        CaptureError::Io(e) if e.kind() == io::ErrorKind::InvalidData => bad_input!("{name}: {e}"),
-        CaptureError::Io(_) => Failure::Failed(format!("{name}: {e}")),
+        CaptureError::Io(e) if e.kind() == io::ErrorKind::InvalidData => bad_input!("{said}: {e}"),
+        CaptureError::Io(_) => Failure::Failed(format!("{said}: {e}")),
         CaptureError::Option(e) => bad_input!("--{e}"),
-        e => bad_input!("{name}: {e}"),
+        e => bad_input!("{said}: {e}"),
     })?;
     if args.format.format == Format::Json {
         return crate::json::print(&Output {
@@ -107,8 +107,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
             intervals: args.intervals.then_some(&intervals),
         });
     }
-    terminal::print(&text(&name, &report, &options, &intervals))?;
-    remarks(&name, &report).iter().for_each(|remark| terminal::note(remark));
+    terminal::print(&text(&said, &report, &options, &intervals))?;
+    remarks(&said, &report).iter().for_each(|remark| terminal::note(remark));
     Ok(())
 }
 
@@ -117,7 +117,7 @@ fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if path == Path::new("-") {
         return Ok((Box::new(io::stdin().lock()), None));
     }
-    let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", path.display());
+    let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", quell_files::name(path));
     let file = quell_files::open(path).map_err(cannot)?;
     let about = file.metadata().map_err(cannot)?;
     // A pipe has no size.

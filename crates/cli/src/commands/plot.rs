@@ -135,7 +135,7 @@ fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Fai
         return terminal::print_data(text);
     }
     folder::write_whole(text, file)?;
-    said.push_str(&format!("{what}  {}\n", file.display()));
+    said.push_str(&format!("{what}  {}\n", quell_files::name(file)));
     Ok(())
 }
 

@@ -31,5 +31,5 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         results.run.command = line;
     }
     folder::write_whole(&quell_view::report::html(&results), &file)?;
-    terminal::print(&format!("report   {}\n", file.display()))
+    terminal::print(&format!("report   {}\n", quell_files::name(&file)))
 }

@@ -102,7 +102,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let images = args.docs.as_ref().map(|docs| docs.join("images"));
     for folder in args.docs.iter().chain(&images).chain(&args.out) {
         std::fs::create_dir_all(folder)
-            .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
+            .map_err(|e| Failure::cannot(format!("make {}", quell_files::name(folder)), e))?;
         folder::check_writable(&folder.join("README.md"))?;
     }
     let file = papers.folder.join(RECORD);
@@ -130,7 +130,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         if let Some(out) = &args.out {
             let file = out.join(format!("{}.html", document.key));
             folder::write_whole(&html(&page), &file)?;
-            said.push_str(&format!("page     {}\n", file.display()));
+            said.push_str(&format!("page     {}\n", quell_files::name(&file)));
         }
         if let (Some(docs), Some(images)) = (&args.docs, &images) {
             folder::write_whole(&markdown(&page, "images"), &docs.join(format!("{}.md", document.key)))?;
@@ -144,7 +144,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let recorded = on_record.clone().without_stale(&chosen, &now).with(now.clone());
     if args.record {
         folder::write_whole(&recorded.text(), &file)?;
-        said.push_str(&format!("record   {}\n", file.display()));
+        said.push_str(&format!("record   {}\n", quell_files::name(&file)));
     }
     // The index is of what is on record, of all documents.
     if let Some(docs) = &args.docs {
@@ -167,7 +167,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                 terminal::say(change);
             }
             let verdicts = if n == 1 { "verdict differs" } else { "verdicts differ" };
-            Err(Failure::Failed(format!("{n} {verdicts} from {}", file.display())))
+            Err(Failure::Failed(format!("{n} {verdicts} from {}", quell_files::name(&file))))
         }
         _ => Ok(()),
     }
@@ -182,7 +182,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
             return Err(bad_input!(
                 "--docs {}: would leave {} of {all} experiments out of {key}.md; ask for all of \"{key}\", or for a page \
                  elsewhere with --out",
-                docs.display(),
+                quell_files::name(docs),
                 all - some,
                 key = document.key
             ));
@@ -192,7 +192,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
     match quell_files::read_text(&index, Limit::of_text("a page")) {
         Ok(text) if !text.contains(WRITTEN) => Err(bad_input!(
             "--docs {}: README.md there was not written by quell reproduce; choose another folder",
-            docs.display()
+            quell_files::name(docs)
         )),
         _ => Ok(()),
     }
@@ -264,7 +264,7 @@ fn unread(folder: &Path, error: &quell_papers::PaperError) -> Failure {
         true => bad(error),
         false => bad_input!(
             "{}: there is no such folder; run it in Quell's source tree, or name the folder of documents with --papers",
-            folder.display()
+            quell_files::name(folder)
         ),
     }
 }

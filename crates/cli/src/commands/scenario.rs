@@ -139,7 +139,9 @@ fn check(files: &[PathBuf], changes: &Changes, format: Format) -> Result<(), Fai
     };
     let files: Vec<File> = files.iter().map(look).collect();
     if format == Format::Table {
-        let line = |f: &File| f.summary.as_ref().map(|s| format!("{}: ok: {}\n", f.file, s.line()));
+        let line = |f: &File| {
+            f.summary.as_ref().map(|s| format!("{}: ok: {}\n", quell_files::name(&f.file), s.line()))
+        };
         terminal::print(&files.iter().filter_map(line).collect::<String>())?;
     }
     let errors: Vec<String> =

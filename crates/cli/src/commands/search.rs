@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use quell_lab::{
     Axis, Ending, Estimate, MAX_SEEDS, Probe, Quantity, Search, SearchError, Searched, Side, Width,
 };
+use quell_units::text::one_line;
 use quell_view::figures;
 use serde::Serialize;
 use serde_json::json;
@@ -106,7 +107,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         Format::Json => json::print(&output(&question, &found, study.title(), study.name()))?,
         Format::Table => {
             let title = study.title();
-            let heading = if title.is_empty() { String::new() } else { format!("{title}\n\n") };
+            let heading = if title.is_empty() { String::new() } else { one_line(title) + "\n\n" };
             terminal::print(&(heading + &probes(&question, &found)))?;
         }
     }

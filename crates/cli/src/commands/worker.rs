@@ -201,7 +201,7 @@ fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
         true => quell_files::read_all(std::io::stdin().lock(), KEYS),
         false => quell_files::read(path, KEYS),
     };
-    let bytes = bytes.map_err(|e| bad_input!("{}: {e}", path.display()))?;
+    let bytes = bytes.map_err(|e| bad_input!("{}: {e}", quell_files::name(path)))?;
     let mut keys = HashSet::new();
     for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
         // What follows a key, such as settings, may be anything.
@@ -210,7 +210,7 @@ fn read_keys(path: &Path) -> Result<HashSet<Key>, Failure> {
         let key = Key::parse(word).ok_or_else(|| {
             let word = cut(word);
             let rule = "must begin with a key of 64 hexadecimal digits, as `quell tasks` prints them";
-            bad_input!("{}:{number}: \"{word}\": {rule}", path.display())
+            bad_input!("{}:{number}: \"{word}\": {rule}", quell_files::name(path))
         })?;
         keys.insert(key);
     }

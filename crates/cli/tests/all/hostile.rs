@@ -43,8 +43,13 @@ fn names_in_scenarios_and_results_are_shown() {
         assert_harmless(&args.join(" "), &ran);
         assert!(args[0] != "show" || ran.out.contains(SHOWN), "{args:?}: {ran:?}");
     }
-    // Programs read what was written.
-    assert!(bench.ok(&["plot", "r", "--svg", "-"]).contains('\u{9b}'));
+    let svg = bench.run(&["plot", "r", "--svg", "-"]);
+    assert_harmless("svg", &svg);
+    assert!(svg.out.contains("x\u{fffd}[2J\u{fffd}2J\u{fffd}\u{fffd}\u{fffd}y"), "{}", svg.out);
+    let page = bench.path("r/report.html");
+    let page = Ran { code: 0, out: std::fs::read_to_string(page).unwrap(), err: String::new() };
+    assert_harmless("report", &page);
+    assert!(page.out.contains(SHOWN));
     let ran = bench.run(&["show", "r", "--format", "json"]);
     assert_harmless("json", &ran);
     let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
@@ -94,6 +99,103 @@ fn arguments_and_names_of_files_are_shown() {
     }
     for args in all {
         assert_harmless(&format!("{args:?}"), &bench.run(&args));
+    }
+}
+
+/// A line of its own would look as if this program had said it.
+const FORGED: &str = "a\nforged: b\tc";
+
+fn assert_not_forged(args: &[&str], ran: &Ran) {
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(!said.lines().any(|line| line.starts_with("forged")), "{args:?}: {said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_name_or_value_forges_a_line() {
+    let bench = Bench::new();
+    bench.file(FORGED, "");
+    let folder = format!("{FORGED}/b");
+    let with = format!("aqm={FORGED}");
+    let set = format!("{FORGED}={FORGED}");
+    let mut all: Vec<Vec<&str>> = vec![
+        vec!["run", FORGED],
+        vec!["run", "small.toml", FORGED],
+        vec!["run", "small.toml", "--out", &folder],
+        vec!["run", "small.toml", "--cache", &folder, "--out", "kept", "-q"],
+        vec!["run", "small.toml", "--set", &set],
+        vec!["run", "small.toml", "--sweep", &set],
+        vec!["run", "small.toml", "--seeds", FORGED],
+        vec!["run", "small.toml", "--metric", FORGED],
+        vec!["run", "small.toml", "--aqm", FORGED],
+        vec!["compare", "small.toml", "-b", FORGED],
+        vec!["compare", FORGED, &folder, "-b", "red"],
+        vec!["scenario", "check", FORGED],
+        vec!["scenario", "show", &folder],
+        vec!["tasks", FORGED],
+        vec!["worker", "small.toml", "--keys", FORGED],
+        vec!["worker", "small.toml", "--part", FORGED],
+        vec!["show", FORGED],
+        vec!["show", &folder],
+        vec!["plot", FORGED],
+        vec!["report", FORGED],
+        vec!["cache", "--cache", FORGED],
+        vec!["measure", FORGED],
+        vec!["measure", &folder],
+        vec!["analyze", FORGED],
+        vec!["aqm", "describe", FORGED],
+        vec!["tcp", "describe", FORGED],
+        vec!["scenario", "dialects", FORGED],
+        vec!["conformance", "run", "--file", FORGED, "--", "true"],
+        vec!["conformance", "run", "--vector", FORGED, "--", "true"],
+        vec!["conformance", "run", "--vector", "codel/drops", "--", FORGED],
+        vec!["conformance", "write", FORGED],
+        vec!["reproduce", FORGED],
+        vec!["reproduce", "--papers", FORGED, "--list"],
+        vec!["characterize", FORGED],
+        vec![FORGED],
+    ];
+    if cfg!(target_os = "linux") {
+        all.extend([
+            vec!["gateway", "check", "--config", FORGED],
+            vec!["gateway", "replay", FORGED],
+            vec!["gateway", "replay", "small.toml", "--with", &with],
+            vec!["gateway", "status", "--socket", FORGED],
+            vec!["wire", "--rate", FORGED, "--", "true"],
+        ]);
+    }
+    for args in all {
+        let ran = bench.run(&args);
+        assert_not_forged(&args, &ran);
+    }
+    // What is made under such a name is told too.
+    for args in [
+        &["run", "small.toml", "-q", "--out", "r\nforged"][..],
+        &["conformance", "write", "v\nforged", "codel/drops"],
+        &["plot", "r\nforged", "--svg", "p\nforged"],
+    ] {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_not_forged(args, &ran);
+    }
+}
+
+/// Scenarios refuse such titles, and a results folder that somebody made may have any.
+#[test]
+fn no_title_forges_a_line() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--out", "r", "--quiet"]);
+    let path = bench.path("r/run.json");
+    let mut run: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    (run["title"], run["sha256"]) = (FORGED.into(), "".into());
+    std::fs::write(&path, run.to_string()).unwrap();
+    for args in [&["show", "r"][..], &["compare", "r", "-b", "red"], &["plot", "r"]] {
+        let ran = bench.run(args);
+        assert!(
+            ran.code == 0 && (args[0] == "plot" || ran.out.contains("a forged: b c")),
+            "{args:?}: {ran:?}"
+        );
+        assert_not_forged(args, &ran);
     }
 }
 

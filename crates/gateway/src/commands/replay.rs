@@ -242,7 +242,13 @@ pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
     };
     Ok(Outcome {
         schema: 1,
-        log: Log { file: name(args), version, records, closed: found.closed, end_s: end.as_secs_f64() },
+        log: Log {
+            file: args.log.display().to_string(),
+            version,
+            records,
+            closed: found.closed,
+            end_s: end.as_secs_f64(),
+        },
         lines: found.lines.iter().zip(&seen).map(line).collect(),
         open_loop,
         csv,
@@ -251,7 +257,7 @@ pub fn outcome(args: &ReplayArgs) -> Result<Outcome, Failure> {
 
 /// The log's name in messages.
 fn name(args: &ReplayArgs) -> String {
-    if is_stdin(args) { "standard input".into() } else { args.log.display().to_string() }
+    if is_stdin(args) { "standard input".into() } else { quell_files::name(&args.log) }
 }
 
 fn is_stdin(args: &ReplayArgs) -> bool {
@@ -350,9 +356,9 @@ fn scan(
     let Some((path, line)) = csv else { return read(args, log, replays, |_, _, _| Ok(())) };
     let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
     if same(path, &args.log) {
-        return Err(Failure::BadInput(format!("--csv: {} is the log itself", path.display())));
+        return Err(Failure::BadInput(format!("--csv: {} is the log itself", quell_files::name(path))));
     }
-    let cannot = |e: io::Error| Failure::Failed(format!("cannot write {}: {e}", path.display()));
+    let cannot = |e: io::Error| Failure::Failed(format!("cannot write {}: {e}", quell_files::name(path)));
     let mut to = BufWriter::new(File::create(path).map_err(cannot)?);
     let written = to
         .write_all(format!("{ARRIVAL_COLUMNS}\n").as_bytes())
@@ -515,7 +521,7 @@ impl core::fmt::Display for Outcome {
         }
         if let Some(csv) = &self.csv {
             let line = text::plain(&csv.line);
-            writeln!(f, "\n{} has the {} arrivals of {line}.", csv.file, csv.arrivals)?;
+            writeln!(f, "\n{} has the {} arrivals of {line}.", quell_files::name(&csv.file), csv.arrivals)?;
             if csv.reloads > 0 {
                 let n = csv.reloads;
                 writeln!(f, "The {n} reloads of the line are not in it: a scenario has one configuration.")?;

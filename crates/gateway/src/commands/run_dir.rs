@@ -33,7 +33,7 @@ pub fn make_dir() -> io::Result<()> {
 /// # Errors
 /// Says whose it is and what helps.
 pub fn trusted(dir: &Path) -> io::Result<()> {
-    let name = dir.display();
+    let name = quell_files::name(dir);
     let is = fs::symlink_metadata(dir)?;
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     let me = rustix::process::geteuid().as_raw();

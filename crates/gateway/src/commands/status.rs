@@ -95,7 +95,7 @@ impl Source {
             }
         };
         let (place, answer) = match place {
-            Place::Socket(path) => (path.display().to_string(), unix(&path)),
+            Place::Socket(path) => (quell_files::name(&path), unix(&path)),
             Place::Address(address) => (address.to_string(), tcp(&address)),
         };
         let answer = answer.map_err(|e| {
@@ -171,10 +171,10 @@ fn only(dir: &Path, addresses: &[SocketAddr], killed: &[String]) -> Result<Place
         ([], []) => Err(Failure::Failed(format!(
             "no gateway runs here: {} has no socket; `quell gateway run` starts one, and --socket or --address says \
              where another answers",
-            dir.display()
+            quell_files::name(dir)
         ))),
         (sockets, addresses) => {
-            let sockets = sockets.iter().map(|path| format!("--socket {}", path.display()));
+            let sockets = sockets.iter().map(|path| format!("--socket {}", quell_files::name(path)));
             let all: Vec<String> =
                 sockets.chain(addresses.iter().map(|a| format!("--address {a}"))).collect();
             Err(Failure::BadInput(format!("more than one gateway runs here: add {}", all.join(" or "))))

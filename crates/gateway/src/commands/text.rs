@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use quell_units::text::{duration, three_digits, visible, visible_json};
+use quell_units::text::{duration, one_line, three_digits, visible, visible_json};
 
 use super::failure::Failure;
 
@@ -114,7 +114,7 @@ pub fn long(seconds: f64) -> String {
 
 /// One line, whatever the text: for what comes from elsewhere, before the room that it takes is counted.
 pub fn plain(text: &str) -> String {
-    visible(&text.replace(['\n', '\t'], " ")).into_owned()
+    one_line(text)
 }
 
 /// Rows of cells below each other. The first row is the head; of columns with figures the cells end together.

@@ -94,8 +94,8 @@ fn listen_unix(path: &Path) -> io::Result<OwnedFd> {
         Ok(_) => {
             let why = format!(
                 "{} is in use by another gateway: `quell gateway status --socket {}` shows it",
-                path.display(),
-                path.display()
+                quell_files::name(path),
+                quell_files::name(path)
             );
             return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
         }

@@ -6,7 +6,7 @@ mod path;
 use std::collections::HashMap;
 
 use quell_aqm::catalog;
-use quell_units::text::cut;
+use quell_units::text::{cut, short};
 
 use crate::dialect;
 use crate::error::Problem;
@@ -389,7 +389,7 @@ fn check_defaults(tree: &Node, found: &[Place], used: &[(usize, Path, Amount)]) 
         None => Ok(()),
         Some((i, path, _)) => {
             let rule = format!("depends on itself through the default of {path}; give {path} a value");
-            Err(found[*i].problem(rule).with_value(format!("{:?}", cut(&found[*i].text))))
+            Err(found[*i].problem(rule).with_value(format!("{:?}", short(&found[*i].text))))
         }
     }
 }

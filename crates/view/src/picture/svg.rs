@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Formatter, Write};
 
+use quell_units::text::is_obeyed;
+
 /// Text and axes.
 pub(super) const INK: &str = "#222222";
 /// The color of what a legend says beside the names.
@@ -40,7 +42,9 @@ impl Display for Escaped<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 '\t' | '\n' | '\r' => f.write_char(' ')?,
-                '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
+                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
+                // XML allows some of them; a terminal that shows the file obeys them all the same.
+                c if is_obeyed(c) => f.write_char('\u{fffd}')?,
                 c => f.write_char(c)?,
             }
         }
@@ -256,6 +260,10 @@ mod tests {
     fn text_is_escaped() {
         let shown = Escaped("a<b & \"c\"\u{1}\n'").to_string();
         assert_eq!(shown, "a&lt;b &amp; &quot;c&quot;\u{fffd} &#39;");
+        assert_eq!(
+            Escaped("\u{1b}\u{7f}\u{85}\u{9b}2J\u{202e}").to_string(),
+            "\u{fffd}\u{fffd}\u{fffd}\u{fffd}2J\u{fffd}"
+        );
     }
 
     #[test]

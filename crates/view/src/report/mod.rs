@@ -11,7 +11,7 @@ mod thin;
 use askama::Template;
 
 use quell_metrics::{PointInfo, Replication, Results, RunInfo, View};
-use quell_units::text::seconds;
+use quell_units::text::{seconds, visible, visible_json};
 
 use charts::Charts;
 use tables::Table;
@@ -57,7 +57,10 @@ pub fn html(results: &Results) -> String {
         css: include_str!("../../assets/report.css"),
         js: include_str!("../../assets/report.js"),
     };
-    page.render().expect("writing to a string cannot fail, and the template calls nothing else that can")
+    let page = page.render();
+    let page = page.expect("writing to a string cannot fail, and the template calls nothing else that can");
+    // Titles and labels are others', and a terminal that shows the file obeys them.
+    visible(&page).into_owned()
 }
 
 /// The main table of every point as a piece of HTML, for a notebook: means ± half the width of the 95 % interval.
@@ -72,7 +75,10 @@ pub fn summary(results: &Results) -> String {
         partial: run.partial,
         points,
     };
-    summary.render().expect("writing to a string cannot fail, and the template calls nothing else that can")
+    let summary = summary.render();
+    let text =
+        summary.expect("writing to a string cannot fail, and the template calls nothing else that can");
+    visible(&text).into_owned()
 }
 
 /// Points beyond this are only counted.
@@ -315,7 +321,7 @@ fn quoted(word: &str) -> String {
 /// A value as JSON that is safe within a script element: nothing in it ends one or begins a comment.
 fn json(charts: &Charts<'_>) -> String {
     let text = serde_json::to_string(charts).expect("plain structs with string keys are always JSON");
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    visible_json(&text).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub fn run(
             let file = e.file.with_file_name(file);
             let folder = file.parent().unwrap_or(&papers.folder);
             std::fs::create_dir_all(folder)
-                .map_err(|e| Failure::cannot(format!("make {}", folder.display()), e))?;
+                .map_err(|e| Failure::cannot(format!("make {}", quell_files::name(folder)), e))?;
             folder::check_writable(&file)?;
         }
     }

@@ -155,9 +155,11 @@ pub(super) fn look(settings: &Settings) -> RouterState {
 
     if let Some(log) = log {
         let dir = log.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let name = dir.display();
+        let name = quell_files::name(dir);
         found.need(dir.is_dir(), || format!("no folder \"{name}\" for the log: mkdir -p {name}"));
-        found.need(!log.is_dir(), || format!("\"{}\" is a folder: choose a file for --log", log.display()));
+        found.need(!log.is_dir(), || {
+            format!("\"{}\" is a folder: choose a file for --log", quell_files::name(log))
+        });
     }
     found
 }

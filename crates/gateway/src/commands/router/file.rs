@@ -99,7 +99,7 @@ impl File {
     /// # Errors
     /// Names the file, the line, the field, its value and the rule.
     pub fn read(path: &Path) -> Result<File, Failure> {
-        let name = path.display().to_string();
+        let name = quell_files::name(path);
         let text = quell_files::read_text(path, Limit::of_text("a configuration"))
             .map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
         let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
@@ -159,7 +159,7 @@ mod tests {
         fs::write(&path, "# first\nup = \"5 Mbit/s\"\nshadow = [\n  \"pie\",\n  { algorithm = \"red\" },\n]\n[aqm]\nalgorithm = \"pi\"\n")
             .unwrap();
         let file = File::read(&path).unwrap();
-        let name = path.display();
+        let name = quell_files::name(path);
         for (field, line) in
             [("up", 2), ("shadow[1]", 5), ("aqm", 7), ("aqm.algorithm", 8), ("aqm.target", 7), ("shadow", 3)]
         {

@@ -114,14 +114,14 @@ impl Journal {
     /// If it is damaged, or its folder is one in which others could exchange it.
     pub fn read(id: &str) -> Result<Option<Journal>, JournalError> {
         let path = file(id, "json");
-        let damaged = |why: String| JournalError::Damaged(format!("{}: {why}", path.display()));
+        let damaged = |why: String| JournalError::Damaged(format!("{}: {why}", quell_files::name(&path)));
         match run_dir::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| damaged(e.to_string())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             // The folder's fault has no number, and says its own remedy.
             Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => Err(match e.raw_os_error() {
                 None => JournalError::Closed(e.to_string()),
-                Some(_) => JournalError::Closed(format!("{}: {e}; try sudo", path.display())),
+                Some(_) => JournalError::Closed(format!("{}: {e}; try sudo", quell_files::name(&path))),
             }),
             Err(e) => Err(damaged(e.to_string())),
         }

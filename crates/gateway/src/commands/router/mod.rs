@@ -203,7 +203,7 @@ const PATIENCE: Wait = Wait::from_secs(10);
 /// Gives a running gateway another configuration; what waits stays.
 pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     if let Some(path) = args.config.as_ref().filter(|path| quell_files::is_given(path)) {
-        let path = path.display();
+        let path = quell_files::name(path);
         return Err(Failure::BadInput(format!(
             "--config: {path} is a descriptor of this process, and the gateway that is to read it is another one; name a file"
         )));

@@ -237,7 +237,7 @@ impl RunArgs {
             let are = if names.len() == 1 { "is" } else { "are" };
             let options = names.join(", --");
             let file = match &self.config {
-                Some(path) => format!("`{} = ...` to {}", names.join(" = ...`, `"), path.display()),
+                Some(path) => format!("`{} = ...` to {}", names.join(" = ...`, `"), quell_files::name(path)),
                 None => "--config with a file that says so".into(),
             };
             Failure::BadInput(format!("{} {are} not given: add --{options}, or {file}", names.join(", ")))
@@ -397,7 +397,7 @@ pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
 /// If a file cannot be read a second time.
 pub(super) fn again(path: &Path) -> Result<(), String> {
     if quell_files::is_given(path) && !path.is_file() {
-        let path = path.display();
+        let path = quell_files::name(path);
         return Err(format!(
             "it was started with --config {path}, a pipe, which cannot be read again: name a file"
         ));

@@ -435,10 +435,14 @@ impl Supervisor<'_> {
         let Fixed { log_size, log_total, .. } = self.settings.fixed;
         // The new one will have its size.
         match prune_logs(log, log_total - log_size) {
-            Ok(removed) => removed.iter().for_each(|old| say(format_args!("removed {}", old.display()))),
-            Err(e) => say(format_args!("the oldest files of {} cannot be removed: {e}", log.display())),
+            Ok(removed) => {
+                removed.iter().for_each(|old| say(format_args!("removed {}", quell_files::name(old))))
+            }
+            Err(e) => {
+                say(format_args!("the oldest files of {} cannot be removed: {e}", quell_files::name(log)))
+            }
         }
-        create_next_log(log).map_err(|e| format!("cannot write {}: {e}", log.display()))
+        create_next_log(log).map_err(|e| format!("cannot write {}: {e}", quell_files::name(log)))
     }
 
     /// The worker's log is as long as it may be.
@@ -661,9 +665,8 @@ impl Supervisor<'_> {
     fn reload(&mut self, worker: &Worker) {
         let path = file(&self.settings.fixed.id, "order");
         let change = match run_dir::read(&path) {
-            Ok(bytes) => {
-                serde_json::from_slice::<Change>(&bytes).map_err(|e| format!("{}: {e}", path.display()))
-            }
+            Ok(bytes) => serde_json::from_slice::<Change>(&bytes)
+                .map_err(|e| format!("{}: {e}", quell_files::name(&path))),
             Err(_) => Ok(Change { read: true, ..Change::default() }),
         };
         let _ = fs::remove_file(&path);

@@ -152,7 +152,7 @@ fn work(start: Start, channel: &mut Channel) -> Result<Ended, String> {
     };
     let place = match &start.metrics {
         Ok(address) => address.to_string(),
-        Err(path) => path.display().to_string(),
+        Err(path) => quell_files::name(path),
     };
     let listening = endpoint.listen().map_err(doing(&format!("metrics cannot be shown at {place}")))?;
     let mut losses = Losses::of(start.queues);
