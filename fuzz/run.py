@@ -38,6 +38,8 @@ MOST_INPUTS, MOST_BYTES = 40, 64_000
 
 def needed() -> None:
     """Says how to get what is missing."""
+    if shutil.which("cargo") is None:
+        sys.exit("fuzz: there is no `cargo` in PATH; to get it, and a nightly compiler by it: rustup (https://rustup.rs)")
     for command, how in [
         (["cargo", "+nightly", "--version"], "rustup toolchain install nightly"),
         (["cargo", "fuzz", "--version"], "cargo install cargo-fuzz"),

@@ -38,7 +38,12 @@ FLOATING_POINT = re.compile(r"\t(add|sub|mul|div|sqrt|cvt\w*|u?comi)s[sd] |\tf(l
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
+    except FileNotFoundError:
+        packages = {"ar": "binutils", "nm": "binutils", "objdump": "binutils"}
+        package = packages.get(command[0], "rustup (https://rustup.rs)")
+        sys.exit(f"targets: there is no `{command[0]}` in PATH; to get it: {package}")
     if done.returncode != 0:
         sys.exit(f"targets: {' '.join(command)}: exit status {done.returncode}")
     return done.stdout

@@ -47,7 +47,12 @@ class Sender:
 def vector(algorithm):
     quell = sys.argv[1] if len(sys.argv) > 1 else "quell"
     show = [quell, "conformance", "show", f"{algorithm}/drops"]
-    return subprocess.run(show, check=True, capture_output=True, text=True).stdout
+    try:
+        return subprocess.run(show, check=True, capture_output=True, text=True).stdout
+    except OSError as e:
+        sys.exit(f"effects: {quell} cannot be run: {e.strerror}; name the program: python3 {sys.argv[0]} PATH/TO/quell")
+    except subprocess.CalledProcessError as e:
+        sys.exit(f"effects: {' '.join(show)}: exit status {e.returncode}: {e.stderr.strip()}")
 
 
 def header(algorithm, ecn):

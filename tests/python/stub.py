@@ -162,7 +162,11 @@ def stub() -> str:
             parts.append(function(name, item))
     formatter = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
     text = "\n".join(parts)
-    return subprocess.run(formatter, input=text, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(formatter, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        message = f"{' '.join(formatter)}: {done.stderr.strip()}; tests/python/requirements.txt has what it needs"
+        raise RuntimeError(message)
+    return done.stdout
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -119,6 +120,8 @@ A division.
 
 
 def main() -> None:
+    if shutil.which("cargo") is None:
+        sys.exit("new_algorithm: there is no `cargo` in PATH; to get it: rustup (https://rustup.rs)")
     listed = (ROOT / "CONTRIBUTING.md").read_text().split("## Adding an algorithm")[1].split("\n\n")[1]
     edits = re.findall(r"^(\d)\. .*?`([^`]+)`", listed, re.MULTILINE)
     expected = [
@@ -151,7 +154,9 @@ def main() -> None:
 
         def test(*arguments: str, **more: str) -> None:
             command = ["cargo", "test", "--quiet", "--offline", *config, "-p", "quell-aqm", *arguments]
-            subprocess.run(command, cwd=copy, env=env | more, check=True)
+            done = subprocess.run(command, cwd=copy, env=env | more, check=False)
+            if done.returncode != 0:
+                sys.exit(f"new_algorithm: {' '.join(command)}: exit status {done.returncode}")
 
         test("--test", "all", "docs::", QUELL_UPDATE_DOCS="1")
         filters = ["every_", "the_list", "equations_give", "event_sequences", "unknown_parameters"]

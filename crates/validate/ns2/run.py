@@ -21,7 +21,12 @@ CLASSES = {"1": "ftp", "2": "http", "3": "udp", "4": "revack"}
 def measure(arguments):
     """The figures of one run, by the columns of runs.csv."""
     command = ["ns", HERE / "dumbbell.tcl", *arguments]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    try:
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError:
+        sys.exit("ns2: there is no `ns` in PATH; to get it: the package ns2 of Debian")
+    except subprocess.CalledProcessError as e:
+        sys.exit(f"ns2: {' '.join(map(str, command))}: exit status {e.returncode}\n{e.stderr.strip()}")
     found, segments = {}, []
     for line in out.splitlines():
         kind, *pairs = line.split()

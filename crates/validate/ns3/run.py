@@ -26,7 +26,13 @@ def run(program: str, path: tuple[int, int, int], queue: str, tcp: str, seed: in
     """Return the line that one run prints."""
     rate, rtt, flows = path
     arguments = [f"--queue={queue}", f"--tcp={tcp}", f"--rate={rate}e6", f"--rtt={rtt}", f"--flows={flows}"]
-    done = subprocess.run([program, *arguments, f"--seed={seed}"], capture_output=True, text=True, check=True)
+    command = [program, *arguments, f"--seed={seed}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as e:
+        sys.exit(f"ns3: {program} cannot be run: {e.strerror}; the README beside this file says how to build it")
+    if done.returncode != 0:
+        sys.exit(f"ns3: {' '.join(command)}: exit status {done.returncode}\n{done.stderr.strip()}")
     return done.stdout.strip()
 
 
