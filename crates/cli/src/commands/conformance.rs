@@ -9,7 +9,6 @@ use quell_aqm::catalog::CATALOG;
 use quell_conformance::museum::{self, EXHIBITS, Exhibit};
 use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
 use quell_files::Limit;
-use quell_units::text::cut;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -256,12 +255,22 @@ impl Ran {
         }
     }
 
+    /// Its text without the vector's name, which stands beside it.
+    fn reason(&self) -> &str {
+        let text = self.text.as_deref().unwrap_or_default();
+        text.strip_prefix(self.vector.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text)
+    }
+
     fn row(&self) -> Vec<String> {
         let note = match (self.outcome, self.event) {
             ("passed", _) if self.signals == 0 => format!("{} events, decisions only", self.events),
             ("passed", _) => format!("{} events, {} internal signals", self.events, self.signals),
             ("differs", Some(event)) => format!("at event {event} of {}", self.events),
-            _ => self.text.as_deref().map(cut).unwrap_or_default(),
+            // It is below, whole.
+            ("broke", _) => {
+                self.reason().split(": ").next().map(|place| format!("at {place}")).unwrap_or_default()
+            }
+            _ => self.reason().to_string(),
         };
         vec![self.vector.clone(), self.outcome.to_string(), note]
     }
@@ -316,7 +325,9 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
         let rows: Vec<_> = all.iter().map(Ran::row).collect();
         let mut text = table::text(&["vector", "outcome", ""], &rows);
         let wrong = all.iter().filter(|r| matches!(r.outcome, "differs" | "broke"));
-        wrong.filter_map(|r| r.text.as_ref()).for_each(|why| text.push_str(&format!("\n{why}\n")));
+        wrong
+            .filter_map(|r| r.text.as_ref())
+            .for_each(|why| text.push_str(&format!("\n{}", terminal::prose(&format!("{why}\n")))));
         terminal::print(&text)?;
     }
     let of = all.len();

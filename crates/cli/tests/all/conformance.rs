@@ -162,6 +162,24 @@ fn who_does_not_answer_is_ended_and_the_reason_said() {
         assert_eq!(ran.code, 1, "{text}: {ran:?}");
         assert!(ran.out.contains(says), "{text}: {}", ran.out);
     }
+    // The name of the vector stands once in its row, and a reason is whole.
+    let long =
+        "it is written for routers, whose owners have not asked for this algorithm in all these years so far";
+    let said = script(&bench, &format!("read line; echo '{{\"skip\":\"{long}\"}}'"));
+    assert_eq!(said.out.matches("drop-tail/drops").count(), 1, "{}", said.out);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words(&said.out).contains(long) && said.out.lines().all(|line| line.chars().count() <= 100),
+        "{}",
+        said.out
+    );
+    let broke = script(&bench, "exit 3");
+    assert!(broke.out.contains("drop-tail/drops  broke    at the header\n"), "{}", broke.out);
+    assert!(
+        broke.out.ends_with("\ndrop-tail/drops: the header: it ended without an answer: exit status: 3\n"),
+        "{}",
+        broke.out
+    );
     let skipped = script(&bench, "read line; echo '{\"skip\":\"not today\"}'");
     assert_eq!(skipped.code, 1);
     assert!(skipped.out.contains("not today") && skipped.err.contains("every one was skipped"));
