@@ -26,7 +26,10 @@ impl std::str::FromStr for Axis {
     fn from_str(text: &str) -> Result<Self, String> {
         let shown = cut(text);
         let wrong = || {
-            format!("\"{shown}\" must have the form NAME=FROM..TO, such as flows=10..500 or rtt=20ms..500ms")
+            format!(
+                "\"{shown}\" must have the form NAME=FROM..TO, such as flows=10..500, rtt=20ms..500ms or \
+                 max_p=0.01..0.5:log, or that of a sweep's range, such as flows=10..500:log:9"
+            )
         };
         let (name, range) = text.split_once('=').ok_or_else(wrong)?;
         if name.trim().is_empty() {

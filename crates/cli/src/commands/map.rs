@@ -438,8 +438,10 @@ impl Setting {
             Some(_) => text.push_str("# stable   . unstable"),
             None if values.is_empty() => {}
             None => {
-                let ends = (three_digits(low), three_digits(high));
-                text.push_str(format!("0 is {}, 9 is {} {}", ends.0, ends.1, args.show.unit()).trim_end());
+                let (factor, unit) = self.scale(args);
+                let [low, high] = [low, high]
+                    .map(|value| format!("{} {unit}", three_digits(value * factor)).trim_end().to_string());
+                text.push_str(&format!("0 is {low}, 9 is {high}"));
             }
         }
         text.push_str(&remarks(grid, missing, border));
@@ -455,15 +457,17 @@ impl Setting {
         let kind = |arg: &Axis, label| {
             if arg.logarithmic { picture::Axis::log(label) } else { picture::Axis::linear(label) }
         };
-        let shown = match args.show.unit() {
+        let (factor, unit) = self.scale(args);
+        let shown = match unit {
             "" => args.show.name().to_string(),
             unit => format!("{} ({unit})", args.show.name()),
         };
-        let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().copied().unwrap_or(f64::NAN)).collect();
+        let values: Vec<f64> =
+            grid.values.iter().map(|v| v.as_ref().map_or(f64::NAN, |value| value * factor)).collect();
         let why = missing.first().map_or("no value", |m| m.reason.as_str());
         let contour = args.show.border().map(|border| {
             let (Border::Below(b) | Border::Above(b)) = border;
-            (b, "border of stability")
+            (b * factor, "border of stability")
         });
         let title = self.title(args);
         let sheet = Sheet::new(
@@ -484,6 +488,17 @@ impl Setting {
                 spots: &self.here(),
             },
         )
+    }
+
+    /// The factor and the unit of what is shown: a time is in the unit that an axis has times in, since one map with
+    /// milliseconds beside seconds is read wrongly.
+    fn scale<'a>(&'a self, args: &Args) -> (f64, &'a str) {
+        let second = |unit: &str| one::<quell_units::Duration>(unit).map(|one| 1.0 / one.as_secs_f64());
+        let of_axis = || self.units.iter().find_map(|unit| Some((second(unit)?, unit.as_str())));
+        match args.show.unit() {
+            "s" => of_axis().unwrap_or((1.0, "s")),
+            unit => (1.0, unit),
+        }
     }
 
     /// The place of the scenario's network on the map, if both axes are quantities that it has.

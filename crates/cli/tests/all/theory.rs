@@ -365,6 +365,31 @@ fn a_map_is_drawn_in_characters_and_as_a_picture() {
     }
 }
 
+/// Both ends of the scale have the unit, and times that of the axis.
+#[test]
+fn a_map_has_one_unit_of_time() {
+    let bench = Bench::new();
+    let last = |axes: &[&str]| {
+        let out = bench.ok(&in_words("map", &[&["--aqm", "red", "--points", "8"], axes].concat()));
+        out.lines()
+            .find(|line| line.starts_with("0 is "))
+            .unwrap()
+            .split_whitespace()
+            .map(str::to_string)
+            .collect()
+    };
+    let unit = |words: &Vec<String>| (words[3].trim_end_matches(',').to_string(), words[7].clone());
+    let network = ["--x", "rtt=20ms..200ms", "--y", "flows=5..20", "--show", "delay-margin"];
+    let ms: Vec<String> = last(&network);
+    assert_eq!(unit(&ms), ("ms".into(), "ms".into()), "{ms:?}");
+    let s: Vec<String> = last(&["--x", "rtt=0.02s..0.2s", "--y", "flows=5..20", "--show", "delay-margin"]);
+    assert_eq!(unit(&s), ("s".into(), "s".into()), "{s:?}");
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    assert!((number(&ms[6]) / number(&s[6]) / 1e3 - 1.0).abs() < 0.01, "{ms:?} {s:?}");
+    let packets: Vec<String> = last(&["--x", "rtt=20ms..200ms", "--y", "flows=5..20", "--show", "queue"]);
+    assert_eq!(unit(&packets), ("packets".into(), "packets".into()));
+}
+
 #[test]
 fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
     let bench = bench();
@@ -464,6 +489,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         (map("q_ref=1..50", "rtt=1..2ms"), "error: q_ref = 1..50: must have its unit (packets or bytes), "),
         (map("flows=nan..2", "rtt=1..2ms"), "must have the form NAME=FROM..TO"),
         (map("flows=1..inf", "rtt=1..2ms"), "must have the form NAME=FROM..TO"),
+        (map("flows=1", "rtt=1..2ms"), "or that of a sweep's range, such as flows=10..500:log:9"),
         (
             map("flows=1000..2000", "rtt=10..20ms"),
             "error: no point of the map has a value; at flows = 1000, rtt = 10.0 ms: signal probability p = ",

@@ -140,7 +140,14 @@ fn how_commands_ended_is_told() {
     let done = quell(dir.path(), &[&wire[..], &["sleep 1; kill -KILL $$"]].concat());
     assert_eq!(done.status.code(), Some(128 + 9), "{done:?}");
     let said = text(&done.stderr);
-    assert!(said.contains("the command of --far had failed before (exit status: 3)"), "{said}");
+    let far = "the command of --far failed before the other ended (exit status: 3)";
+    assert!(said.contains(&format!("note: {far}\n")), "{said}");
+    // Then what the other did alone is no success.
+    let done = quell(dir.path(), &[&wire[..], &["sleep 1"]].concat());
+    assert!(
+        done.status.code() == Some(1) && text(&done.stderr).ends_with(&format!("error: {far}\n")),
+        "{done:?}"
+    );
     assert!(said.contains("TCP without a choice of its own was"), "{said}");
 }
 
@@ -568,4 +575,14 @@ fn the_buffer_fits_the_algorithm_and_each_direction_has_its_rate() {
         "{}",
         text(&done.stderr)
     );
+}
+
+/// One of the three would be without effect.
+#[test]
+fn a_rate_beside_both_others_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let rates = ["wire", "--rate", "10Mbit/s", "--up", "1Mbit/s", "--down", "2Mbit/s", "--", "true"];
+    let done = quell(dir.path(), &rates);
+    let said = text(&done.stderr);
+    assert!(done.status.code() == Some(2) && said.contains("leave --rate out, or --up or --down"), "{said}");
 }

@@ -23,7 +23,7 @@ pub struct Args {
     /// Scenario file: its algorithms and its traffic, live; results as `quell run` keeps them.
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
-    /// Rate of the link, both ways.
+    /// Rate of the link, both ways; of the other way where --up or --down is given.
     #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
     pub rate: Option<BitRate>,
     /// Rate to the far host; default: --rate.

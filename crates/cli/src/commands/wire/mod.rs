@@ -69,6 +69,11 @@ fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
 
 /// The wire that the options describe.
 fn config(args: &Args) -> Result<WireConfig, Failure> {
+    if let (Some(_), Some(_), Some(_)) = (args.rate, args.up, args.down) {
+        return Err(bad_input!(
+            "--rate is the rate of the ways that have none of their own, and both have: leave --rate out, or --up or --down"
+        ));
+    }
     let (Some(up), Some(down)) = (args.up.or(args.rate), args.down.or(args.rate)) else {
         return Err(bad_input!(
             "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, --up and --down for two \
@@ -214,17 +219,22 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     if let Some(name) = congestion {
         terminal::say(&format!("TCP without a choice of its own was {name} (--congestion)"));
     }
-    if let Some(status) = far_ended {
-        terminal::note(&format!("the command of --far had failed before ({status})"));
-    }
     if let Some(why) = &report.log {
         return Err(Failure::Failed(format!("the log is not whole: {why}")));
     }
+    // What the near command did without the other is no measurement.
+    let failed_far =
+        far_ended.map(|status| format!("the command of --far failed before the other ended ({status})"));
     match ended {
-        Ok(status) if status.success() => Ok(()),
+        Ok(status) if status.success() => failed_far.map_or(Ok(()), |why| Err(Failure::Failed(why))),
         // A command's own failure is ours, as with `time` and `env`; of one that we ended, the reason.
         Ok(_) if interrupt::terminated() => std::process::exit(interrupt::code()),
-        Ok(status) => std::process::exit(status.code().unwrap_or_else(|| interrupt::signaled(status))),
+        Ok(status) => {
+            if let Some(why) = failed_far {
+                terminal::note(&why);
+            }
+            std::process::exit(status.code().unwrap_or_else(|| interrupt::signaled(status)))
+        }
         Err(e) => Err(Failure::cannot("wait for the command", e)),
     }
 }
