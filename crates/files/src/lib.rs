@@ -177,11 +177,26 @@ pub fn read_named(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
     read_whole(open_as(path, false)?, limit)
 }
 
-fn read_whole(file: File, limit: Limit) -> io::Result<Vec<u8>> {
-    let bytes = file.metadata().map_or(0, |found| found.len());
-    if bytes > limit.bytes {
-        return Err(limit.exceeded("it has", Some(bytes)));
+/// Opens a file of which a program needs only parts at a time.
+///
+/// # Errors
+/// As [`open`], and if it is larger than the limit.
+pub fn open_within(path: &Path, limit: Limit) -> io::Result<File> {
+    let file = open(path)?;
+    check_size(&file, limit)?;
+    Ok(file)
+}
+
+/// The size of a file, which is within the limit.
+fn check_size(file: &File, limit: Limit) -> io::Result<u64> {
+    match file.metadata().map_or(0, |found| found.len()) {
+        bytes if bytes > limit.bytes => Err(limit.exceeded("it has", Some(bytes))),
+        bytes => Ok(bytes),
     }
+}
+
+fn read_whole(file: File, limit: Limit) -> io::Result<Vec<u8>> {
+    let bytes = check_size(&file, limit)?;
     // Rather than by doubling: files of results are large.
     let mut all = Vec::new();
     all.try_reserve_exact(bytes as usize)?;

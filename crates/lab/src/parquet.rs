@@ -3,13 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Stored};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type};
 use quell_metrics::{Column, Texts};
@@ -120,7 +119,7 @@ fn write_cells<T: DataType>(
 ///
 /// # Errors
 /// If it is another file, or damaged; says what is wrong.
-pub(crate) fn read(file: Vec<u8>) -> Result<Vec<(String, Column)>, ParquetError> {
+pub(crate) fn read(file: impl ChunkReader + 'static) -> Result<Vec<(String, Column)>, ParquetError> {
     read_only(file, None)
 }
 
@@ -128,8 +127,11 @@ pub(crate) fn read(file: Vec<u8>) -> Result<Vec<(String, Column)>, ParquetError>
 ///
 /// # Errors
 /// If it is another file, or damaged; says what is wrong.
-pub(crate) fn read_only(file: Vec<u8>, wanted: Option<&str>) -> Result<Vec<(String, Column)>, ParquetError> {
-    let reader = SerializedFileReader::new(Bytes::from(file))?;
+pub(crate) fn read_only(
+    file: impl ChunkReader + 'static,
+    wanted: Option<&str>,
+) -> Result<Vec<(String, Column)>, ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let mut columns = (0..)
         .zip(schema.columns())
@@ -206,7 +208,13 @@ fn read_cells<T: DataType>(group: &dyn RowGroupReader, at: usize) -> Result<Vec<
 mod tests {
     use proptest::prelude::*;
 
+    use bytes::Bytes;
+
     use super::*;
+
+    fn read_bytes(file: Vec<u8>) -> Result<Vec<(String, Column)>, ParquetError> {
+        read(Bytes::from(file))
+    }
     use quell_metrics::Columns;
 
     fn texts(list: impl IntoIterator<Item = String>) -> Column {
@@ -250,7 +258,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(columns in columns()) {
-            prop_assert!(same(&columns, &read(write(columns.iter()).unwrap()).unwrap()));
+            prop_assert!(same(&columns, &read_bytes(write(columns.iter()).unwrap()).unwrap()));
         }
     }
 
@@ -266,19 +274,19 @@ mod tests {
         let file = write(columns.iter()).unwrap();
         let groups = SerializedFileReader::new(Bytes::from(file.clone())).unwrap().num_row_groups();
         assert_eq!(groups, 2);
-        assert!(same(&columns, &read(file).unwrap()));
+        assert!(same(&columns, &read_bytes(file).unwrap()));
     }
 
     #[test]
     fn other_files_are_refused() {
         for file in [&b""[..], b"PAR1", b"PAR1\0\0\0\0PAR1", b"point,algorithm,seed\n0,red,1\n"] {
-            assert!(read(file.to_vec()).is_err());
+            assert!(read_bytes(file.to_vec()).is_err());
         }
         let mut file = Vec::new();
         let flag = Type::primitive_type_builder("steady", Stored::BOOLEAN).build().unwrap();
         let schema = Type::group_type_builder("schema").with_fields(vec![Arc::new(flag)]).build().unwrap();
         SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default()).unwrap().close().unwrap();
-        let error = read(file).unwrap_err().to_string();
+        let error = read_bytes(file).unwrap_err().to_string();
         assert!(error.contains("\"steady\" is BOOLEAN"), "{error}");
     }
 }

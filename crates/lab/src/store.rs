@@ -5,7 +5,7 @@
 //! damaged later is not read as a result.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use quell_files::Limit;
@@ -81,14 +81,31 @@ pub fn read_results(dir: &Path) -> Result<Results, StoreError> {
     quell_metrics::results(run, |table| {
         let name = format!("{}.parquet", table.name());
         let info = files.iter().find(|f| f.name == name).ok_or(format!("{name} is not listed in {RUN}"))?;
-        let bytes =
-            quell_files::read(&dir.join(&name), TABLE).map_err(|e| format!("cannot read {name}: {e}"))?;
-        if bytes.len() as u64 != info.bytes || hex(&Sha256::digest(&bytes)) != info.sha256 {
+        let cannot = |e: &dyn std::fmt::Display| format!("cannot read {name}: {e}");
+        let file = quell_files::open_within(&dir.join(&name), TABLE).map_err(|e| cannot(&e))?;
+        if !is_whole(&file, info).map_err(|e| cannot(&e))? {
             return Err(format!("{name} differs from the file that was written: the result is damaged"));
         }
-        parquet::read(bytes).map_err(|e| format!("cannot read {name}: {e}"))
+        parquet::read(file).map_err(|e| cannot(&e))
     })
     .map_err(wrong)
+}
+
+/// True if a file is the one that was written. It is read in pieces: what is damaged takes no memory, and of what is
+/// whole only the columns do.
+fn is_whole(mut file: &File, info: &FileInfo) -> std::io::Result<bool> {
+    if file.metadata()?.len() != info.bytes {
+        return Ok(false);
+    }
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => break,
+            n => hash.update(&piece[..n]),
+        }
+    }
+    file.rewind()?;
+    Ok(hex(&hash.finalize()) == info.sha256)
 }
 
 /// The digits that stand in `run.json` in place of its own hash when that is taken.

@@ -133,6 +133,34 @@ fn what_a_scenario_results_and_a_cache_consist_of_must_be_files_too() {
     assert!(bench.ok(&["cache", "check"]).contains("4 entries checked, all sound"));
 }
 
+/// A table is hashed in pieces before anything of it is kept, and one of another size not even that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_damaged_table_takes_no_memory() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--out", "r", "--quiet", "--no-report"]);
+    let whole = bench.ok(&["show", "r"]);
+    let shown = || {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 1048576 && exec \"$0\" show r", env!("CARGO_BIN_EXE_quell")]);
+        command.current_dir(bench.path("")).stdin(Stdio::null());
+        soon(command)
+    };
+    let ran = shown();
+    assert_eq!((ran.code, ran.out), (0, whole), "{}", ran.err);
+    let table = std::fs::File::options().write(true).open(bench.path("r/flows.parquet")).unwrap();
+    let length = table.metadata().unwrap().len();
+    // A hole takes no room.
+    table.set_len(4 << 30).unwrap();
+    let damaged = "flows.parquet differs from the file that was written: the result is damaged";
+    let ran = shown();
+    assert!(ran.code == 1 && ran.err.contains(damaged), "{ran:?}");
+    table.set_len(length - 1).unwrap();
+    table.set_len(length).unwrap();
+    let ran = shown();
+    assert!(ran.code == 1 && ran.err.contains(damaged), "{ran:?}");
+}
+
 #[test]
 fn pipes_in_the_places_of_locks_and_vectors_keep_nobody_waiting() {
     let bench = Bench::new();

@@ -119,7 +119,7 @@ impl Cache {
     fn merge(&self, parts: &[PathBuf]) -> Result<(), StoreError> {
         let mut merged: Vec<(NamedColumns, Vec<&PathBuf>)> = Vec::new();
         for path in parts {
-            let part = parquet::read(bytes(path)?).map_err(at(path, "be read"))?;
+            let part = parquet::read(opened(path)?).map_err(at(path, "be read"))?;
             let same = |found: &NamedColumns| {
                 found.iter().map(|(name, _)| name).eq(part.iter().map(|(name, _)| name))
             };
@@ -171,13 +171,13 @@ impl Cache {
     }
 }
 
-fn bytes(part: &Path) -> Result<Vec<u8>, StoreError> {
-    quell_files::read(part, TABLE).map_err(at(part, "be read"))
+fn opened(part: &Path) -> Result<File, StoreError> {
+    quell_files::open_within(part, TABLE).map_err(at(part, "be read"))
 }
 
 /// The keys of a part; `None` if it is damaged.
 fn keys(part: &Path) -> Option<Vec<Key>> {
-    let found = parquet::read_only(bytes(part).ok()?, Some(KEY)).ok()?;
+    let found = parquet::read_only(opened(part).ok()?, Some(KEY)).ok()?;
     match &found[..] {
         [(_, Column::Text(texts))] => Some(texts.distinct().filter_map(Key::parse).collect()),
         _ => None,
