@@ -98,3 +98,10 @@ def test_a_search_without_a_crossing_says_so() -> None:
         quell.search(VOICE, "flows.voice.rate=0.2 Mbit/s..1.8 Mbit/s", "utilization", "1 ms")
     with pytest.raises(quell.ScenarioError, match="nothing"):
         quell.search(VOICE, "flows.web.count=1..2", "utilization", 0.5)
+
+
+def test_search_refuses_a_plug_in_that_nothing_names() -> None:
+    scenario = quell.theory.dumbbell(rate="2 Mbit/s", rtt="50 ms", flows=4, algorithms=["red"])
+    rule = r'aqms\["redd"\]: no \[\[aqm\]\] of the scenario has this algorithm.*red'
+    with pytest.raises(ValueError, match=rule):
+        quell.search(scenario, over="flows.tcp.count=2..8", metric="loss_rate", crosses="2%", aqms={"redd": object})

@@ -698,3 +698,12 @@ def test_diagrams() -> None:
     with pytest.raises(ValueError, match="2 axes"):
         quell.plot.bode(loops, axes=[ax])
     plt.close("all")
+
+
+def test_a_dumbbell_has_a_buffer_that_its_algorithm_needs() -> None:
+    fast = {"rate": "1 Gbit/s", "rtt": "1 ms", "flows": 10}
+    roomy = theory.dumbbell(**fast, algorithms=["pie"])
+    assert roomy["dumbbell"]["buffer"] == "25000 packets"
+    assert theory.analyze(roomy)
+    assert theory.dumbbell(**fast, algorithms=["drop-tail"])["dumbbell"]["buffer"] == "250 packets"
+    assert theory.dumbbell(**fast, algorithms=["pie"], buffer="90 packets")["dumbbell"]["buffer"] == "90 packets"

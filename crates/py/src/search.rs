@@ -14,7 +14,7 @@ use crate::columns::{Columns, array, columns};
 use crate::errors;
 use crate::options::metric;
 use crate::run::surround;
-use crate::scenario::document;
+use crate::scenario::{Changes, document, names};
 
 /// The crossing of a value by a metric, from :func:`search`.
 #[pyclass(module = "quell", frozen)]
@@ -190,6 +190,12 @@ pub fn search(
     let trap = Arc::new(Trap::default());
     let plugins = plugins(aqms, &trap)?;
     let document = document(py, scenario, overrides)?;
+    let changes = Changes { unused: names(aqms)?, ..Changes::default() };
+    changes.unused.borrow_mut().retain(|name| !document.mentions(name));
+    if !changes.unused.borrow().is_empty() {
+        let study = document.study(&plugins).map_err(|e| errors::scenario(py, &e))?;
+        changes.refuse_unused(&study)?;
+    }
     let question = Search {
         over,
         metric,

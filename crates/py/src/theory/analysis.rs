@@ -400,7 +400,7 @@ pub fn analyze(
 ///     Size of a packet on the wire ("500 B", or bytes); by default 1000 bytes.
 /// buffer : str or float, optional
 ///     The buffer ("200 packets", or packets); by default twice the bandwidth-delay product, at least
-///     100 packets.
+///     100 packets; where an algorithm needs more, what the link sends in 200 ms.
 /// signal : {"mark", "drop"}, default "mark"
 ///     Whether flows and link use ECN.
 /// congestion : {"reno", "cubic", "dctcp", "prague"}, default "reno"
@@ -430,14 +430,12 @@ pub fn dumbbell<'py>(
 ) -> Answer<Bound<'py, PyDict>> {
     let (rate, rtt) = (words::rate("rate", rate)?, words::time("rtt", rtt)?);
     let packet = packet.map_or(Ok(PACKET), |p| words::packet("packet", p))?;
-    let plain = Shorthand::new(rate, rtt, flows, packet);
-    let shorthand = Shorthand {
-        buffer: buffer.map_or(Ok(plain.buffer), |b| words::queue("buffer", b))?,
+    let given = buffer.map(|b| words::queue("buffer", b)).transpose()?;
+    let plain = Shorthand {
         ecn: words::signal(signal)? == Signal::Mark,
         congestion: Congestion::named(congestion)?,
-        ..plain
+        ..Shorthand::new(rate, rtt, flows, packet)
     };
-    let dict = value::resolved(py, &shorthand.to_toml())?;
     let tables = algorithms.into_iter().map(|a| {
         if a.is_instance_of::<PyDict>() {
             return Ok(a);
@@ -446,7 +444,24 @@ pub fn dumbbell<'py>(
         table.set_item("algorithm", a)?;
         Ok(table.into_any())
     });
-    dict.set_item("aqm", tables.collect::<PyResult<Vec<_>>>()?)?;
+    let tables = tables.collect::<PyResult<Vec<_>>>()?;
+    let of = |buffer: QueueSize| {
+        let dict = value::resolved(py, &Shorthand { buffer, ..plain.clone() }.to_toml())?;
+        dict.set_item("aqm", &tables)?;
+        Ok::<_, PyErr>(dict)
+    };
+    let dict = of(given.unwrap_or(plain.buffer))?;
+    let is_valid = |dict: &Bound<'py, PyDict>| {
+        let document = crate::scenario::document(py, dict.as_any(), None);
+        document.is_ok_and(|document| document.study(&Plugins::new()).is_ok())
+    };
+    // As the command does where no buffer is given.
+    if given.is_none() && !is_valid(&dict) {
+        let roomy = of(Shorthand::roomy_buffer(rate, packet))?;
+        if is_valid(&roomy) {
+            return Ok(roomy);
+        }
+    }
     Ok(dict)
 }
 
