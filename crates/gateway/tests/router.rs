@@ -991,7 +991,7 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     }
     // A device may come later, and a name that is wrong shows beside those that there are.
     let (code, said) = with(&["--wan", "g7"]);
-    let note = "note: no device \"g7\" here yet: it is waited for; there are g0, g1, lo";
+    let note = "note: no device \"g7\" here yet: Quell waits for it; there are g0, g1, lo";
     assert!(code == Some(0) && said.contains(note), "{said}");
     // This kernel may have no queue statement for nft; then that is what is said.
     let (code, said) = with(&["--firewall", "nft"]);

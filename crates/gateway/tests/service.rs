@@ -104,7 +104,7 @@ fn a_device_that_comes_goes_and_comes_back_is_waited_for() {
     let mut command = net.gateway(&net.args(&WIDE));
     command.env("NOTIFY_SOCKET", &path);
     let running = Running::new(command);
-    running.says("no device \"g1\" here yet: it is waited for; there are g0, lo, p1");
+    running.says("no device \"g1\" here yet: Quell waits for it; there are g0, lo, p1");
     // Whoever waits for the service does not give it up.
     let mut bytes = [0; 256];
     let n = service.recv(&mut bytes).unwrap();
@@ -130,7 +130,7 @@ fn a_device_that_comes_goes_and_comes_back_is_waited_for() {
     drop(stream);
     // It goes, and another one of this name comes.
     net.on(G, "ip link del g1");
-    running.says("device g1 is gone: it is waited for");
+    running.says("device g1 is gone: Quell waits for it");
     until("the device is missed", || anomalies(&net) == ["device-gone"]);
     sh(&format!(
         "ip link add r0 netns {r} type veth peer name g1 netns {g}

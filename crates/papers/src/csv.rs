@@ -78,9 +78,9 @@ pub(crate) fn rows<'f>(file: &'f Path, columns: &'static [&'static str]) -> Resu
         let line = record.position().map_or(0, |p| p.line() as usize);
         if record.len() != header.len() {
             let rule = format!(
-                "has {} values, and the header names {} columns; a value with a comma stands in double quotes",
-                record.len(),
-                header.len()
+                "has {}, and the header names {}; a value with a comma stands in double quotes",
+                quell_units::text::plural(record.len(), "value"),
+                quell_units::text::plural(header.len(), "column")
             );
             return Err(PaperError::at(file, line, rule));
         }

@@ -238,7 +238,7 @@ mod tests {
             ("1..1:lin:3", "the ends must differ"),
             ("0..1:log:3", "must have both ends above 0"),
             ("-2..-1:log:3", "must have both ends above 0"),
-            ("1..2:lin:1", "has 1 values: must be a whole number from 2 to 10000"),
+            ("1..2:lin:1", "has 1 value: must be a whole number from 2 to 10000"),
             ("1..2:lin:2.5", "has 2.5 values: must be a whole number"),
             ("1..2:lin:99999999999", "must be a whole number from 2 to 10000"),
             ("1..2:step:0", "has steps of 0: must be positive"),

@@ -124,8 +124,8 @@ fn linked(list: &Node, at: &Path) -> Result<Vec<Axis>, Problem> {
             None => Ok(Axis(fields)),
             Some(other) => {
                 let rule = format!(
-                    "has {} values, but {}, which is linked with it, has {}: both must have the same number",
-                    other.values.len(),
+                    "has {}, but {}, which is linked with it, has {}: both must have the same number",
+                    quell_units::text::plural(other.values.len(), "value"),
                     first.field,
                     first.values.len()
                 );

@@ -69,6 +69,11 @@ pub fn short(text: &str) -> String {
     }
 }
 
+/// A number of things, "1 value" or "2 values".
+pub fn plural(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A number with three digits.
 pub fn three_digits(x: f64) -> String {
     match x.abs() {
@@ -109,6 +114,11 @@ mod tests {
         assert_eq!(named("a\nerror: b\t\u{9b}"), r"a\u{a}error: b\u{9}\u{9b}");
         assert_eq!(one_line("a\nb\tc\u{1b}[2J"), r"a b c\u{1b}[2J");
         assert_eq!(visible_json("[\"\u{9b}\u{202e}\",\n\"a\"]"), "[\"\\u009b\\u202e\",\n\"a\"]");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| plural(n, "value")), ["0 values", "1 value", "2 values"]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Kind {
             Kind::Bypass => {
                 "packets pass around the gateway: the kernel's queue was full, nobody read it, or rules were gone"
             }
-            Kind::DeviceGone => "the device is not there: it is waited for",
+            Kind::DeviceGone => "the device is not there: Quell waits for it",
             Kind::LogEnded => "the log has ended: packets are forwarded, but not recorded",
             Kind::Stalled => "the worker does not answer",
         }

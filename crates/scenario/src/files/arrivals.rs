@@ -59,7 +59,11 @@ impl ArrivalsFile {
             cells.extend(line.split(',').map(str::trim));
             if cells.len() != names.len() {
                 let (found, wanted) = (cells.len(), names.len());
-                let rule = format!("has {found} values, but the header has {wanted} columns");
+                let rule = format!(
+                    "has {}, but the header has {}",
+                    quell_units::text::plural(found, "value"),
+                    quell_units::text::plural(wanted, "column")
+                );
                 return Err(Fault(Some(number), rule));
             }
             let row = Row { number, cells: places.map(|place| place.map(|at| cells[at])) };

@@ -112,7 +112,11 @@ fn table<'a>(
         cells.extend(line.split(',').map(str::trim));
         if cells.len() != columns.len() {
             let (found, wanted) = (cells.len(), columns.len());
-            return Err(fault(format!("has {found} values, but the header has {wanted} columns")));
+            return Err(fault(format!(
+                "has {}, but the header has {}",
+                quell_units::text::plural(found, "value"),
+                quell_units::text::plural(wanted, "column")
+            )));
         }
         let cell = |column: usize, most: f64| -> Result<f64, Fault> {
             let (name, text) = (columns[column], cells[column]);

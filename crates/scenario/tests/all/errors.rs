@@ -986,7 +986,7 @@ fn sweeps_from_elsewhere_replace_those_of_the_same_field() {
         ),
         (
             "flows.ftp.count=1,2; flows.web.count=1",
-            "has 1 values, but flows.ftp.count, which is linked with it, has 2",
+            "has 1 value, but flows.ftp.count, which is linked with it, has 2",
         ),
     ] {
         let e = document.clone().sweep_text(text).unwrap_err().to_string();

@@ -233,7 +233,7 @@ fn errors_name_the_file_and_the_line() {
         ),
         (b"time_s,rate_bps\n-1,1\n", "a.csv:2: time_s = \"-1\": must lie between 0 and 10000000"),
         (b"time_s,delay_s\n1,1001\n", "a.csv:2: delay_s = \"1001\": must lie between 0 and 1000"),
-        (b"time_s,rate_bps\n1\n", "a.csv:2: has 1 values, but the header has 2 columns"),
+        (b"time_s,rate_bps\n1\n", "a.csv:2: has 1 value, but the header has 2 columns"),
         (b"time_s\n1\n", "a.csv:1: \"time_s\" must be the header of a table, such as time_s,rate_bps"),
         (b"0.5,1e6\n", "a.csv:1: \"0.5,1e6\" must be the header of a table"),
         (b"time_ms,rate_bps\n1,1\n", "a.csv:1: \"time_ms,rate_bps\" must be the header of a table"),

@@ -101,7 +101,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
     if there.is_none() {
         // PPP's devices come with their session, and others when a driver is there.
         found.notes.push(format!(
-            "no device \"{wan}\" here yet: it is waited for; there are {}",
+            "no device \"{wan}\" here yet: Quell waits for it; there are {}",
             devices().join(", ")
         ));
     }

@@ -539,7 +539,7 @@ impl Supervisor<'_> {
         let wan = &self.settings.fixed.wan;
         match (was, is) {
             (_, None) => {
-                say(format_args!("device {wan} is gone: it is waited for"));
+                say(format_args!("device {wan} is gone: Quell waits for it"));
                 self.service.say(&format!("STATUS=waits for device {wan}"));
             }
             (None, Some(_)) => {
