@@ -135,7 +135,8 @@ pub(crate) fn share_unit(values: &[Value]) -> Option<Vec<Value>> {
 
 fn count(text: &str) -> Result<usize, String> {
     let n = text.parse::<usize>().ok().filter(|n| (2..=POINTS).contains(n));
-    n.ok_or_else(|| format!("has {} values: must be a whole number from 2 to {POINTS}", cut(text)))
+    let values = if text == "1" { "value" } else { "values" };
+    n.ok_or_else(|| format!("has {} {values}: must be a whole number from 2 to {POINTS}", cut(text)))
 }
 
 /// The values between the ends in equal steps.
