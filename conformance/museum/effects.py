@@ -25,7 +25,7 @@ import adaptor  # noqa: E402
 
 RATE, RTT, SIZE, SENDERS, END = 10_000_000, 80_000_000, 1000, 20, 60_000_000_000
 SILENT = (8_000_000_000, 10_000_000_000)
-ECN = {"ce-is-marked-again", "pie-braces", "pie-ignores-ecn", "red-no-hard-limit"}
+ECN = {"ce-is-marked-again", "pie-braces", "pie-ignores-ecn"}
 
 
 class Chance(adaptor.Draws):

@@ -363,15 +363,6 @@ class _(FqCodel):
         return super().batch()[:1]
 
 
-@exhibit("fq-codel-last-of-the-fattest")
-class _(FqCodel):
-    """Of several queues that are the fattest the last one pays, and not the first."""
-
-    def batch(self):
-        fat = max((self.flows[number] for number in sorted(self.flows, reverse=True)), key=self.weight)
-        return [fat] * len(super().batch())
-
-
 @exhibit("fq-codel-charges-drops")
 class _(FqCodel):
     """Packets that CoDel drops take from the credits of their queue like those that are sent."""
@@ -644,15 +635,6 @@ class _(Red):
         return p
 
 
-@exhibit("red-no-hard-limit")
-class _(Red):
-    """Where the probability is 1, an arrival is marked like others, and not dropped."""
-
-    def judge(self, packet):
-        verdict = super().judge(packet)
-        return ("signal", "early") if verdict == ("drop", "forced") else verdict
-
-
 @exhibit("ared-gentle-slope-stays")
 class _(Ared):
     """The slope above max_th keeps the first max_p, so that the probability jumps there."""
@@ -717,15 +699,6 @@ class _(Fifo):
         if "packets" in size:
             return len(self.waiting) <= int(size["packets"])
         return self.bytes <= int(size["bytes"])
-
-
-@exhibit("draws-for-nothing")
-class _(Pie):
-    """A number is drawn before it is known whether anything can be signaled: every later one is another."""
-
-    def on_enqueue(self, now, packet):
-        self.draws.used += 1
-        return super().on_enqueue(now, packet)
 
 
 if __name__ == "__main__":

@@ -100,8 +100,6 @@ exhibits! {
             seen READING;
         "fq-codel-drops-one": "a full buffer costs one packet, and not half of the fattest queue (RFC 8290 section 4.1)",
             seen "the draft before RFC 8290, and its section 5.2.3 if read alone";
-        "fq-codel-last-of-the-fattest": "of several queues that are the fattest the last one pays, and not the first",
-            seen "RFC 8290 section 4.1 leaves it open; Linux searches from the first";
         "fq-codel-charges-drops": "packets that CoDel drops take from the credits of their queue", seen READING;
         "fq-codel-keeps-credits": "a queue that comes back has the credits with which it left, and not a quantum",
             seen READING;
@@ -158,8 +156,6 @@ exhibits! {
         "red-counts-the-arrival": "the queue is measured with the arrival in it",
             seen "proposed in https://github.com/TL-System/ns.py/pull/20";
         "red-geometric": "every arrival is signaled with p_b: the gaps are geometric, and not uniform", seen READING;
-        "red-no-hard-limit": "where the probability is 1, ECN-capable packets are still marked, and nothing limits the queue",
-            seen "https://github.com/inet-framework/inet/pull/487 (the limit was not checked between the thresholds)";
     }
     "ared" {
         "ared-gentle-slope-stays": "the slope above max_th keeps the first max_p while the one below follows it",
@@ -176,10 +172,6 @@ exhibits! {
     }
     "drop-tail" {
         "buffer-holds-one-more": "the buffer holds one packet more than its size", seen READING;
-    }
-    "pie" {
-        "draws-for-nothing": "a number is drawn before it is known whether anything can be signaled: the next ones are others",
-            seen "harmless by itself; it makes runs with the same seed incomparable";
     }
 }
 
