@@ -345,6 +345,8 @@ static const char *configure(const char *line) {
     buffer_bytes = floor(number(link, "bytes", HUGE_VAL));
     if (is(line, "algorithm", "\"codel\"")) {
         algorithm = CODEL;
+        if (!is(own, "arithmetic", "\"exact\"") || !is(own, "ce_threshold", "null"))
+            return "CoDel is here as RFC 8289 has it";
         codel.target = nanoseconds(number(own, "target", 0));
         codel.interval = nanoseconds(number(own, "interval", 0));
         codel.adapts = is(own, "mtu", "null");
@@ -352,7 +354,7 @@ static const char *configure(const char *line) {
         codel.maxpacket = codel.adapts || !mtu ? 0 : (long)number(mtu, "bytes", 0);
     } else if (is(line, "algorithm", "\"pie\"")) {
         algorithm = PIE;
-        if (!is(own, "delay_from", "\"departures\"") || number(own, "activate_at", 0) != 0 ||
+        if (is(own, "scheme", "\"linux\"") || !is(own, "delay_from", "\"departures\"") || number(own, "activate_at", 0) != 0 ||
             !is(own, "decay", "\"empty\""))
             return "PIE is here in its basic scheme";
         pie.target = number(own, "target", 0);

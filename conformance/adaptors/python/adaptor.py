@@ -53,6 +53,11 @@ class Fifo:
         self.bytes = 0
         self.draws = Draws()
 
+    @classmethod
+    def of(cls, header):
+        """What the header asks for: a dialect can be another class."""
+        return cls(header)
+
     # What algorithms override. A verdict is None, ("signal", cause) or ("drop", cause).
     def on_enqueue(self, now, packet):
         return None
@@ -343,11 +348,18 @@ class Codel(Fifo):
     """RFC 8289, as its pseudo-code has it: the loop of section 5.5 over the queue of this class."""
 
     NAME = "codel"
+    ARITHMETIC = "exact"
+
+    @classmethod
+    def of(cls, header):
+        return LinuxCodel(header) if cls is Codel and header["parameters"]["arithmetic"] == "linux" else cls(header)
 
     def __init__(self, header):
         super().__init__(header)
         self.target = round(self.params["target"] * SECOND)
         self.interval = round(self.params["interval"] * SECOND)
+        if self.params["arithmetic"] != self.ARITHMETIC or self.params["ce_threshold"] is not None:
+            raise Unsupported("a threshold for marks")
         mtu = self.params["mtu"]
         self.maxpacket = 0 if mtu is None else mtu["bytes"]
         self.adapts = mtu is None
@@ -447,15 +459,90 @@ def round_down(x):
     return math.floor(x + 0.5)
 
 
+WORD = (1 << 64) - 1
+
+
+class LinuxCodel(Codel):
+    """The same in the integers of Linux: a clock of 1024 ns, and 16 bits of the reciprocal root of the count."""
+
+    ARITHMETIC = "linux"
+
+    def __init__(self, header):
+        super().__init__(header)
+        self.target, self.interval, self.root = self.target >> 10, self.interval >> 10, 0
+
+    def dodequeue(self, now):
+        if not self.waiting:
+            self.first_above_time = None
+            return None, False
+        arrived, packet = self.waiting.popleft()
+        self.bytes -= packet["bytes"]
+        if now - (arrived >> 10) < self.target or self.backlog_is_small():
+            self.first_above_time = None
+        elif self.first_above_time is None:
+            self.first_above_time = now + self.interval
+        else:
+            return packet, now > self.first_above_time
+        return packet, False
+
+    def control_law(self, t):
+        return t + (self.interval * self.root >> 16)
+
+    def newton_step(self):
+        """From the root of the last count toward that of this one."""
+        x = self.root << 16
+        rest = ((3 << 32) - self.count * (x * x >> 32) & WORD) >> 2
+        self.root = (rest * x & WORD) >> 47 & 0xFFFF
+
+    def dequeue(self, now):
+        now, dropped, marked = now >> 10, [], False
+        packet, ok_to_drop = self.dodequeue(now)
+        if self.dropping:
+            self.dropping = ok_to_drop
+            while self.dropping and now >= self.drop_next:
+                self.count += 1
+                self.newton_step()
+                if self.capable(packet):
+                    marked = self.is_new_mark(packet)
+                    self.after_signal(now)
+                    break
+                dropped.append(packet["id"])
+                packet, self.dropping = self.dodequeue(now)
+                if self.dropping:
+                    self.after_signal(now)
+        elif ok_to_drop:
+            self.dropping = True
+            self.count = self.first_count(now)
+            self.lastcount = self.count
+            if self.count > 1:
+                self.newton_step()
+            else:
+                self.root = 0xFFFF
+            self.drop_next = self.control_law(now)
+            if self.capable(packet):
+                marked = self.is_new_mark(packet)
+            else:
+                dropped.append(packet["id"])
+                packet, self.dropping = self.dodequeue(now)
+        if packet is None:
+            self.on_idle(now)
+            return {"dropped": dropped}
+        return {"dropped": dropped, "sent": packet["id"], "marked": marked}
+
+
 class Pie(Fifo):
     """RFC 8033: the basic scheme, with the options that the header names."""
 
     NAME = "pie"
 
+    @classmethod
+    def of(cls, header):
+        return LinuxPie(header) if cls is Pie and header["parameters"]["scheme"] == "linux" else cls(header)
+
     def __init__(self, header):
         super().__init__(header)
         p = self.params
-        if p["delay_from"] == "dequeue-rate" or p["activate_at"] != 0:
+        if p["delay_from"] == "dequeue-rate" or p["activate_at"] != 0 or p["scheme"] == "linux":
             raise Unsupported("the dequeue rate, and PIE that is not always active")
         self.target, self.interval = p["target"], round(p["update_interval"] * SECOND)
         self.max_burst = round(p["max_burst"] * SECOND)
@@ -548,6 +635,83 @@ class Pie(Fifo):
         }
 
 
+class LinuxPie(Fifo):
+    """PIE in the integers of Linux: 56 bits of a probability, ticks of 64 ns, gains in sixteenths."""
+
+    ONE = (1 << 56) - 1
+    TICKS = 1_000_000_000 >> 6
+
+    def __init__(self, header):
+        super().__init__(header)
+        p = self.params
+        self.gains = [round(p[gain] * 16) * (self.ONE // self.TICKS) >> 4 for gain in ("alpha", "beta")]
+        self.target, self.max_burst = round(p["target"] * SECOND) >> 6, round(p["max_burst"] * SECOND) >> 6
+        self.limit = round(p["mark_ecnth"] * self.ONE)
+        self.p = self.accumulated = self.waited = self.delay_old = 0
+        self.burst, self.left = self.max_burst, None
+
+    def signals_now(self):
+        if self.burst > 0 or (self.waited < self.target // 2 and self.p < self.ONE // 5) or self.bytes < 2 * 1514:
+            return False
+        if self.params["derandomize"]:
+            self.accumulated = self.accumulated + self.p if self.p > 0 else 0
+            if self.accumulated < self.ONE // 100 * 85:
+                return False
+            if self.accumulated >= self.ONE // 2 * 17:
+                return self.draws.chance(1.0)
+        if not self.draws.chance(self.p / (self.ONE + 1)):
+            return False
+        self.accumulated = 0
+        return True
+
+    def on_enqueue(self, now, packet):
+        if not self.signals_now():
+            return None
+        marks = self.p <= self.limit and self.capable(packet)
+        if not marks:
+            self.accumulated = 0
+        return ("signal" if marks else "drop", "early")
+
+    def on_overflow(self, now):
+        self.accumulated = 0
+
+    def on_dequeue(self, now, packet, arrived):
+        self.waited = (now >> 6) - (arrived >> 6) if self.waiting else 0
+        if self.left is not None:
+            self.burst = max(self.burst - ((now >> 6) - self.left), 0)
+        self.left = now >> 6
+        return None
+
+    def on_idle(self, now):
+        self.waited = 0
+
+    def on_update(self, now):
+        (alpha, beta), delay, old, one = self.gains, self.waited, self.delay_old, self.ONE
+        if self.p < one // 10:
+            alpha, beta, power = alpha >> 1, beta >> 1, 100
+            while self.p < one // power and power <= 1_000_000:
+                alpha, beta, power = alpha >> 2, beta >> 2, power * 10
+        step = alpha * (delay - self.target) + beta * (delay - old)
+        if step > one // 50 and self.p >= one // 10:
+            step = one // 50
+        if delay > self.TICKS // 4:
+            step += one // 50
+        self.p = min(max(self.p + step, 0), one)
+        if delay == 0 and old == 0 and not self.waiting:
+            self.p -= self.p // 64
+        if self.p == 0 and delay < self.target // 2 and old < self.target // 2:
+            self.burst, self.accumulated, self.left = self.max_burst, 0, None
+        self.delay_old = delay
+
+    def signals(self):
+        return {
+            "p": self.p / self.ONE,
+            "delay": self.delay_old / self.TICKS,
+            "burst_allowance": self.burst / self.TICKS,
+            "accumulated": self.accumulated / self.ONE,
+        }
+
+
 class Several(Fifo):
     """Several queues before one link."""
 
@@ -632,16 +796,15 @@ class FqCodel(Several):
         fat = max((self.flows[number] for number in sorted(self.flows)), key=self.weight)
         return [fat] * min(max(len(fat.waiting) // 2, 1), self.params["drop_batch"])
 
-    def queue_of(self, flow):
-        """Flows meet by their hash; without a key, which the reference draws, so few do not meet in 1024 queues."""
-        key, queues = self.params["hash_key"], self.params["flows"]
-        number = flow if key is None else mixed(flow ^ key) * queues >> 32
-        return self.flows.setdefault(number, FlowCodel(self.header, self))
+    def answer(self, event):
+        # The queue that the reference's hash gives the packet, in the place of one of its own.
+        self.number = event.get("queue")
+        return super().answer(event)
 
     def enqueue(self, now, packet):
         if self.adapts:
             self.maxpacket = max(self.maxpacket, packet["bytes"])
-        queue = self.queue_of(packet.get("flow", 0))
+        queue = self.flows.setdefault(self.number, FlowCodel(self.header, self))
         queue.waiting.append((now, packet))
         queue.bytes += packet["bytes"]
         self.activate(queue)
@@ -1237,7 +1400,7 @@ def serve(algorithms):
     if header["algorithm"] not in algorithms:
         return say({"skip": f"{header['algorithm']} is not implemented"})
     try:
-        queue = algorithms[header["algorithm"]](header)
+        queue = algorithms[header["algorithm"]].of(header)
     except Unsupported as why:
         return say({"skip": f"{why}: not implemented"})
     say({"ready": True})

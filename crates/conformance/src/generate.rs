@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use quell_aqm::catalog::{AnyAlgorithm, AqmConfig, CATALOG, Entry};
+use quell_aqm::catalog::{AnyAlgorithm, AqmConfig, CATALOG, Entry, find};
 use quell_aqm::params::AutoSize;
 use quell_aqm::pi_fixed::PiFixedParams;
 use quell_aqm::pie::PieParams;
@@ -28,13 +28,20 @@ struct Course {
     name: &'static str,
     rate: BitRate,
     buffer: QueueSize,
-    ecn: bool,
+    /// The ECN fields of packets, each as often as the others; none: the queue does not mark.
+    ecn: &'static [Ecn],
+    /// Every other phase has these instead, so that of two queues one is busy at a time.
+    ecn_in_turn: &'static [Ecn],
     /// Packets have all sizes, and not only that of the mean.
     sizes: bool,
     /// Eight flows of the same load, between [`HOSTS`].
     hosts: bool,
-    /// Arrivals are at whole milliseconds, many at once, and fewer: [`TICKING`].
+    /// Arrivals are at whole milliseconds, many at once.
     ticks: bool,
+    /// The load, and for how many arrivals it holds. A load of nothing is a pause.
+    phases: &'static [(f64, u32)],
+    /// The length of a pause: the queue drains, and the link is idle for a while.
+    pause: Duration,
 }
 
 /// The hosts of each flow of a course with hosts. One source has as many flows as two others, and one
@@ -49,25 +56,30 @@ const DROPS: Course = Course {
     name: "drops",
     rate: BitRate::from_bps(2_000_000),
     buffer: QueueSize::Packets(60.0),
-    ecn: false,
+    ecn: &[],
+    ecn_in_turn: &[],
     sizes: false,
     hosts: false,
     ticks: false,
+    phases: PHASES,
+    pause: Duration::from_millis(700),
 };
 
 const MARKS: Course = Course {
     name: "marks",
     rate: BitRate::from_bps(5_000_000),
     buffer: QueueSize::Packets(90.0),
-    ecn: true,
+    ecn: &[Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ce, Ecn::Ect0, Ecn::NotEct, Ecn::Ect0],
     ..DROPS
 };
 
-const COURSES: &[Course] = &[
-    DROPS,
-    MARKS,
-    Course { name: "bytes", buffer: QueueSize::Bytes(60_000.0), ecn: true, sizes: true, ..DROPS },
-];
+const BYTES: Course =
+    Course { name: "bytes", buffer: QueueSize::Bytes(60_000.0), ecn: MARKS.ecn, sizes: true, ..DROPS };
+
+/// The same sizes where nothing is marked, for implementations without ECN; shorter, as there is one for each algorithm.
+const SIZES: Course = Course { name: "sizes", ecn: &[], phases: SHORT, ..BYTES };
+
+const COURSES: &[Course] = &[DROPS, MARKS, BYTES, SIZES];
 
 /// A course for variants alone: a full buffer takes half a second to drain.
 const SLOW: Course = Course { name: "slow", rate: BitRate::from_bps(1_000_000), ..DROPS };
@@ -77,17 +89,46 @@ const OF_HOSTS: Course = Course { name: "hosts", sizes: true, hosts: true, ..MAR
 
 /// Another for variants alone: packets take four milliseconds, and all times are whole ones, so that a delay is often
 /// exactly a threshold and an update comes between packets that came together.
-const TICKS: Course = Course { name: "ticks", ticks: true, ..DROPS };
+const TICKS: Course = Course { name: "ticks", ticks: true, phases: TICKING, ..DROPS };
 
 /// The same with marks.
-const MARKED_TICKS: Course = Course { name: "marked-ticks", ecn: true, ..TICKS };
+const MARKED_TICKS: Course = Course { name: "marked-ticks", ecn: MARKS.ecn, ..TICKS };
 
-/// The load, and for how many arrivals it holds. A load of nothing is a pause.
+/// Packets of Classic senders alone, so that one of DualPI2's queues is busy and no scheduler has a say.
+const CLASSIC: Course =
+    Course { name: "classic", ecn: &[Ecn::Ect0, Ecn::NotEct, Ecn::Ect0, Ecn::Ect0], phases: SHORT, ..MARKS };
+
+/// Those of scalable senders alone.
+const SCALABLE: Course =
+    Course { name: "scalable", ecn: &[Ecn::Ect1, Ecn::Ect1, Ecn::Ce, Ecn::Ect1], ..CLASSIC };
+
+/// Each in their turn, when the others' have left.
+const IN_TURN: Course = Course {
+    name: "in-turn",
+    ecn_in_turn: SCALABLE.ecn,
+    phases: TAKING_TURNS,
+    pause: Duration::from_millis(150),
+    ..CLASSIC
+};
+
+/// The courses of variants alone.
+const OTHERS: &[Course] = &[SLOW, OF_HOSTS, TICKS, MARKED_TICKS, CLASSIC, SCALABLE, IN_TURN];
+
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
 
-/// The same of a course of ticks.
+/// Those of a course of ticks.
 const TICKING: &[(f64, u32)] = &[(0.5, 10), (2.0, 60), (0.0, 1), (1.6, 40), (0.0, 1), (0.8, 20)];
+
+/// Those of a short course.
+const SHORT: &[(f64, u32)] = &[(0.6, 8), (3.0, 120), (1.6, 70), (0.0, 1), (1.6, 30)];
+
+/// Those of a course with one kind of packets at a time: between two others there is a pause.
+const TAKING_TURNS: &[(f64, u32)] =
+    &[(2.0, 60), (0.0, 1), (1.5, 40), (0.0, 1), (2.0, 50), (0.0, 1), (1.5, 40), (0.0, 1), (1.2, 20)];
+
+/// The most events of a vector that is made from a configuration of a user's; those of the catalog have a tenth.
+pub const MOST_EVENTS: usize = 20_000;
 
 /// Every vector of the catalog, in its order.
 pub fn all() -> impl Iterator<Item = Vector> {
@@ -96,16 +137,36 @@ pub fn all() -> impl Iterator<Item = Vector> {
 
 /// The vectors of one algorithm: each course with its defaults, and the variants that decide more.
 pub fn of(entry: &Entry) -> Vec<Vector> {
-    let defaults = COURSES.iter().map(|course| (course.name.to_string(), course, (entry.default)(), SEED));
+    let made = |name: &str, course, config: &AqmConfig, seed| {
+        record(entry, name, course, config, seed).unwrap_or_else(|e| panic!("{}/{name}: {e}", entry.name))
+    };
+    let defaults = COURSES.iter().map(|course| made(course.name, course, &(entry.default)(), SEED));
     let others = variants().iter().filter(|v| v.algorithm == entry.name).map(|variant| {
-        let mut courses = COURSES.iter().chain([&SLOW, &OF_HOSTS, &TICKS, &MARKED_TICKS]);
-        let course = courses.find(|c| c.name == variant.course).expect("a course of that name");
-        (variant.name.to_string(), course, configured(variant), variant.seed)
+        let course = course(&variant.course).expect("a course of that name");
+        let mut vector = made(&variant.name, course, &configured(variant), variant.seed);
+        vector.header.tolerance.clone_from(&variant.tolerance);
+        vector
     });
-    defaults
-        .chain(others)
-        .map(|(name, course, config, seed)| record(entry, &name, course, &config, seed))
-        .collect()
+    defaults.chain(others).collect()
+}
+
+/// The names of the courses.
+pub fn courses() -> impl Iterator<Item = &'static str> {
+    COURSES.iter().chain(OTHERS).map(|course| course.name)
+}
+
+fn course(name: &str) -> Option<&'static Course> {
+    COURSES.iter().chain(OTHERS).find(|course| course.name == name)
+}
+
+/// A vector of a configuration that the catalog's have not: `name` is its own, after the algorithm's.
+///
+/// # Errors
+/// There is no such course, the configuration breaks a rule, or the vector would have more than [`MOST_EVENTS`].
+pub fn own(config: &AqmConfig, name: &str, course: &str, seed: u64) -> Result<Vector, String> {
+    let entry = find(config.name()).ok_or("the algorithm is not in the catalog")?;
+    let course = self::course(course).ok_or("there is no such course")?;
+    record(entry, name, course, config, seed)
 }
 
 fn configured(variant: &Variant) -> AqmConfig {
@@ -366,6 +427,8 @@ struct Recorder<Q> {
     told: bool,
     /// Internal signals and their units: some come with the first measurement.
     units: BTreeMap<String, String>,
+    /// It has more than [`MOST_EVENTS`]: what comes is no longer of interest.
+    full: bool,
 }
 
 impl<Q: Qdisc<Packet = Carried>> Recorder<Q> {
@@ -375,8 +438,14 @@ impl<Q: Qdisc<Packet = Carried>> Recorder<Q> {
             self.units.extend(signals(&self.queue).units);
         }
         let event = self.events.len() as u32 + 1;
+        self.full = self.events.len() >= MOST_EVENTS;
         self.last = self.last.max(t);
-        self.events.push(Event { event, t: self.last.nanos(), what, packet, draws, expect: Some(answer) });
+        let queue = match (what, self.fifo) {
+            (What::Enqueue, false) => Some(self.queue.arrival_lane() as u32),
+            _ => None,
+        };
+        let t = self.last.nanos();
+        self.events.push(Event { event, t, what, packet, queue, draws, expect: Some(answer) });
     }
 
     /// Puts idleness into the record, unless the departure at `departs` says the same.
@@ -393,6 +462,9 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
 
     fn enqueue(&mut self, now: Time, packet: Carried, _: &mut dyn FnMut(Dropped<Carried>)) -> Admission {
         self.advance(now);
+        if self.full {
+            return Admission::Dropped(quell_aqm::Cause::Overflow);
+        }
         self.settle(None);
         let (admission, answer) = arrive(&mut self.queue, now, packet);
         self.told &= matches!(admission, Admission::Dropped(_));
@@ -401,6 +473,9 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
     }
     fn dequeue(&mut self, now: Time, _: &mut dyn FnMut(Dropped<Carried>)) -> Dequeued<Carried> {
         self.advance(now);
+        if self.full {
+            return Dequeued::Nothing;
+        }
         self.settle(Some(now));
         let (given, answer) = depart(&mut self.queue, now);
         self.told = false;
@@ -408,6 +483,9 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
         given
     }
     fn idle(&mut self, since: Time) {
+        if self.full {
+            return;
+        }
         if !self.told && (self.queue.is_empty() || !self.fifo) {
             self.told = true;
             self.idle = Some(since);
@@ -418,7 +496,7 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
         }
     }
     fn advance(&mut self, now: Time) {
-        while let Some(due) = self.queue.next_update().filter(|due| *due <= now) {
+        while let Some(due) = self.next_update().filter(|due| *due <= now) {
             self.settle(None);
             self.queue.advance(due);
             let signals = signals(&self.queue).values;
@@ -426,10 +504,13 @@ impl<Q: Qdisc<Packet = Carried>> Qdisc for Recorder<Q> {
         }
     }
     fn next_update(&self) -> Option<Time> {
-        self.queue.next_update()
+        if self.full { None } else { self.queue.next_update() }
     }
     fn counters(&self) -> Counters {
         self.queue.counters()
+    }
+    fn is_empty(&self) -> bool {
+        self.full || self.queue.is_empty()
     }
     fn view(&self) -> QueueView {
         self.queue.view()
@@ -468,28 +549,46 @@ pub(crate) fn generator(seed: u64) -> Rng {
     Seed(seed).indexed_stream("link.aqm", 0)
 }
 
-fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: u64) -> Vector {
+fn record(
+    entry: &Entry,
+    name: &str,
+    course: &Course,
+    config: &AqmConfig,
+    seed: u64,
+) -> Result<Vector, String> {
     let vector = format!("{}/{name}", entry.name);
     let link = quell_aqm::Link { rate: course.rate, buffer: course.buffer, mean_packet: MEAN_PACKET };
+    let marks = !course.ecn.is_empty();
     let config = &spelled_out(config.clone(), &link);
     let draws = Draws::default();
-    let tapped = match dynamic(config.build(&link).unwrap_or_else(|e| panic!("{vector}: {e}"))) {
+    let tapped = match dynamic(config.build(&link).map_err(|e| e.to_string())?) {
         Algorithm::Aqm(inner) => Algorithm::Aqm(Tapped { inner, draws: draws.clone() }),
         Algorithm::Discipline(inner) => Algorithm::Discipline(Tapped { inner, draws: draws.clone() }),
     };
     let fifo = matches!(tapped, Algorithm::Aqm(_));
-    let queue = Queue::new(tapped, generator(seed), Limit::of(course.buffer), course.ecn, Some(course.rate));
+    let queue = Queue::new(tapped, generator(seed), Limit::of(course.buffer), marks, Some(course.rate));
     let units = signals(&queue).units;
-    let recorder =
-        Recorder { queue, draws, events: Vec::new(), last: Time::ZERO, fifo, idle: None, told: false, units };
+    let recorder = Recorder {
+        queue,
+        draws,
+        events: Vec::new(),
+        last: Time::ZERO,
+        fifo,
+        idle: None,
+        told: false,
+        units,
+        full: false,
+    };
     let mut line = Line::new(recorder, course.rate);
     // One course is the same for every algorithm.
     let mut rng = Seed(SEED).stream(course.name);
-    let (mut now, mut id) = (Time::ZERO, 0);
-    for (load, arrivals) in if course.ticks { TICKING } else { PHASES } {
+    let (mut now, mut id, mut turn) = (Time::ZERO, 0, false);
+    for (load, arrivals) in course.phases {
+        turn ^= *load == 0.0;
+        let ecn = if turn && !course.ecn_in_turn.is_empty() { course.ecn_in_turn } else { course.ecn };
         for _ in 0..*arrivals {
             now += gap(*load, course, &mut rng);
-            let _ = line.arrive(now, Carried::new(packet(course, id, &mut rng)), &mut Nobody);
+            let _ = line.arrive(now, Carried::new(packet(course, ecn, id, &mut rng)), &mut Nobody);
             id += 1;
         }
     }
@@ -497,7 +596,13 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: 
         line.run(now, &mut Nobody);
         now += Duration::from_millis(1);
     }
-    let Recorder { events, units, .. } = line.into_queue();
+    let Recorder { events, units, full, .. } = line.into_queue();
+    if full {
+        return Err(format!(
+            "would have more than {MOST_EVENTS} events, of which few are arrivals: take longer intervals between \
+             updates"
+        ));
+    }
     let header = Header {
         conformance: FORM,
         vector,
@@ -510,18 +615,18 @@ fn record(entry: &Entry, name: &str, course: &Course, config: &AqmConfig, seed: 
             buffer: course.buffer.into(),
             mean_packet_bytes: MEAN_PACKET.get(),
         },
-        ecn: course.ecn,
+        ecn: marks,
         seed,
         events: events.len() as u32,
         signals: units,
+        tolerance: None,
     };
-    Vector { header, events }
+    Ok(Vector { header, events })
 }
 
 fn gap(load: f64, course: &Course, rng: &mut Rng) -> Duration {
     if load == 0.0 {
-        // The queue drains, and the link is idle for a while.
-        return Duration::from_millis(700);
+        return course.pause;
     }
     let mean = MEAN_PACKET.get() as f64 * 8.0 / course.rate.bps() as f64 / load;
     // Now and then three come at once; at ticks whole batches do.
@@ -533,7 +638,7 @@ fn gap(load: f64, course: &Course, rng: &mut Rng) -> Duration {
     }
 }
 
-fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
+fn packet(course: &Course, ecn: &[Ecn], id: u32, rng: &mut Rng) -> Packet {
     let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
     let bytes = match (course.sizes, pick(4)) {
         (false, _) => MEAN_PACKET.get(),
@@ -541,14 +646,13 @@ fn packet(course: &Course, id: u32, rng: &mut Rng) -> Packet {
         (true, 1) => 200 + u64::from(pick(1000)),
         (true, _) => 1500,
     };
-    let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct, Ecn::Ect1, Ecn::Ce, Ecn::Ect0, Ecn::NotEct, Ecn::Ect0];
     let flow = if course.hosts { pick(8) } else { pick(6) * pick(2) };
     let (source, destination) = if course.hosts { HOSTS[flow as usize] } else { (0, 0) };
     Packet {
         id,
         bytes,
         flow,
-        ecn: if course.ecn { ecn[pick(8) as usize] } else { Ecn::NotEct },
+        ecn: if ecn.is_empty() { Ecn::NotEct } else { ecn[pick(ecn.len() as u32) as usize] },
         protocol: if pick(8) == 0 { 17 } else { 6 },
         dscp: if course.sizes { [0, 0, 10, 46, 1, 45, 8, 34][pick(8) as usize] } else { 0 },
         syn: pick(12) == 0,

@@ -11,6 +11,7 @@
 pub mod generate;
 pub mod museum;
 mod reference;
+mod rules;
 pub mod run;
 mod strays;
 mod variants;
@@ -20,4 +21,4 @@ mod words;
 pub use reference::answer;
 pub use run::{Outcome, RunError, Runner, run};
 pub use vector::{Broken, Vector};
-pub use words::Difference;
+pub use words::{Difference, Part, Warning};

@@ -1,5 +1,6 @@
 //! Vectors spoken to a process, one process for each vector.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::strays::{Watch, mark};
 use crate::vector::{Answer, Event, Greeting, Vector, not_json};
-use crate::words::{Difference, compare};
+use crate::words::{Agreed, Difference, Part, Warning, compare};
 
 /// A runner of vectors: the command and its limits.
 #[derive(Clone, Debug)]
@@ -25,17 +26,21 @@ pub struct Runner {
     pub dir: Option<PathBuf>,
     /// The longest time for an answer.
     pub timeout: Duration,
+    /// Differences beside the decisions fail a vector.
+    pub strict: bool,
 }
 
 /// The outcome of one vector.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Every answer was the reference's.
+    /// Every decision was the reference's.
     Passed {
         /// Events.
         events: usize,
         /// Internal signals that it reported and that agreed.
         signals: usize,
+        /// Differences beside the decisions, by their parts; none if the runner is strict.
+        warnings: Vec<Warning>,
     },
     /// It does not implement this.
     Skipped(String),
@@ -246,6 +251,7 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
         return broke("the header", "answered neither \"ready\" nor \"skip\"".into());
     }
     let mut signals = 0;
+    let mut warnings: BTreeMap<Part, Warning> = BTreeMap::new();
     for (number, event) in vector.events.iter().enumerate() {
         let question = Event { expect: None, ..event.clone() };
         let place = format!("event {} of {}", event.event, vector.events.len());
@@ -255,7 +261,16 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
             Err(why) => return mute(&place, why),
         };
         match compare(vector, number, &came) {
-            Ok(compared) => signals += compared,
+            Ok(Agreed { signals: agreed, others }) => {
+                signals += agreed;
+                for other in others {
+                    if runner.strict {
+                        return Ok(Outcome::Differs(other));
+                    }
+                    let part = other.part.clone();
+                    warnings.entry(part).or_insert(Warning { first: other, events: 0 }).events += 1;
+                }
+            }
             Err(difference) => return Ok(Outcome::Differs(difference)),
         }
     }
@@ -263,7 +278,10 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
     process.told = None;
     let place = "after the last event";
     match process.wait(runner.timeout, stop)? {
-        Some(status) if status.success() => Ok(Outcome::Passed { events: vector.events.len(), signals }),
+        Some(status) if status.success() => {
+            let warnings = warnings.into_values().collect();
+            Ok(Outcome::Passed { events: vector.events.len(), signals, warnings })
+        }
         Some(status) => broke(place, format!("it ended with {status}")),
         None => mute(place, Mute::Silent("it does not end when its input does".into())),
     }

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::vector::Tolerance;
+
 /// A configuration of an algorithm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +21,8 @@ pub struct Variant {
     /// The seed of the algorithm's generator.
     #[serde(default = "seed")]
     pub seed: u64,
+    /// The errors that an implementation's signals may have, where they are not those of rounding.
+    pub tolerance: Option<Tolerance>,
 }
 
 /// The seed of most vectors.

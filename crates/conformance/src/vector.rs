@@ -39,6 +39,49 @@ pub struct Header {
     pub events: u32,
     /// The internal signals that answers may carry, with their units.
     pub signals: BTreeMap<String, String>,
+    /// The errors that they may have; left out: those of another order of operations in floating point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Tolerance>,
+}
+
+/// The errors that internal signals may have, and why. Decisions have none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tolerance {
+    /// Relative to the value.
+    #[schemars(range(min = 0.0, max = 0.01))]
+    pub relative: f64,
+    /// And so much more, in the signal's unit, by the signal's name; of others 1e-9.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absolute: BTreeMap<String, f64>,
+    /// The arithmetic that makes them.
+    pub reason: String,
+}
+
+impl Tolerance {
+    /// Other orders of operations round differently.
+    pub const OF_ROUNDING: f64 = 1e-6;
+    /// The same of values near 0.
+    pub const OF_ROUNDING_NEAR_ZERO: f64 = 1e-9;
+    /// The largest relative error that is still one of arithmetic.
+    const MOST: f64 = 0.01;
+
+    fn check(&self, signals: &BTreeMap<String, String>) -> Result<(), String> {
+        let Tolerance { relative, absolute, reason } = self;
+        if !(0.0..=Self::MOST).contains(relative) {
+            return Err(format!("tolerance.relative = {relative}: must lie in [0, {}]", Self::MOST));
+        }
+        if let Some((name, x)) = absolute.iter().find(|(_, x)| !(x.is_finite() && **x >= 0.0)) {
+            return Err(format!("tolerance.absolute.{name} = {x}: must be 0 or more"));
+        }
+        if let Some(name) = absolute.keys().find(|name| !signals.contains_key(*name)) {
+            return Err(format!("tolerance.absolute.{name}: must be a signal that the header lists"));
+        }
+        match reason.trim().is_empty() {
+            true => Err("tolerance.reason: is empty: say which arithmetic makes these errors".into()),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The link, constant over a vector.
@@ -88,6 +131,10 @@ pub struct Event {
     /// The packet that arrives; only with "enqueue".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet: Option<Packet>,
+    /// The number of the queue that the reference has for it, where it has several; only with "enqueue". Whoever has
+    /// another hash takes this in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
     /// The numbers that the reference drew, uniform on [0, 1), in the order in which it drew them. A decision
     /// of probability p is "signal if u < p", and draws nothing if p is 0 or less.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -377,6 +424,9 @@ impl Vector {
         if event.packet.is_some() != (event.what == What::Enqueue) {
             return Err("packet: belongs to \"enqueue\", and to nothing else".into());
         }
+        if event.queue.is_some() && event.what != What::Enqueue {
+            return Err("queue: belongs to \"enqueue\", and to nothing else".into());
+        }
         if let Some(packet) = &event.packet {
             packet.check()?;
         }
@@ -474,7 +524,16 @@ impl Header {
             true => Ok(()),
             false => Err(format!("link.buffer.{unit} = {size}: must be at least 1")),
         }?;
+        self.tolerance.as_ref().map_or(Ok(()), |tolerance| tolerance.check(&self.signals))?;
         self.check_parameters()
+    }
+
+    /// The largest error of a signal whose value is `want`.
+    pub(crate) fn error_of(&self, signal: &str, want: f64) -> f64 {
+        let tolerance = self.tolerance.as_ref();
+        let relative = tolerance.map_or(Tolerance::OF_ROUNDING, |t| t.relative);
+        let absolute = tolerance.and_then(|t| t.absolute.get(signal).copied());
+        relative * want.abs() + absolute.unwrap_or(Tolerance::OF_ROUNDING_NEAR_ZERO)
     }
 
     /// Refuses `parameters` and `config` that do not say the same: an implementation reads one of them.

@@ -5,21 +5,68 @@ use std::fmt;
 
 use quell_units::Time;
 
+use crate::rules::rule;
 use crate::vector::{Answer, Event, Header, Hosts, Packet, Vector, Verdict, What};
 
-/// The largest error of an internal signal, relative to its value: other orders of operations round
-/// differently.
-const TOLERANCE: f64 = 1e-6;
-
-/// The first difference between an implementation and the reference.
+/// A difference between an implementation and the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The vector.
     pub vector: String,
     /// The event's number.
     pub event: u32,
+    /// The part of the answer that differs.
+    pub part: Part,
+    /// The answer of the reference, with the number of draws.
+    pub expected: Answer,
+    /// The answer that came.
+    pub came: Answer,
+    /// The rule from which the decision follows, in words.
+    pub decided_by: String,
     /// Everything, as lines of text.
     pub text: String,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The fate of packets. From here on the queues are not the same.
+    Decision,
+    /// The cause of a drop that both decided.
+    Cause,
+    /// The number of draws.
+    Draws,
+    /// The internal signal of this name.
+    Signal(String),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Decision => f.write_str("decision"),
+            Part::Cause => f.write_str("cause"),
+            Part::Draws => f.write_str("draws"),
+            Part::Signal(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Differences of one part that decide nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
+    /// The first of them.
+    pub first: Difference,
+    /// The number of events that have one.
+    pub events: usize,
+}
+
+/// An answer with the same decision.
+#[derive(Debug, Default)]
+pub(crate) struct Agreed {
+    /// Internal signals that agree.
+    pub(crate) signals: usize,
+    /// Parts that do not.
+    pub(crate) others: Vec<Difference>,
 }
 
 impl fmt::Display for Difference {
@@ -30,53 +77,60 @@ impl fmt::Display for Difference {
 
 /// Compares an answer with what the reference answered. An implementation whose packets were marked and
 /// dropped alike has the same queue, so the first difference is a wrong decision and not the consequence of
-/// one.
-pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<usize, Difference> {
+/// one. What it reports beside its decisions may differ without any: each event brings its own draws, so that one
+/// draw less, or more, moves no other.
+pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<Agreed, Difference> {
     let event = &vector.events[number];
     let expected = event.expect.clone().unwrap_or_default();
-    let differs = |what: String| difference(vector, number, &what);
-    let used = came.used.unwrap_or(0) as usize;
+    let differs = |part, what: String| difference(vector, number, part, came, &what);
     let decision = match event.what {
-        What::Enqueue => {
-            came.verdict != expected.verdict || came.cause.is_some_and(|c| Some(c) != expected.cause)
-        }
+        What::Enqueue => came.verdict != expected.verdict,
         What::Dequeue => {
             (came.sent, came.marked, came.not_before) != (expected.sent, expected.marked, expected.not_before)
         }
         What::Update | What::Idle => false,
     };
+    let answers =
+        || format!("  expected: {}\n  came:     {}", said(event, &expected, false), said(event, came, true));
     if decision || came.dropped != expected.dropped {
-        return Err(differs(format!(
-            "  expected: {}\n  came:     {}",
-            said(event, &expected, false),
-            said(event, came, true)
-        )));
+        return Err(differs(Part::Decision, answers()));
     }
+    let mut agreed = Agreed::default();
+    if event.what == What::Enqueue && came.cause.is_some_and(|cause| Some(cause) != expected.cause) {
+        agreed.others.push(differs(Part::Cause, format!("{}; the decision is the same", answers())));
+    }
+    let used = came.used.unwrap_or(0) as usize;
     if used != event.draws.len() {
-        return Err(differs(format!(
+        let what = format!(
             "  expected: {} draws are used (\"used\")\n  came:     {used}; the decision is the same",
             event.draws.len()
-        )));
+        );
+        agreed.others.push(differs(Part::Draws, what));
     }
     for (name, value) in &came.signals {
         let Some(want) = expected.signals.get(name) else {
             let known: Vec<&str> = vector.header.signals.keys().map(String::as_str).collect();
-            return Err(differs(format!(
+            let what = format!(
                 "  came: a signal {name:?}, which {} does not have; it has: {}",
                 vector.header.algorithm,
                 known.join(", ")
-            )));
+            );
+            agreed.others.push(differs(Part::Signal(name.clone()), what));
+            continue;
         };
         // False of what is not a number.
-        let near = (value - want).abs() <= TOLERANCE * want.abs() + 1e-9;
-        if !near {
-            return Err(differs(format!(
-                "  expected: {name} = {want}{}\n  came:     {name} = {value}; the decision is the same",
-                unit(&vector.header, name)
-            )));
+        let near = (value - want).abs() <= vector.header.error_of(name, *want);
+        if near {
+            agreed.signals += 1;
+            continue;
         }
+        let what = format!(
+            "  expected: {name} = {want}{}\n  came:     {name} = {value}; the decision is the same",
+            unit(&vector.header, name)
+        );
+        agreed.others.push(differs(Part::Signal(name.clone()), what));
     }
-    Ok(came.signals.len())
+    Ok(agreed)
 }
 
 fn unit(header: &Header, name: &str) -> String {
@@ -86,7 +140,7 @@ fn unit(header: &Header, name: &str) -> String {
     }
 }
 
-fn difference(vector: &Vector, number: usize, what: &str) -> Difference {
+fn difference(vector: &Vector, number: usize, part: Part, came: &Answer, what: &str) -> Difference {
     let Vector { header, events } = vector;
     let event = &events[number];
     let mut text = format!(
@@ -115,8 +169,19 @@ fn difference(vector: &Vector, number: usize, what: &str) -> Difference {
     if !after.is_empty() && after != before {
         text.push_str(&format!("  after:    {after}\n"));
     }
-    text.push_str(&format!("  decided by: {}", rule(header, event.what)));
-    Difference { vector: header.vector.clone(), event: event.event, text }
+    let decided_by = rule(header, event.what);
+    text.push_str(&format!("  decided by: {decided_by}"));
+    let used = (!event.draws.is_empty()).then_some(event.draws.len() as u32);
+    let expected = Answer { used, ..event.expect.clone().unwrap_or_default() };
+    Difference {
+        vector: header.vector.clone(),
+        event: event.event,
+        part,
+        expected,
+        came: came.clone(),
+        decided_by,
+        text,
+    }
 }
 
 fn doing(event: &Event) -> String {
@@ -162,42 +227,4 @@ fn said(event: &Event, answer: &Answer, came: bool) -> String {
         text.push_str("; none is dropped");
     }
     text
-}
-
-/// The rule from which a decision follows, where it can be said more exactly than by the name of the document.
-fn rule(header: &Header, what: What) -> String {
-    let page = header.algorithm.replace(['-', '+'], "_");
-    let rule = match (header.algorithm.as_str(), what) {
-        ("codel", What::Dequeue) => {
-            "RFC 8289 section 5.5 and 5.6: a packet that has waited for the target or longer, for an interval, \
-             with more than an MTU left behind it, begins the drop state; then one each interval / sqrt(count)"
-        }
-        ("codel", What::Idle) => "RFC 8289 section 5.5: a queue that is empty ends the drop state",
-        ("pie", What::Enqueue) => {
-            "RFC 8033 section 4.1 (bypass below half of the target or two packets), 4.4 (burst allowance), 5.4 \
-             (derandomization: none below an accumulated 0.85, for certain from 8.5) and 5.1 (mark_ecnth)"
-        }
-        ("pie", What::Update) => {
-            "RFC 8033 section 4.2: p += scale(p) (alpha (delay - target) + beta (delay - delay_old)), decay 0.98, \
-             and section 5.5, the cap"
-        }
-        ("red" | "ared", What::Enqueue) => {
-            "Floyd and Jacobson 1993, section 4: avg += w (q - avg), aged by (1 - w)^m after idle time; p_b on \
-             the line between the thresholds; p_a = p_b / (1 - count p_b); the count restarts with every signal \
-             and every loss"
-        }
-        ("ared", What::Update) => {
-            "Floyd et al. 2001, figure 1: max_p + alpha above the band, max_p beta below it"
-        }
-        ("pi" | "st-pi", What::Update) => {
-            "Hollot et al. 2001b, section IV: p += a (q - q_ref) - b (q_old - q_ref), kept in [0, 1]"
-        }
-        ("pi", What::Enqueue) => "Hollot et al. 2001b: every arrival with probability p, independently",
-        ("blue", _) => {
-            "Feng et al. 1999b: p + d1 on a loss, p - d2 when the link falls idle, at most once per freeze_time"
-        }
-        ("drop-tail", _) => "an arrival is dropped if the buffer has no room for it",
-        _ => return format!("{}; docs/algorithms/{page}.md", header.source),
-    };
-    format!("{rule} (docs/algorithms/{page}.md)")
 }

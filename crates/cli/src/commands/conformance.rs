@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use quell_aqm::catalog::CATALOG;
+use quell_aqm::catalog::{AqmConfig, CATALOG, find};
 use quell_conformance::museum::{self, EXHIBITS, Exhibit};
-use quell_conformance::{Outcome, RunError, Runner, Vector, generate};
+use quell_conformance::vector::Answer;
+use quell_conformance::{Difference, Outcome, RunError, Runner, Vector, Warning, generate};
 use quell_files::Limit;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{Format, FormatArgs};
+use crate::args::{Format, FormatArgs, assignment};
 use crate::failure::{Failure, unknown_name};
 use crate::terminal::Meter;
 use crate::{interrupt, json, table, terminal};
@@ -36,15 +37,8 @@ enum Command {
         #[arg(value_name = "VECTOR", required = true)]
         vectors: Vec<String>,
     },
-    /// Write vectors into a folder, a file for each algorithm.
-    Write {
-        /// The folder.
-        #[arg(value_name = "DIR")]
-        dir: PathBuf,
-        /// Vectors or algorithms; left out: all.
-        #[arg(value_name = "VECTOR")]
-        vectors: Vec<String>,
-    },
+    /// Write vectors into a folder, a file for each algorithm; or one of your own configuration into a file.
+    Write(WriteArgs),
     /// Speak vectors to an implementation over its standard input and output, and say where it first differs.
     Run(RunArgs),
     /// Run implementations that are wrong as others were: the vectors must find each.
@@ -53,6 +47,35 @@ enum Command {
     Answer,
     /// Print the JSON Schema of vectors.
     Schema,
+}
+
+/// Arguments of `conformance write`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  quell conformance write vectors
+  quell conformance write vectors codel pie/marks
+  quell conformance write --aqm codel --set arithmetic=linux --set target=\"10 ms\" --course marks mine.jsonl
+  quell conformance run --file mine.jsonl -- ./my-aqm")]
+struct WriteArgs {
+    /// The folder; with --aqm the file.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// Vectors or algorithms; left out: all.
+    #[arg(value_name = "VECTOR", conflicts_with = "aqm")]
+    vectors: Vec<String>,
+    /// The algorithm of a vector of your own.
+    #[arg(long, value_name = "NAME")]
+    aqm: Option<String>,
+    /// One of its parameters; those that are left out have their defaults.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
+    set: Vec<(String, String)>,
+    /// What happens in it: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable or in-turn.
+    #[arg(long, value_name = "NAME", default_value = "drops", requires = "aqm")]
+    course: String,
+    /// The seed of the algorithm's generator, from which the draws come.
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "aqm")]
+    seed: u64,
 }
 
 /// Arguments of `conformance run`.
@@ -66,6 +89,8 @@ Examples:
   quell conformance run --vector codel --vector pie/marks -- python3 my_aqm.py
   quell conformance run --file mine.jsonl --timeout 2s -- ./my-aqm
 
+A number of draws, a cause or an internal signal that differs where every decision is the same is a warning.
+
 Exit codes: 0 every vector that it takes passes, 1 one differs, 2 a broken vector or argument.")]
 struct RunArgs {
     /// A vector ("codel/drops") or an algorithm ("codel"); left out: all.
@@ -77,6 +102,9 @@ struct RunArgs {
     /// The time that an answer may take.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = timeout)]
     timeout: std::time::Duration,
+    /// What would be a warning fails a vector.
+    #[arg(long)]
+    strict: bool,
     #[command(flatten)]
     format: FormatArgs,
     /// The implementation and its arguments.
@@ -110,7 +138,10 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     match &args.command {
         Command::List(args) => list(args.format),
         Command::Show { vectors } => show(vectors),
-        Command::Write { dir, vectors } => write(dir, vectors),
+        Command::Write(args) => match &args.aqm {
+            None => write(&args.path, &args.vectors),
+            Some(aqm) => write_own(aqm, args),
+        },
         Command::Run(args) => hold(args),
         Command::Museum(args) => museum(args),
         Command::Answer => answer(),
@@ -201,6 +232,43 @@ fn write(dir: &Path, names: &[String]) -> Result<(), Failure> {
     terminal::print(&format!("{} vectors in {}\n", vectors.len(), quell_files::name(dir)))
 }
 
+/// Writes a vector of a configuration of the user's.
+fn write_own(aqm: &str, args: &WriteArgs) -> Result<(), Failure> {
+    let names = || CATALOG.iter().map(|e| e.name);
+    find(aqm).ok_or_else(|| unknown_name("algorithm", aqm, names()))?;
+    if !generate::courses().any(|course| course == args.course) {
+        return Err(unknown_name("course", &args.course, generate::courses()));
+    }
+    let mut table = toml::Table::from_iter([("algorithm".to_string(), aqm.into())]);
+    for (key, value) in &args.set {
+        if table.insert(key.clone(), setting(value)).is_some() {
+            return Err(bad_input!("--set {key}: is set twice"));
+        }
+    }
+    let config: AqmConfig = toml::Value::Table(table)
+        .try_into()
+        .map_err(|e: toml::de::Error| bad_input!("--set of {aqm}: {}", e.message().trim()))?;
+    let settings = args.set.iter().map(|(key, value)| format!(",{key}={value}"));
+    let name = format!("{}{}", args.course, settings.collect::<String>());
+    let vector = generate::own(&config, &name, &args.course, args.seed)
+        .map_err(|why| bad_input!("{aqm} in course {}: {why}", args.course))?;
+    crate::folder::replace(&vector.text(), &args.path)?;
+    let (all, overflows) = vector.signals();
+    terminal::print(&format!(
+        "{}: {} events, {} marks and drops, {overflows} overflows in {}\n",
+        vector.header.vector,
+        vector.header.events,
+        all - overflows,
+        quell_files::name(&args.path)
+    ))
+}
+
+/// A value as a scenario has it, or text without its quotation marks.
+fn setting(text: &str) -> toml::Value {
+    let read = toml::from_str::<toml::Table>(&format!("x = {text}")).ok().filter(|table| table.len() == 1);
+    read.and_then(|mut table| table.remove("x")).unwrap_or_else(|| text.into())
+}
+
 /// Several times as much as all vectors of the catalog.
 const VECTORS: Limit = Limit::of_data("a file of vectors");
 
@@ -232,17 +300,66 @@ struct Ran {
     /// The event at which it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<u32>,
+    /// What the reference answered there, what came, and the rule.
+    #[serde(flatten)]
+    answers: Option<Answers>,
     events: usize,
     /// Internal signals that it reported, and that agree.
     signals: usize,
+    /// Differences beside the decisions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warned>,
+}
+
+/// Two answers that differ, for JSON.
+#[derive(Serialize)]
+struct Answers {
+    /// What differs: "decision", "cause", "draws", or an internal signal's name.
+    part: String,
+    expected: Answer,
+    came: Answer,
+    decided_by: String,
+}
+
+/// A warning, for JSON.
+#[derive(Serialize)]
+struct Warned {
+    /// The first event at which it differs.
+    event: u32,
+    /// How many do.
+    events: usize,
+    #[serde(flatten)]
+    answers: Answers,
+    text: String,
+}
+
+impl From<Warning> for Warned {
+    fn from(Warning { first, events }: Warning) -> Self {
+        let (event, text) = (first.event, first.text.clone());
+        Warned { event, events, answers: first.into(), text }
+    }
+}
+
+impl From<Difference> for Answers {
+    fn from(Difference { part, expected, came, decided_by, .. }: Difference) -> Self {
+        Answers { part: part.to_string(), expected, came, decided_by }
+    }
 }
 
 impl Ran {
     fn of(vector: &Vector, outcome: Outcome) -> Self {
+        let (mut warnings, mut answers) = (Vec::new(), None);
         let (outcome, text, event, signals) = match outcome {
-            Outcome::Passed { signals, .. } => ("passed", None, None, signals),
+            Outcome::Passed { signals, warnings: those, .. } => {
+                warnings.extend(those.into_iter().map(Warned::from));
+                ("passed", None, None, signals)
+            }
             Outcome::Skipped(why) => ("skipped", Some(why), None, 0),
-            Outcome::Differs(difference) => ("differs", Some(difference.text), Some(difference.event), 0),
+            Outcome::Differs(difference) => {
+                let (text, event) = (difference.text.clone(), difference.event);
+                answers = Some(difference.into());
+                ("differs", Some(text), Some(event), 0)
+            }
             Outcome::Broke(why) | Outcome::Silent(why) => ("broke", Some(why), None, 0),
         };
         Ran {
@@ -250,8 +367,10 @@ impl Ran {
             outcome,
             text,
             event,
+            answers,
             events: vector.events.len(),
             signals,
+            warnings,
         }
     }
 
@@ -262,7 +381,7 @@ impl Ran {
     }
 
     fn row(&self) -> Vec<String> {
-        let note = match (self.outcome, self.event) {
+        let mut note = match (self.outcome, self.event) {
             ("passed", _) if self.signals == 0 => format!("{} events, decisions only", self.events),
             ("passed", _) => format!("{} events, {} internal signals", self.events, self.signals),
             ("differs", Some(event)) => format!("at event {event} of {}", self.events),
@@ -272,6 +391,11 @@ impl Ran {
             }
             _ => self.reason().to_string(),
         };
+        if !self.warnings.is_empty() {
+            let parts: Vec<String> =
+                self.warnings.iter().map(|w| format!("{} at {} events", w.answers.part, w.events)).collect();
+            note.push_str(&format!("; warnings: {}", parts.join(", ")));
+        }
         vec![self.vector.clone(), self.outcome.to_string(), note]
     }
 }
@@ -293,7 +417,8 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     }
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();
-    let runner = Runner { command: args.command.clone(), dir: None, timeout: args.timeout };
+    let runner =
+        Runner { command: args.command.clone(), dir: None, timeout: args.timeout, strict: args.strict };
     let (mut all, mut ended, mut silent) = (Vec::new(), None, 0);
     let progress = Progress::new(vectors.len());
     for vector in &vectors {
@@ -328,6 +453,8 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
         wrong
             .filter_map(|r| r.text.as_ref())
             .for_each(|why| text.push_str(&format!("\n{}", terminal::prose(&format!("{why}\n")))));
+        let warnings = all.iter().flat_map(|r| &r.warnings);
+        warnings.for_each(|w| text.push_str(&format!("\n{}", terminal::prose(&format!("warning: {}\n", w.text)))));
         terminal::print(&text)?;
     }
     let of = all.len();
@@ -457,10 +584,11 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     let dir = tempfile::tempdir().map_err(|e| Failure::cannot("make a folder for the programs", e))?;
     museum::write(dir.path()).map_err(|e| Failure::cannot("write the programs", e))?;
     let stop = interrupt::listen();
-    let runner = |program: &[&str]| Runner {
+    let runner = |program: &[&str], strict: bool| Runner {
         command: [args.python.as_str()].iter().chain(program).map(ToString::to_string).collect(),
         dir: Some(dir.path().to_path_buf()),
         timeout: std::time::Duration::from_secs(120),
+        strict,
     };
     let algorithms: BTreeSet<&str> = exhibits.iter().map(|e| e.algorithm).collect();
     let progress = Progress::new(algorithms.len() + exhibits.len());
@@ -469,11 +597,11 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     // What the exhibits are made from is right: otherwise they would be caught for another reason.
     algorithms.par_iter().try_for_each(|algorithm| {
         next(algorithm);
-        check_right(&runner(&[museum::RIGHT]), algorithm, stop)
+        check_right(&runner(&[museum::RIGHT], true), algorithm, stop)
     })?;
     let caught = exhibits.par_iter().map(|exhibit| {
         next(exhibit.name);
-        catch(&runner(&["museum.py", exhibit.name]), exhibit, stop)
+        catch(&runner(&["museum.py", exhibit.name], false), exhibit, stop)
     });
     let (mut all, mut ended) = (Vec::new(), None);
     for one in caught.collect::<Vec<_>>() {
