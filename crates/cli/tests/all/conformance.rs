@@ -125,6 +125,36 @@ fn the_go_adaptor_passes() {
     );
 }
 
+/// Who copies the page's adaptor has one that runs.
+#[test]
+fn the_adaptor_of_the_page_passes() {
+    if !has("python3", "--version") {
+        return;
+    }
+    let bench = Bench::new();
+    let page = std::fs::read_to_string(folder().join("../docs/conformance.md")).unwrap();
+    let program = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    bench.file("my.py", program);
+    let all = passed(&bench, &["drop-tail"], &["python3", "my.py"]);
+    assert_eq!(all.len(), 4, "{all:?}");
+    let skipped = bench.run(&["conformance", "run", "--vector", "codel", "--", "python3", "my.py"]);
+    assert!(skipped.code == 1 && skipped.err.contains("every one was skipped"), "{skipped:?}");
+    // And the vectors that it names are there.
+    let table = page.split("| you have | begin with | then |").nth(1).unwrap().split("\n\n").next().unwrap();
+    let list = bench.ok(&["conformance", "list", "--format", "json"]);
+    let mut named = 0;
+    for row in table.lines().filter(|row| !row.contains("NAME") && row.contains('`')) {
+        let mut algorithm = "";
+        for name in row.split('`').skip(1).step_by(2) {
+            let (of, name) = name.split_once('/').unwrap_or((algorithm, name));
+            algorithm = of;
+            assert!(list.contains(&format!("\"{of}/{name}\"")), "{of}/{name}");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}
+
 /// RFC 8033 Appendix B asks first whether the buffer has room, and draws nothing for a packet that it has no room for.
 #[test]
 fn pie_that_asks_for_room_first_passes_with_warnings() {
