@@ -19,6 +19,7 @@ pub mod vector;
 mod words;
 
 pub use reference::answer;
+pub use rules::rule;
 pub use run::{Outcome, RunError, Runner, run};
 pub use vector::{Broken, Vector};
 pub use words::{Difference, Part, Warning};

@@ -3,7 +3,7 @@
 use crate::vector::{Header, What};
 
 /// The rule behind what an event decides, and the page of the algorithm.
-pub(crate) fn rule(header: &Header, what: What) -> String {
+pub fn rule(header: &Header, what: What) -> String {
     let page = header.algorithm.replace(['-', '+'], "_");
     let is = |parameter: &str, name: &str| {
         header.parameters.get(parameter).is_some_and(|value| value.as_str() == Some(name))
@@ -259,35 +259,4 @@ fn words(algorithm: &str, what: What, linux: bool) -> Option<&'static str> {
         }
         _ => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use quell_aqm::catalog::CATALOG;
-
-    use super::*;
-
-    #[test]
-    fn every_decision_has_words() {
-        for entry in CATALOG {
-            for what in [What::Enqueue, What::Dequeue, What::Update, What::Idle] {
-                assert!(words(entry.name, what, false).is_some(), "{} {what:?}", entry.name);
-            }
-        }
-    }
-
-    #[test]
-    fn a_dialect_has_words_of_its_own() {
-        let vectors = |name: &str| crate::generate::of(quell_aqm::catalog::find(name).unwrap());
-        for (name, part, what) in [
-            ("codel/linux", "1024 ns", What::Dequeue),
-            ("fq-codel/linux", "by Linux's rules", What::Enqueue),
-            ("fq-codel/ns-3", "own queue", What::Dequeue),
-            ("pie/linux", "sch_pie.c", What::Enqueue),
-        ] {
-            let own = vectors(name.split('/').next().unwrap());
-            let vector = own.iter().find(|v| v.header.vector == name).unwrap();
-            assert!(rule(&vector.header, what).contains(part), "{name}");
-        }
-    }
 }

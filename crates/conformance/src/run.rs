@@ -45,7 +45,7 @@ pub enum Outcome {
     /// It does not implement this.
     Skipped(String),
     /// It decided otherwise.
-    Differs(Difference),
+    Differs(Box<Difference>),
     /// It ended, or printed something else. The text says where.
     Broke(String),
     /// It hung, and was ended. The text says where.
@@ -265,7 +265,7 @@ pub fn run(runner: &Runner, vector: &Vector, stop: &AtomicBool) -> Result<Outcom
                 signals += agreed;
                 for other in others {
                     if runner.strict {
-                        return Ok(Outcome::Differs(other));
+                        return Ok(Outcome::Differs(Box::new(other)));
                     }
                     let part = other.part.clone();
                     warnings.entry(part).or_insert(Warning { first: other, events: 0 }).events += 1;

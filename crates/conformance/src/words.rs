@@ -79,7 +79,7 @@ impl fmt::Display for Difference {
 /// dropped alike has the same queue, so the first difference is a wrong decision and not the consequence of
 /// one. What it reports beside its decisions may differ without any: each event brings its own draws, so that one
 /// draw less, or more, moves no other.
-pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<Agreed, Difference> {
+pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<Agreed, Box<Difference>> {
     let event = &vector.events[number];
     let expected = event.expect.clone().unwrap_or_default();
     let differs = |part, what: String| difference(vector, number, part, came, &what);
@@ -93,7 +93,7 @@ pub(crate) fn compare(vector: &Vector, number: usize, came: &Answer) -> Result<A
     let answers =
         || format!("  expected: {}\n  came:     {}", said(event, &expected, false), said(event, came, true));
     if decision || came.dropped != expected.dropped {
-        return Err(differs(Part::Decision, answers()));
+        return Err(Box::new(differs(Part::Decision, answers())));
     }
     let mut agreed = Agreed::default();
     if event.what == What::Enqueue && came.cause.is_some_and(|cause| Some(cause) != expected.cause) {

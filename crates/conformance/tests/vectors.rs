@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use quell_aqm::catalog::CATALOG;
-use quell_conformance::{Difference, Outcome, Part, Runner, Vector, Warning, answer, generate, run, vector};
+use quell_conformance::{
+    Difference, Outcome, Part, Runner, Vector, Warning, answer, generate, rule, run, vector,
+};
 use sha2::{Digest, Sha256};
 
 fn file(name: &str) -> PathBuf {
@@ -132,7 +134,10 @@ fn every_part_of_an_answer_is_compared() {
                 let first = warnings.into_iter().next();
                 first.map(|Warning { first, events }| (first.event, first.part, events, first.text))
             }
-            Outcome::Differs(Difference { event, part, text, .. }) => Some((event, part, 0, text)),
+            Outcome::Differs(difference) => {
+                let Difference { event, part, text, .. } = *difference;
+                Some((event, part, 0, text))
+            }
             other => panic!("{other:?}"),
         }
     };
@@ -417,5 +422,28 @@ fn choices(algorithm: &str, parameter: &str) -> Vec<String> {
     match why.strip_prefix("unknown variant `?`, expected ") {
         Some(names) => names.split('`').skip(1).step_by(2).map(str::to_string).collect(),
         None => Vec::new(),
+    }
+}
+
+/// A difference says by what rule the reference decided, and not only from what document.
+#[test]
+fn every_decision_has_words() {
+    use vector::What::{Dequeue, Enqueue, Idle, Update};
+    let mut of = std::collections::BTreeMap::new();
+    for vector in CATALOG.iter().flat_map(generate::of) {
+        for what in [Enqueue, Dequeue, Update, Idle] {
+            let rule = rule(&vector.header, what);
+            assert!(!rule.starts_with(&vector.header.source), "{} {what:?}: {rule}", vector.header.algorithm);
+            of.insert((vector.header.vector.clone(), format!("{what:?}")), rule);
+        }
+    }
+    for (name, what, part) in [
+        ("codel/linux", "Dequeue", "1024 ns"),
+        ("fq-codel/linux", "Enqueue", "by Linux's rules"),
+        ("fq-codel/ns-3", "Dequeue", "own queue"),
+        ("pie/linux", "Enqueue", "sch_pie.c"),
+        ("pie/drops", "Enqueue", "RFC 8033 section 4.1"),
+    ] {
+        assert!(of[&(name.to_string(), what.to_string())].contains(part), "{name}");
     }
 }

@@ -357,7 +357,7 @@ impl Ran {
             Outcome::Skipped(why) => ("skipped", Some(why), None, 0),
             Outcome::Differs(difference) => {
                 let (text, event) = (difference.text.clone(), difference.event);
-                answers = Some(difference.into());
+                answers = Some(Answers::from(*difference));
                 ("differs", Some(text), Some(event), 0)
             }
             Outcome::Broke(why) | Outcome::Silent(why) => ("broke", Some(why), None, 0),
