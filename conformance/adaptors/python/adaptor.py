@@ -767,6 +767,7 @@ class FqCodel(Several):
         self.adapts = p["mtu"] is None
         self.maxpacket = 0 if self.adapts else p["mtu"]["bytes"]
         self.flows, self.new, self.old, self.batches = {}, [], [], 0
+        self.number = None
 
     def packets(self):
         return sum(len(queue.waiting) for queue in self.flows.values())
@@ -797,14 +798,15 @@ class FqCodel(Several):
         return [fat] * min(max(len(fat.waiting) // 2, 1), self.params["drop_batch"])
 
     def answer(self, event):
-        # The queue that the reference's hash gives the packet, in the place of one of its own.
+        # The queue that the reference's hash gives the packet. Without it, flows do not meet.
         self.number = event.get("queue")
         return super().answer(event)
 
     def enqueue(self, now, packet):
         if self.adapts:
             self.maxpacket = max(self.maxpacket, packet["bytes"])
-        queue = self.flows.setdefault(self.number, FlowCodel(self.header, self))
+        number = packet.get("flow", 0) if self.number is None else self.number
+        queue = self.flows.setdefault(number, FlowCodel(self.header, self))
         queue.waiting.append((now, packet))
         queue.bytes += packet["bytes"]
         self.activate(queue)
