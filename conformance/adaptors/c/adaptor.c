@@ -345,7 +345,7 @@ static const char *configure(const char *line) {
     buffer_bytes = floor(number(link, "bytes", HUGE_VAL));
     if (is(line, "algorithm", "\"codel\"")) {
         algorithm = CODEL;
-        if (!is(own, "arithmetic", "\"exact\"") || !is(own, "ce_threshold", "null"))
+        if (!is(own, "arithmetic", "\"exact\"") || !is(own, "on_empty", "\"forgets\"") || !is(own, "ce_threshold", "null"))
             return "CoDel is here as RFC 8289 has it";
         codel.target = nanoseconds(number(own, "target", 0));
         codel.interval = nanoseconds(number(own, "interval", 0));

@@ -410,6 +410,9 @@ class Codel(Fifo):
         self.drop_next = self.control_law(self.drop_next)
 
     def dequeue(self, now):
+        if not self.waiting:
+            self.on_idle(now)
+            return {"dropped": []}
         dropped, marked = [], False
         packet, ok_to_drop = self.dodequeue(now)
         if self.dropping:
@@ -441,14 +444,15 @@ class Codel(Fifo):
                 packet, ok_to_drop = self.dodequeue(now)
                 if not ok_to_drop:
                     self.dropping = False
-        answer = {"dropped": dropped}
         if packet is None:
-            self.on_idle(now)
-            return answer
-        return {**answer, "sent": packet["id"], "marked": marked}
+            return {"dropped": dropped}
+        return {"dropped": dropped, "sent": packet["id"], "marked": marked}
 
     def on_idle(self, now):
-        self.first_above_time, self.dropping = None, False
+        self.dropping = False
+        # Kernels before March 2026 remember that it stood.
+        if self.params["on_empty"] == "forgets":
+            self.first_above_time = None
 
     def signals(self):
         return {"dropping": float(self.dropping), "count": float(self.count)}
