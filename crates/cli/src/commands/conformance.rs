@@ -454,7 +454,9 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
             .filter_map(|r| r.text.as_ref())
             .for_each(|why| text.push_str(&format!("\n{}", terminal::prose(&format!("{why}\n")))));
         let warnings = all.iter().flat_map(|r| &r.warnings);
-        warnings.for_each(|w| text.push_str(&format!("\n{}", terminal::prose(&format!("warning: {}\n", w.text)))));
+        warnings.for_each(|w| {
+            text.push_str(&format!("\n{}", terminal::prose(&format!("warning: {}\n", w.text))))
+        });
         terminal::print(&text)?;
     }
     let of = all.len();
