@@ -20,7 +20,7 @@ pub struct Setting {
     /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20;
     /// E: as K, with ECN; R: half of the flows over a longer path; B: BBR
     /// beside CUBIC; U: beside as much UDP; L: DCTCP beside CUBIC at
-    /// DualPI2, half of the flows each.
+    /// DualPI2, half of the flows each; G: a third of a grid of queues, rates, flows, round-trip times and senders.
     pub block: String,
     pub qdisc: String,
     pub cc: String,
@@ -35,6 +35,10 @@ pub struct Setting {
     pub asked_loss: Option<f64>,
     /// The limit in packets; of RED in bytes.
     pub limit: Option<u32>,
+    /// 1 where block G has ECN.
+    pub ecn: Option<u32>,
+    /// What block G does besides: "to2m", the link has 2 Mbit/s from 19.5 s on; "offloads", TSO, GSO and GRO are on.
+    pub variant: Option<String>,
     pub seconds: u32,
     pub warmup: u32,
 }
@@ -79,6 +83,10 @@ const AGAIN: Figure =
     Figure::new("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
 const MARKS: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, TENTH);
+/// 10 % or 0.05 points.
+const FEW: Band = Band { relative: 0.10, absolute: 0.05, below: f64::INFINITY };
+const LOSS_OF_GRID: Figure = Figure::new("loss", "%", ("loss", Metric::LossRate), 4, FEW);
+const MARKS_OF_GRID: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, FEW);
 
 /// A group of flows: its name, and its figure.
 const OF_GROUPS: [(&str, Figure); 8] = [
@@ -99,10 +107,15 @@ pub fn figures() -> impl Iterator<Item = Figure> {
 }
 
 impl Setting {
+    fn has_ecn(&self) -> bool {
+        self.block == "E" || self.ecn == Some(1)
+    }
+
     fn figures(&self) -> &'static [Figure] {
         match self.block.as_str() {
             "S" => &[GOODPUT, AGAIN],
             "E" => &[UTILIZATION, MARKS, QUEUE, DEVIATION],
+            "G" => &[UTILIZATION, LOSS_OF_GRID, MARKS_OF_GRID, QUEUE, DEVIATION],
             _ => &[UTILIZATION, LOSS, QUEUE, DEVIATION],
         }
     }
@@ -120,6 +133,11 @@ impl Setting {
                 format!("{block} {qdisc} {cc}, {flows} flows, {} packets", self.limit.unwrap_or_default())
             }
             ("W", _) => format!("{block} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms"),
+            ("G", _) => {
+                let ecn = if self.has_ecn() { ", ECN" } else { "" };
+                let besides = self.variant.as_deref().map_or(String::new(), |variant| format!(", {variant}"));
+                format!("{block} {qdisc} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows{ecn}{besides}")
+            }
             (_, None) => format!("{block} {qdisc} {cc}, {flows} flow{}", if *flows == 1 { "" } else { "s" }),
         }
     }
@@ -131,12 +149,19 @@ impl Setting {
     pub fn scenario(&self, seeds: u32, loss: f64) -> Result<String, String> {
         // A queue without a qdisc is one that never fills.
         let limit = self.limit.unwrap_or(100_000);
-        let shaped = format!(
-            "algorithm = \"cake\"\nbandwidth = \"{} Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"flows\"\n",
-            self.rate_mbit
-        );
+        let cake = |isolation: &str| {
+            format!(
+                "algorithm = \"cake\"\nbandwidth = \"{} Mbit/s\"\ndiffserv = \"besteffort\"\nisolation = \"{isolation}\"\n",
+                self.rate_mbit
+            )
+        };
+        let (shaped, blind) = (cake("flows"), cake("flowblind"));
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
+            "codel" if self.block == "G" => (
+                "algorithm = \"codel\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
+                format!("{limit} packets"),
+            ),
             "codel" => ("algorithm = \"codel\"\n", format!("{limit} packets")),
             "fq_codel" => (
                 "algorithm = \"fq-codel\"\nrules = \"linux\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
@@ -144,7 +169,23 @@ impl Setting {
             ),
             // The shaper is as fast as the link, which therefore holds nothing up.
             "cake" => (shaped.as_str(), format!("{limit} packets")),
+            "cobalt" => (blind.as_str(), format!("{limit} packets")),
             // Linux: the probability is computed every 16 ms, as tc was told.
+            "pie" if self.block == "G" => (
+                "algorithm = \"pie\"\nscheme = \"linux\"\nupdate_interval = \"16 ms\"\n",
+                format!("{limit} packets"),
+            ),
+            "fq_pie" => ("algorithm = \"fq-pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
+            "sfq" => ("algorithm = \"sfq\"\ndepth = 1000\n", format!("{limit} packets")),
+            // "burst 30" and these thresholds make the weight 1/16.
+            "choke" => (
+                "algorithm = \"choke\"\nmin_th = \"20 packets\"\nmax_th = \"60 packets\"\nmax_p = 0.1\nweight = 0.0625\n",
+                format!("{limit} packets"),
+            ),
+            // As tc tells it by default.
+            "sfb" => {
+                ("algorithm = \"sfb\"\nincrement = 0.0005\ndecrement = 0.00005\n", format!("{limit} packets"))
+            }
             "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
             // "burst 30" and these thresholds make the weight 1/16; the qdisc is not gentle, and a queue of any
             // length is signaled.
@@ -155,6 +196,12 @@ impl Setting {
             ),
             // Its defaults; the limit is the buffer's. It signals while two packets wait beside the one at the head, which
             // it has taken out before it counts.
+            "dualpi2" if self.block == "G" => (
+                "algorithm = \"dualpi2\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
+                 beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
+                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n",
+                format!("{limit} packets"),
+            ),
             "dualpi2" => (
                 "algorithm = \"dualpi2\"\nclassifier = \"any-ect\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
                  beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
@@ -163,9 +210,9 @@ impl Setting {
             ),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
-        let (reno, cubic) = match self.block.as_str() {
-            "E" => ("congestion = \"reno\"\necn = true\n", "congestion = \"cubic\"\necn = true\n"),
-            _ => ("congestion = \"reno\"\n", "congestion = \"cubic\"\n"),
+        let (reno, cubic) = match self.has_ecn() {
+            true => ("congestion = \"reno\"\necn = true\n", "congestion = \"cubic\"\necn = true\n"),
+            false => ("congestion = \"reno\"\n", "congestion = \"cubic\"\n"),
         };
         let bbr = "congestion = \"bbr1\"\npacing = true\n";
         let dctcp = "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\n";
@@ -200,11 +247,14 @@ impl Setting {
              rate = \"{rate_mbit} Mbit/s\"\ndelay = \"{delay} ms\"\nbuffer = \"{buffer}\"\naccess_rate = \"{access}\"\n",
             self.name(),
         );
-        if matches!(self.block.as_str(), "E" | "L") {
+        if self.has_ecn() || self.block == "L" {
             text.push_str("ecn = true\n");
         }
         if loss > 0.0 {
             let _ = writeln!(text, "loss = {loss}");
+        }
+        if self.variant.as_deref() == Some("to2m") {
+            let _ = writeln!(text, "changes = [{{ at = \"19.5 s\", rate = \"2 Mbit/s\" }}]");
         }
         let _ = write!(
             text,
@@ -280,7 +330,7 @@ impl run::Case for Case {
     }
 
     fn drops_at_head(&self) -> bool {
-        matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake" | "dualpi2")
+        matches!(self.setting.qdisc.as_str(), "codel" | "fq_codel" | "cake" | "cobalt" | "dualpi2")
     }
 
     fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure> {

@@ -6,11 +6,12 @@ import sys
 
 COLUMNS = (
     "block,qdisc,cc,flows,rate_mbit,rtt_ms,rtt2_ms,apart_ms,asked_loss,limit,seconds,warmup,boot,utilization,"
-    "queue_mean,queue_std,loss,goodput_mbps,retransmissions,goodput_c,goodput_l,marks,goodput_1,goodput_2,goodput_tcp,loss_udp"
+    "queue_mean,queue_std,loss,goodput_mbps,retransmissions,goodput_c,goodput_l,marks,goodput_1,goodput_2,goodput_tcp,loss_udp,"
+    "ecn,variant"
 ).split(",")
 
 # Where tc was told none; cake's is one of bytes, which is not reached.
-DEFAULT_LIMITS = {"dualpi2": "10000", "cake": "20000"}
+DEFAULT_LIMITS = {"dualpi2": "10000", "cake": "20000", "cobalt": "20000"}
 
 
 def row(r):
@@ -38,9 +39,16 @@ def row(r):
         out["marks"] = "%.6g" % (float(r["marks_win"]) / packets)
         return out
     out["loss"] = loss
+    if block == "G":
+        found = re.search(r"_(to2m|offloads)_r\d+$", r["id"])
+        out["variant"] = found[1] if found else ""
+        if out["variant"] == "to2m":
+            # What the link could have sent in the window, at 10 Mbit/s for 9.5 s and at 2 after that.
+            out["utilization"] = "%.4g" % (float(r["util_link"]) * 500 / 176)
+    if block == "G" and r["ecn"] == "1":
+        out["ecn"] = "1"
+        out["marks"] = "%.6g" % (float(r["marks_win"] or 0) / packets)
     if block == "L":
-        # What it drops it has counted among the packets.
-        out["loss"] = "%.6g" % (drops / packets)
         out |= {"goodput_c": r["g1_goodput"], "goodput_l": r["g2_goodput"]}
     elif block in ("R", "B"):
         out |= {"goodput_1": r["g1_goodput"], "goodput_2": r["g2_goodput"]}
