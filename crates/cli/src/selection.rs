@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use quell_lab::{Estimate, LANE, Metric, Quantity, Results, View};
+use quell_lab::{Estimate, LANE, Metric, Quantity, Results, SIZE, View};
 use quell_scenario::Hole;
 use quell_units::text::{cut, one_line, seconds};
 use serde_json::json;
@@ -75,9 +75,9 @@ impl Selection {
         self.metrics.iter().flatten().filter_map(|quantity| results.lacks(quantity))
     }
 
-    /// The columns of tables.
-    pub fn table_metrics(&self) -> Vec<Quantity> {
-        self.metrics.clone().unwrap_or_else(|| quantities(Metric::TABLE))
+    /// The columns of the table of a scope.
+    pub fn table_metrics(&self, scope: &str) -> Vec<Quantity> {
+        self.metrics.clone().unwrap_or_else(|| quantities(Metric::table_of(scope)))
     }
 
     /// The figures of JSON.
@@ -120,9 +120,10 @@ impl Selection {
             "all" if self.classes => Some("all traffic".to_string()),
             "all" => None,
             "data" => Some("all data (without acknowledgments)".to_string()),
-            other => Some(match other.strip_prefix(LANE) {
-                Some(lane) => format!("lane {lane}"),
-                None => format!("class {other}"),
+            other => Some(match (other.strip_prefix(LANE), other.strip_prefix(SIZE)) {
+                (Some(lane), _) => format!("lane {lane}"),
+                (_, Some(size)) => format!("transfers of size {size}"),
+                _ => format!("class {other}"),
             }),
         };
         let segments = results.run.points.get(view.point).map_or(&[][..], |p| &p.segments);
@@ -195,7 +196,7 @@ fn tables(results: &Results, selection: &Selection) -> String {
             if !name.is_empty() {
                 out.push_str(&(one_line(&name) + "\n"));
             }
-            out.push_str(&one_table(results, &view, &selection.table_metrics()));
+            out.push_str(&one_table(results, &view, &selection.table_metrics(&view.scope)));
             out.push('\n');
         }
     }
@@ -336,7 +337,7 @@ pub fn json_row(results: &Results, view: &View, algorithm: &str, metrics: &[Quan
     };
     json!({
         "algorithm": algorithm,
-        // "all", "data" (all but acknowledgments), or a traffic class.
+        // "all", "data" (all but acknowledgments), a traffic class, a lane, or the transfers of one size.
         "scope": view.scope,
         // Null for the whole measured window.
         "segment": view.segment,

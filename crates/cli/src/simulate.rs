@@ -123,7 +123,7 @@ pub fn auto(
         return Err(Failure::BadInput(why));
     }
     if baseline.is_some() {
-        let shown = if aims.is_empty() { selection.table_metrics() } else { Vec::new() };
+        let shown = if aims.is_empty() { selection.table_metrics("all") } else { Vec::new() };
         for figure in selection.asked_metrics().unwrap_or(&shown) {
             if !names_it(&aims, figure) {
                 aims.push(Aim { metric: figure.clone(), width: None });

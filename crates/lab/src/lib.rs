@@ -42,8 +42,8 @@ pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{
     Aim, Auto, Better, Column, Columns, Difference, ERROR, Estimate, FlowRow, InternalSeries, LANE,
     LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Reason, Replication, Results,
-    RunInfo, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class, differing_keys,
-    distinct, jain_index, quantile, t_quantile,
+    RunInfo, SIZE, SIZES, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class,
+    differing_keys, distinct, jain_index, quantile, t_quantile,
 };
 pub use read::{files_in, parse, read, read_bytes, read_from, read_named};
 pub use replicate::Ended;

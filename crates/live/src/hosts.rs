@@ -114,6 +114,9 @@ impl HostView {
             start_s: t.start.as_secs_f64(),
             flow_completion_time_s: t.end.since(t.start).as_secs_f64(),
             size_packets: t.bytes.div_ceil(self.sources.flows[t.flow].payload) as u32,
+            size_bytes: Some(t.bytes as f64),
+            slowdown: None,
+            flow_acknowledgment_time_s: None,
         };
         replication.transfers = self.transfers.iter().map(transfer).collect();
         for row in replication.metrics.iter_mut().filter(|row| row.link == FORWARD) {

@@ -102,12 +102,20 @@ metrics! {
     RttP95, "round_trip_time_p95_s", "P95 round trip", "s", Lower, "95th percentile of those measurements.";
     RttP99, "round_trip_time_p99_s", "P99 round trip", "s", Lower, "99th percentile of those measurements.";
     Jain, "jain_index", "Jain index", "1", Higher, "Jain's fairness index of the goodputs of the bulk flows that were active for at least half of the window.", "Jain et al. 1984";
-    FctMean, "flow_completion_time_mean_s", "mean completion", "s", Lower, "Mean completion time of the transfers that began within the window and finished.";
+    FctMean, "flow_completion_time_mean_s", "mean completion", "s", Lower, "Mean completion time of the transfers that began within the window and were complete by the end of the run: from the beginning (the request, if it is asked for; a handshake is part of it) until the last new byte is at the receiver.";
     FctStd, "flow_completion_time_std_s", "completion deviation", "s", Lower, "Standard deviation of the completion times of those transfers (of all of them: the sum of squares over their number).";
     FctP50, "flow_completion_time_p50_s", "P50 completion", "s", Lower, "Median completion time of those transfers.";
     FctP95, "flow_completion_time_p95_s", "P95 completion", "s", Lower, "95th percentile of their completion times.";
     FctP99, "flow_completion_time_p99_s", "P99 completion", "s", Lower, "99th percentile of their completion times.";
     Transfers, "transfers", "transfers", "1", Higher, "How many transfers that is.";
+    SlowdownMean, "slowdown_mean", "mean slowdown", "1", Lower, "Mean slowdown of those transfers: the completion time over the time that the same transfer takes alone, when the same connection makes the same transfers with the same pauses over the same links with nothing else on them, where nothing is dropped, marked or lost.";
+    SlowdownP50, "slowdown_p50", "P50 slowdown", "1", Lower, "Median of their slowdowns.";
+    SlowdownP95, "slowdown_p95", "P95 slowdown", "1", Lower, "95th percentile of their slowdowns.";
+    SlowdownP99, "slowdown_p99", "P99 slowdown", "1", Lower, "99th percentile of their slowdowns.";
+    FatMean, "flow_acknowledgment_time_mean_s", "mean acknowledgment", "s", Lower, "Mean time of those transfers as their senders see it: from the same beginning until all is acknowledged, of those for which that was by the end of the run.";
+    FatP50, "flow_acknowledgment_time_p50_s", "P50 acknowledgment", "s", Lower, "Median of those times.";
+    FatP95, "flow_acknowledgment_time_p95_s", "P95 acknowledgment", "s", Lower, "95th percentile of those times.";
+    FatP99, "flow_acknowledgment_time_p99_s", "P99 acknowledgment", "s", Lower, "99th percentile of those times.";
     Power, "power_bit_per_s2", "power", "bit/s^2", Higher, "Throughput over mean queueing delay.";
     Timeouts, "timeouts", "timeouts", "1", Lower, "Retransmission timeouts of the flows whose data crosses the link.";
     FastRetransmits, "fast_retransmits", "fast retransmits", "1", Neither, "Window reductions by fast retransmit of those flows.";
@@ -171,6 +179,24 @@ impl Metric {
         Metric::DelayP99,
         Metric::Jain,
     ];
+
+    /// Those of the table of transfers.
+    pub const OF_TRANSFERS: &[Metric] = &[
+        Metric::Transfers,
+        Metric::FctMean,
+        Metric::FctP50,
+        Metric::FctP95,
+        Metric::FctP99,
+        Metric::SlowdownMean,
+        Metric::SlowdownP50,
+        Metric::SlowdownP95,
+        Metric::SlowdownP99,
+    ];
+
+    /// The metrics of the table of a scope, unless others are asked for: those that it has.
+    pub fn table_of(scope: &str) -> &'static [Metric] {
+        if scope.starts_with(SIZE) { Metric::OF_TRANSFERS } else { Metric::TABLE }
+    }
 }
 
 impl Serialize for Metric {
@@ -188,6 +214,13 @@ impl<'de> Deserialize<'de> for Metric {
 
 /// The prefix of a lane's scope; the lane's name follows.
 pub const LANE: &str = "lane:";
+
+/// The prefix of the scope of transfers of one size; the name of the size follows.
+pub const SIZE: &str = "size:";
+
+/// The classes of transfers by size: the name, and the bytes of data from which on it begins.
+pub const SIZES: [(&str, u64); 4] =
+    [("0-10kB", 0), ("10-100kB", 10_000), ("100kB-1MB", 100_000), ("1MB-", 1_000_000)];
 
 /// The figures of one replication, link, segment and scope: one value per metric, none where the
 /// metric does not apply.

@@ -8,7 +8,7 @@ use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Better, LANE, Metric};
+use crate::metric::{Better, LANE, Metric, SIZE, SIZES};
 use crate::sequential::Width;
 
 /// The prefix of internal signals.
@@ -85,10 +85,12 @@ impl Quantity {
     }
 
     /// The class that it names and `classes` (beside "all" and "data") have not; `None` if there is none. Whether
-    /// there is a lane is known after the run.
+    /// there is a lane, or transfers of a size, is known after the run.
     pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
         let known = |scope: &&str| {
-            ["all", "data"].contains(scope) || scope.starts_with(LANE) || classes.iter().any(|c| c == scope)
+            let of_size = |name| SIZES.iter().any(|size| size.0 == name);
+            let later = scope.starts_with(LANE) || scope.strip_prefix(SIZE).is_some_and(of_size);
+            ["all", "data"].contains(scope) || later || classes.iter().any(|c| c == scope)
         };
         let scopes = self.terms().filter_map(|term| match term {
             Term::Metric(_, scope) => scope.as_deref(),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{
-    ClassStats, Counts, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Segment, Series,
-    TimedSegment, Transfer, VideoSegment,
+    ClassStats, Counts, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Page, Segment, Series,
+    TimedSegment, VideoSegment,
 };
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::metric::{LANE, Metric, Values};
+use crate::metric::{LANE, Metric, SIZE, SIZES, Values};
 use crate::replication::{
     DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, TransferRow,
 };
@@ -20,12 +20,13 @@ use crate::stats::{jain_index, quantile};
 /// The figures of a replication, without its place in a run (point, algorithm, seed) and the time that it took.
 /// `window` is the measured one.
 pub fn reduce(facts: &Facts, outcome: Outcome, window: (Time, Time)) -> Replication {
+    let transfers = transfers(facts, &outcome);
     let mut found = Replication {
         digest: outcome.digest,
         events: outcome.events,
-        metrics: metrics(facts, &outcome),
+        metrics: metrics(facts, &outcome, &transfers),
         flows: flows(facts, &outcome, window),
-        transfers: transfers(facts, &outcome),
+        transfers,
         delays: delays(facts, &outcome),
         series: series(facts, outcome),
         ..Replication::default()
@@ -36,23 +37,27 @@ pub fn reduce(facts: &Facts, outcome: Outcome, window: (Time, Time)) -> Replicat
 
 /// The figures of every observed link: the whole window and each segment, all traffic and each class
 /// seen there.
-fn metrics(facts: &Facts, outcome: &Outcome) -> Vec<MetricRow> {
+fn metrics(facts: &Facts, outcome: &Outcome, transfers: &[TransferRow]) -> Vec<MetricRow> {
     let mut rows = Vec::new();
     for link in &outcome.links {
+        let crosses = |t: &&TransferRow| facts.flows[t.flow as usize].links.contains(&link.link);
+        let transfers: Vec<&TransferRow> = transfers.iter().filter(crosses).collect();
         let whole = 0..link.segments.len();
-        rows.extend(rows_of(facts, outcome, link, None, whole.clone()));
+        rows.extend(rows_of(facts, outcome, &transfers, link, None, whole.clone()));
         if link.segments.len() > 1 {
             for i in whole {
-                rows.extend(rows_of(facts, outcome, link, Some(i as u32), i..i + 1));
+                rows.extend(rows_of(facts, outcome, &transfers, link, Some(i as u32), i..i + 1));
             }
         }
     }
     rows
 }
 
+/// The figures of one window; `transfers` are those over the link.
 fn rows_of(
     facts: &Facts,
     outcome: &Outcome,
+    transfers: &[&TransferRow],
     link: &LinkOutcome,
     number: Option<u32>,
     which: std::ops::Range<usize>,
@@ -78,6 +83,9 @@ fn rows_of(
         let classes = Part::Classes(&scope.classes);
         let mut values = once(&mut known, &scope.seen, || of_link(classes)).clone();
         flow_figures(&mut values, facts, outcome, link, which.clone(), &scope.classes, (from, to));
+        let of_scope =
+            |t: &&TransferRow| scope.classes.contains(&usize::from(facts.flows[t.flow as usize].class));
+        transfer_figures(&mut values, within(transfers, (from, to)).filter(of_scope));
         if scope.name == "all" {
             queue_figures(&mut values, segments, to.since(from));
             match facts.buffers.get(link.link.0 as usize) {
@@ -102,7 +110,19 @@ fn rows_of(
         share_figures(&mut values, segments, Part::Lane(i));
         row(format!("{LANE}{name}"), values)
     };
-    scopes(facts, link).into_iter().map(of_scope).chain(link.lanes.iter().enumerate().map(of_lane)).collect()
+    let of_size = |(i, name): (usize, &&str)| {
+        let is = |t: &&TransferRow| size_of(t) == Some(i);
+        // As with classes, a size that is seen in one window has a row in each.
+        transfers.iter().copied().any(|t| is(&t)).then(|| {
+            let mut values = Values::default();
+            values.set(Metric::Transfers, 0.0);
+            transfer_figures(&mut values, within(transfers, (from, to)).filter(is));
+            row(format!("{SIZE}{name}"), values)
+        })
+    };
+    let lanes = link.lanes.iter().enumerate().map(of_lane);
+    let sizes = SIZES.iter().map(|(name, _)| name).enumerate().filter_map(of_size);
+    scopes(facts, link).into_iter().map(of_scope).chain(lanes).chain(sizes).collect()
 }
 
 /// A part of a link's traffic.
@@ -390,29 +410,57 @@ fn flow_figures(
     values.set(Metric::EcnResponses, sum.ecn_responses as f64);
     values.set(Metric::RetransmissionRate, sum.retransmitted_packets as f64 / sum.sent_packets as f64);
     values.set(Metric::Jain, jain_index(&shares));
-    let mut times: Vec<f64> = outcome
-        .transfers
-        .iter()
-        .filter(|t| t.start >= window.0 && t.start < window.1)
-        .filter(|t| facts.flows.get(t.flow as usize).is_some_and(crosses))
-        .map(completion_time)
-        .collect();
-    times.sort_by(f64::total_cmp);
-    let finite = facts.flows.iter().zip(&outcome.flows).any(|(f, _)| crosses(f) && !f.bulk);
-    if finite {
-        values.set(Metric::Transfers, times.len() as f64);
+    if facts.flows.iter().zip(&outcome.flows).any(|(f, _)| crosses(f) && !f.bulk) {
+        values.set(Metric::Transfers, 0.0);
     }
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
-    values.set(Metric::FctMean, mean);
-    values.set(Metric::FctStd, variance.sqrt());
-    percentiles(values, [Metric::FctP50, Metric::FctP95, Metric::FctP99], &times);
     let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
     page_figures(values, crossing.clone(), window);
     timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
     let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
     values.set(Metric::LossSynchronization, synchronization(bulk, &link.loss_events, classes, window));
     video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
+}
+
+/// The transfers that began within a window.
+fn within<'a>(
+    transfers: &'a [&TransferRow],
+    (from, to): (Time, Time),
+) -> impl Iterator<Item = &'a TransferRow> {
+    let window = from.as_secs_f64()..to.as_secs_f64();
+    transfers.iter().copied().filter(move |t| window.contains(&t.start_s))
+}
+
+/// The class of a transfer by its size: its number in [`SIZES`]. `None` if the size is not known.
+fn size_of(transfer: &TransferRow) -> Option<usize> {
+    let bytes = transfer.size_bytes?;
+    SIZES.iter().rposition(|(_, from)| bytes >= *from as f64)
+}
+
+/// Sets the figures of finished transfers, if there are some.
+fn transfer_figures<'a>(values: &mut Values, transfers: impl Iterator<Item = &'a TransferRow>) {
+    let transfers: Vec<_> = transfers.collect();
+    if transfers.is_empty() {
+        return;
+    }
+    values.set(Metric::Transfers, transfers.len() as f64);
+    let sorted = |of: &dyn Fn(&TransferRow) -> Option<f64>| {
+        let mut sorted: Vec<f64> = transfers.iter().filter_map(|t| of(t)).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted
+    };
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let times = sorted(&|t| Some(t.flow_completion_time_s));
+    let average = mean(&times);
+    let variance = times.iter().map(|t| (t - average) * (t - average)).sum::<f64>() / times.len() as f64;
+    values.set(Metric::FctMean, average);
+    values.set(Metric::FctStd, variance.sqrt());
+    percentiles(values, [Metric::FctP50, Metric::FctP95, Metric::FctP99], &times);
+    let heard = sorted(&|t| t.flow_acknowledgment_time_s);
+    values.set(Metric::FatMean, mean(&heard));
+    percentiles(values, [Metric::FatP50, Metric::FatP95, Metric::FatP99], &heard);
+    let slowdowns = sorted(&|t| t.slowdown);
+    values.set(Metric::SlowdownMean, mean(&slowdowns));
+    percentiles(values, [Metric::SlowdownP50, Metric::SlowdownP95, Metric::SlowdownP99], &slowdowns);
 }
 
 /// Sets the median and the upper percentiles of sorted times.
@@ -429,7 +477,7 @@ fn page_figures<'a>(
     (from, to): (Time, Time),
 ) {
     let pages = flows.flat_map(|flow| &flow.pages).filter(|page| page.start >= from && page.start < to);
-    let mut times: Vec<f64> = pages.map(completion_time).collect();
+    let mut times: Vec<f64> = pages.map(|page: &Page| page.end.since(page.start).as_secs_f64()).collect();
     times.sort_by(f64::total_cmp);
     if times.is_empty() {
         return;
@@ -514,10 +562,6 @@ fn video_figures<'a>(values: &mut Values, segments: impl Iterator<Item = &'a Vid
     values.set(Metric::VideoStartUp, sum.start_up_ns as f64 * 1e-9 / sum.started as f64);
 }
 
-fn completion_time(t: &Transfer) -> f64 {
-    t.end.since(t.start).as_secs_f64()
-}
-
 /// Names for many rows.
 fn shared(names: &[String]) -> Vec<Arc<str>> {
     names.iter().map(|name| name.as_str().into()).collect()
@@ -557,12 +601,16 @@ fn transfers(facts: &Facts, outcome: &Outcome) -> Vec<TransferRow> {
         .iter()
         .filter_map(|t| {
             let fact = facts.flows.get(t.flow as usize)?;
+            let took = t.end.since(t.start);
             Some(TransferRow {
                 flow: t.flow,
                 class: classes[usize::from(fact.class)].clone(),
                 start_s: t.start.as_secs_f64(),
-                flow_completion_time_s: completion_time(t),
+                flow_completion_time_s: took.as_secs_f64(),
                 size_packets: t.packets,
+                size_bytes: Some(t.bytes as f64),
+                slowdown: t.alone.map(|alone| took.nanos() as f64 / alone.nanos() as f64),
+                flow_acknowledgment_time_s: t.acknowledged.map(|heard| heard.since(t.start).as_secs_f64()),
             })
         })
         .collect()
@@ -659,7 +707,7 @@ pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<I
 mod tests {
     use super::*;
     use quell_sim::network::LinkId;
-    use quell_sim::outcome::{Conservation, Series};
+    use quell_sim::outcome::{Conservation, Series, Transfer};
 
     fn secs(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
@@ -784,7 +832,17 @@ mod tests {
             ],
             log: Vec::new(),
         };
-        let transfer = |flow, start, end| Transfer { flow, start: secs(start), end: secs(end), packets: 3 };
+        // Each alone takes half a second.
+        let transfer = |flow, start, end, bytes| Transfer {
+            flow,
+            start: secs(start),
+            end: secs(end),
+            acknowledged: Some(secs(end + 1)),
+            packets: 3,
+            bytes,
+            request: 0,
+            alone: Some(Duration::from_millis(500)),
+        };
         let outcome = Outcome {
             links: vec![link],
             flows: vec![
@@ -794,7 +852,11 @@ mod tests {
                 flow(1, [0, 100_000], 2),
                 flow(0, [77, 77], 77),
             ],
-            transfers: vec![transfer(3, 12, 13), transfer(3, 21, 24), transfer(3, 25, 27)],
+            transfers: vec![
+                transfer(3, 12, 13, 9_999),
+                transfer(3, 21, 24, 10_000),
+                Transfer { acknowledged: None, ..transfer(3, 25, 27, 30_000_000) },
+            ],
             conservation: Conservation::default(),
             digest: 1,
             events: 2,
@@ -814,7 +876,7 @@ mod tests {
     #[test]
     fn figures_of_the_whole_window() {
         let (facts, outcome) = example();
-        let rows = metrics(&facts, &outcome);
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         let all = find(&rows, None, "all");
         close(all, Metric::Utilization, 2998.0 * 4000.0 / 20e6);
         close(all, Metric::WireLossRate, 0.1);
@@ -861,12 +923,38 @@ mod tests {
         near(all.get(Metric::RttP99).unwrap(), 90e-3);
         close(all, Metric::FctP50, 2.0);
         close(all, Metric::FctP99, 3.0);
+        // Of 2, 4 and 6; one of them was not acknowledged.
+        close(all, Metric::SlowdownMean, 4.0);
+        close(all, Metric::SlowdownP50, 4.0);
+        close(all, Metric::SlowdownP99, 6.0);
+        close(all, Metric::FatMean, 3.0);
+        close(all, Metric::FatP99, 4.0);
+    }
+
+    #[test]
+    fn figures_of_transfers_by_their_size() {
+        let (facts, outcome) = example();
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
+        let sizes = ["0-10kB", "10-100kB", "1MB-"].map(|name| format!("{SIZE}{name}"));
+        for (scope, [completion, slowdown]) in sizes.iter().zip([[1.0, 2.0], [3.0, 6.0], [2.0, 4.0]]) {
+            let row = find(&rows, None, scope);
+            close(row, Metric::Transfers, 1.0);
+            close(row, Metric::FctMean, completion);
+            close(row, Metric::SlowdownP99, slowdown);
+            assert_eq!(row.get(Metric::Utilization), None);
+        }
+        assert!(rows.iter().all(|row| !row.scope.contains("100kB-1MB")), "there are none");
+        let second = |i: usize| find(&rows, Some(1), &sizes[i]);
+        assert_eq!((second(0).get(Metric::Transfers), second(0).get(Metric::FctMean)), (Some(0.0), None));
+        close(second(1), Metric::FctMean, 3.0);
+        let sizes = SIZES.map(|(_, from)| from);
+        assert!(sizes.is_sorted() && sizes[0] == 0, "each size has one class");
     }
 
     #[test]
     fn figures_of_classes_and_segments() {
         let (facts, outcome) = example();
-        let rows = metrics(&facts, &outcome);
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         let parts: f64 =
             ["data", ACKS].iter().map(|s| find(&rows, None, s).get(Metric::Utilization).unwrap()).sum();
         close(find(&rows, None, "all"), Metric::Utilization, parts);
@@ -907,7 +995,7 @@ mod tests {
         };
         outcome.flows[0].timed = vec![timed(&[(10_000_000, 90), (15_000_000, 10)]), timed(&[])];
         outcome.flows[1].timed = vec![timed(&[(50_000_000, 99), (70_000_000, 1)]), timed(&[(40_000_000, 1)])];
-        let rows = metrics(&facts, &outcome);
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         let ftp = find(&rows, None, "ftp");
         close(ftp, Metric::OneWayDelayMean, (0.9 + 0.15 + 4.95 + 0.07 + 0.04) / 201.0);
         close(ftp, Metric::OneWayDelayP50, 0.04);
@@ -924,7 +1012,7 @@ mod tests {
     #[test]
     fn pages_and_videos() {
         let (facts, mut outcome) = example();
-        let page = |start, end| Transfer { flow: 3, start: secs(start), end: secs(end), packets: 9 };
+        let page = |start, end| Page { start: secs(start), end: secs(end), packets: 9 };
         outcome.flows[3].pages = vec![page(9, 11), page(12, 16), page(19, 21), page(22, 23)];
         let video = |x: u64| VideoSegment {
             chunks: 2 * x,
@@ -937,7 +1025,7 @@ mod tests {
             start_up_ns: (2 - x) * 500_000_000,
         };
         outcome.flows[3].video = vec![video(1), video(2)];
-        let rows = metrics(&facts, &outcome);
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         let web = find(&rows, None, "web");
         close(web, Metric::Pages, 3.0);
         close(web, Metric::PageTimeMean, 7.0 / 3.0);
@@ -960,10 +1048,12 @@ mod tests {
     fn transfers_and_pages_count_where_they_begin() {
         let (facts, mut outcome) = example();
         let begun = [9, 10, 20, 29, 30];
+        let first = outcome.transfers[0];
         outcome.transfers =
-            begun.map(|start| Transfer { flow: 3, start: secs(start), end: secs(40), packets: 3 }).to_vec();
-        outcome.flows[3].pages = outcome.transfers.clone();
-        let rows = metrics(&facts, &outcome);
+            begun.map(|start| Transfer { start: secs(start), end: secs(40), ..first }).to_vec();
+        outcome.flows[3].pages =
+            begun.map(|start| Page { start: secs(start), end: secs(40), packets: 3 }).to_vec();
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         for metric in [Metric::Transfers, Metric::Pages] {
             let counts = [None, Some(0), Some(1)].map(|segment| find(&rows, segment, "web").get(metric));
             assert_eq!(counts, [Some(3.0), Some(1.0), Some(2.0)], "{metric:?}");
@@ -1058,7 +1148,11 @@ mod tests {
     #[test]
     fn segments_after_the_first_have_response_times() {
         let (facts, mut outcome) = example();
-        assert_eq!(find(&metrics(&facts, &outcome), Some(1), "all").get(Metric::ResponseTime), None);
+        assert_eq!(
+            find(&metrics(&facts, &outcome, &transfers(&facts, &outcome)), Some(1), "all")
+                .get(Metric::ResponseTime),
+            None
+        );
         // The second segment, 20 s to 30 s, is disturbed for its first two seconds.
         let queue = |i: usize| if (200..220).contains(&i) { 500.0 } else { saw(i) };
         outcome.links[0].series = Series {
@@ -1066,7 +1160,7 @@ mod tests {
             queue_packets: (0..300).map(queue).collect(),
             ..Series::default()
         };
-        let rows = metrics(&facts, &outcome);
+        let rows = metrics(&facts, &outcome, &transfers(&facts, &outcome));
         assert_eq!(find(&rows, Some(0), "all").get(Metric::ResponseTime), None);
         close(find(&rows, Some(1), "all"), Metric::ResponseTime, 2.0);
         close(find(&rows, None, "all"), Metric::ResponseTime, 2.0);

@@ -41,7 +41,8 @@ row! {
         pub link: String,
         /// The segment; `None`: the whole measured window.
         pub segment: Option<u32>,
-        /// "all", "data" (all but acknowledgments), a class, or a lane of a discipline ("lane:l").
+        /// "all", "data" (all but acknowledgments), a class, a lane of a discipline ("lane:l"), or the transfers of one
+        /// size ("size:0-10kB").
         pub scope: String,
         /// Its beginning in seconds.
         pub from_s: f64,
@@ -132,10 +133,16 @@ row! {
         pub class: Arc<str>,
         /// The time at which it began.
         pub start_s: f64,
-        /// The time that it took.
+        /// The time until the last new byte was at the receiver.
         pub flow_completion_time_s: f64,
         /// Its size.
         pub size_packets: u32,
+        /// Its size in bytes of data. Like what follows, results of earlier versions do not have it.
+        pub size_bytes: Option<f64>,
+        /// The completion time over the time that the same transfer takes alone.
+        pub slowdown: Option<f64>,
+        /// The time until its sender knew that all had arrived, if it did by the end of the run.
+        pub flow_acknowledgment_time_s: Option<f64>,
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::digest;
 use crate::info::{PointInfo, RunInfo};
-use crate::metric::LANE;
+use crate::metric::{LANE, SIZE};
 use crate::quantity::{Quantity, Term};
 use crate::replication::{InternalRow, Replication};
 use crate::stats::{ERROR, Estimate, distinct};
@@ -141,8 +141,8 @@ impl Results {
             Term::Metric(_, Some(scope)) => {
                 let classes = self.run.points.iter().flat_map(|p| &p.classes).map(String::as_str);
                 let rows = self.replications.iter().flat_map(|r| &r.metrics).map(|row| row.scope.as_str());
-                let lanes = rows.filter(|scope| scope.starts_with(LANE));
-                lack("class", scope, ["all", "data"].into_iter().chain(classes).chain(lanes).collect())
+                let parts = rows.filter(|scope| scope.starts_with(LANE) || scope.starts_with(SIZE));
+                lack("class", scope, ["all", "data"].into_iter().chain(classes).chain(parts).collect())
             }
             Term::Internal(signal) => {
                 let all = self.replications.iter().flat_map(|r| &r.internal_means);

@@ -227,7 +227,9 @@ macro_rules! listed {
 listed! {
     MetricRow, metrics, later |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
     FlowRow, flows, later |name: &str| name == "round_trip_time_mean_s";
-    TransferRow, transfers;
+    TransferRow, transfers, later |name: &str| {
+        ["size_bytes", "slowdown", "flow_acknowledgment_time_s"].contains(&name)
+    };
     DelayRow, delays;
     InternalRow, internal_means;
 }

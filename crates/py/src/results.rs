@@ -80,10 +80,10 @@ impl Results {
         std::iter::once(("point", number)).chain(columns).collect()
     }
 
-    /// Figures by name.
-    fn chosen(&self, names: Option<Vec<String>>) -> PyResult<Vec<Quantity>> {
+    /// Figures by name; by default those that a scope has.
+    fn chosen(&self, names: Option<Vec<String>>, scope: &str) -> PyResult<Vec<Quantity>> {
         let Some(names) = names else {
-            return Ok(Metric::TABLE.iter().map(|m| Quantity::from(*m)).collect());
+            return Ok(Metric::table_of(scope).iter().map(|m| Quantity::from(*m)).collect());
         };
         let find = |name: &String| {
             let wrong = |why: String| errors::argument(format!("metric \"{name}\": {why}"));
@@ -100,7 +100,8 @@ impl Results {
 #[pymethods]
 impl Results {
     /// Columns: One row per replication, link, segment (null: the whole measured window) and scope
-    /// ("all", "data" or a class), one column per figure; null where a figure does not apply.
+    /// ("all", "data", a class, "lane:…" or, of transfers by size, "size:0-10kB" and so on), one column per figure; null
+    /// where a figure does not apply.
     #[getter]
     fn metrics(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Metrics)
@@ -131,7 +132,8 @@ impl Results {
         self.columns(py, Table::Flows)
     }
 
-    /// Columns: One row per replication and finished transfer.
+    /// Columns: One row per replication and finished transfer: when it began, its completion time, size and slowdown, and
+    /// when its sender knew (null: not by the end of the run).
     #[getter]
     fn transfers(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Transfers)
@@ -252,7 +254,8 @@ impl Results {
     /// Parameters
     /// ----------
     /// metrics : sequence of str, optional
-    ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table.
+    ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table, or of
+    ///     transfers if the scope is a size.
     ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
     ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
     /// point : int, optional
@@ -262,7 +265,8 @@ impl Results {
     /// segment : int, optional
     ///     Which segment; by default the whole measured window.
     /// scope : str, default "all"
-    ///     "all", "data" (all but acknowledgments) or a class.
+    ///     "all", "data" (all but acknowledgments), a class, a lane ("lane:l") or the transfers of a size
+    ///     ("size:0-10kB", "size:10-100kB", "size:100kB-1MB", "size:1MB-").
     ///
     /// Returns
     /// -------
@@ -293,7 +297,7 @@ impl Results {
         if let (true, Some(Err(error))) = (views.is_empty(), refused.into_iter().next()) {
             return Err(error);
         }
-        let metrics = self.chosen(metrics)?;
+        let metrics = self.chosen(metrics, scope)?;
         let row = |view: &View, a: &String, m: &Quantity| {
             Some((view.point, a.clone(), m.clone(), self.0.estimate(view, a, m)?))
         };
@@ -365,7 +369,7 @@ impl Results {
                 algorithms.join(", ")
             )));
         }
-        let rows = self.0.compare(&view, baseline, &self.chosen(metrics)?);
+        let rows = self.0.compare(&view, baseline, &self.chosen(metrics, scope)?);
         columns([
             ("algorithm", array(StringArray::from_iter_values(rows.iter().map(|d| d.algorithm.as_str())))),
             ("metric", array(StringArray::from_iter_values(rows.iter().map(|d| d.metric.to_string())))),

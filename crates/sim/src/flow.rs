@@ -14,6 +14,7 @@ use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
 
+mod alone;
 mod client;
 mod dialog;
 mod host;
@@ -22,6 +23,7 @@ mod tcp;
 mod video;
 mod watched;
 
+pub(crate) use alone::Alone;
 use client::Client;
 use host::Meter;
 pub(crate) use host::{Direction, Host};
@@ -156,6 +158,17 @@ impl Flow {
         match self {
             Flow::Connection(before) => *before,
             _ => 0,
+        }
+    }
+
+    /// The transfers that its receivers have all of, and its senders do not know it: one for each connection at most.
+    pub fn unacknowledged(&self) -> Vec<Transfer> {
+        match self {
+            Flow::Tcp(cfg, f) => f.unacknowledged(cfg).into_iter().collect(),
+            Flow::Asked(cfg, f) => f.connections.iter().filter_map(|c| c.tcp.unacknowledged(cfg)).collect(),
+            Flow::Timed(f) => f.flow.unacknowledged(),
+            Flow::Watched(cfg, f) => f.tcp.unacknowledged(cfg).into_iter().collect(),
+            Flow::Connection(_) | Flow::Open(_) => Vec::new(),
         }
     }
 

@@ -400,7 +400,8 @@ pub enum App {
     Transfers {
         /// The size of a transfer in packets; rounded up, at least one.
         size: Distribution,
-        /// Seconds between the last acknowledgment of a transfer and the next transfer.
+        /// Seconds between the last acknowledgment of a transfer, or its last packet at a receiver who asks, and the
+        /// next transfer.
         think: Distribution,
         /// The number of transfers, or without end.
         count: Option<u32>,

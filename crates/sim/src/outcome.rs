@@ -47,7 +47,8 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// Every flow, by index.
     pub flows: Vec<FlowOutcome>,
-    /// The finished transfers that began within the measured window, by time of completion.
+    /// The transfers that began within the measured window and that their receivers had all of by the end of the run, by
+    /// time of completion.
     pub transfers: Vec<Transfer>,
     /// Packets that entered the network, left it and were lost, over the whole run.
     pub conservation: Conservation,
@@ -272,10 +273,8 @@ pub struct FlowOutcome {
     pub windows: Vec<WindowSample>,
     /// The doings of its player, one per segment; empty if it plays no video.
     pub video: Vec<VideoSegment>,
-    /// The pages that were complete by the end of the run, each with the number of the flow, when its first object was
-    /// asked for, when the last packet of its last one was received, and the packets of all. Of several connections
-    /// the first one has them.
-    pub pages: Vec<Transfer>,
+    /// The pages that were complete by the end of the run. Of several connections the first one has them.
+    pub pages: Vec<Page>,
     /// The times that its packets were on their way, one per segment; empty unless
     /// [`FlowSpec::timed`](crate::network::FlowSpec::timed) asked for it. Of several connections the first one has it
     /// for all.
@@ -367,8 +366,28 @@ pub struct Transfer {
     pub flow: u32,
     /// The time at which the application gave it to TCP, or the receiver asked for it.
     pub start: Time,
-    /// The time at which its last packet was acknowledged.
+    /// The time at which the receiver had all of it: its last new packet arrived.
     pub end: Time,
+    /// The time at which the sender knew that, if it did by the end of the run: all of it was acknowledged.
+    pub acknowledged: Option<Time>,
     /// Its size.
+    pub packets: u32,
+    /// Its size in bytes of data.
+    pub bytes: u64,
+    /// The size in bytes of the request for it; 0 if nobody asked.
+    pub request: u16,
+    /// The time that it takes alone: the same connection makes the same transfers with the same pauses, over the same
+    /// links with nothing else on them, where nothing is dropped, marked or lost. `None` if it does not end.
+    pub alone: Option<Duration>,
+}
+
+/// A page of which all objects were received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Page {
+    /// The time at which its first object was asked for.
+    pub start: Time,
+    /// The time at which the last packet of its last object was received.
+    pub end: Time,
+    /// The size of all objects.
     pub packets: u32,
 }

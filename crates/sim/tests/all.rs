@@ -5,6 +5,7 @@ mod asta;
 mod bbr;
 mod clients;
 mod common;
+mod completion;
 mod delay_control;
 mod dualpi2;
 mod engines_agree;

@@ -94,6 +94,7 @@ fn a_player_takes_the_rate_that_the_link_allows_and_waits_while_its_buffer_is_fu
     // A full buffer: the next request is sent when a chunk has been played.
     let starts: Vec<Time> = outcome.transfers.iter().rev().take(10).map(|t| t.start).collect();
     assert!(starts.windows(2).all(|w| w[0] - w[1] == secs(1.0)), "{starts:?}");
+    assert!(outcome.transfers.iter().all(|t| t.alone == Some(t.end - t.start)), "nobody else is there");
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn the_objects_of_a_page_come_at_once() {
     for pair in pages.windows(2) {
         assert_eq!(pair[1].start - pair[0].end, secs(1.0), "the client thinks");
     }
-    assert!(pages.iter().all(|p| (p.flow, p.packets) == (0, 6)));
+    assert!(pages.iter().all(|p| p.packets == 6));
     assert!(outcome.flows[1..].iter().all(|f| f.pages.is_empty()));
     // To the queue each connection is a flow.
     let flows: BTreeSet<u32> = outcome.links[0].log.iter().map(|fate| fate.flow.0).collect();
@@ -169,6 +170,8 @@ fn connections_share_the_objects_of_a_page() {
         assert_eq!(outcome.transfers.len(), 150, "each object is a transfer of its own");
         let objects: BTreeSet<u32> = outcome.transfers.iter().map(|t| t.flow).collect();
         assert_eq!(objects.len(), connections as usize);
+        let alone = |t: &&quell_sim::outcome::Transfer| t.alone == Some(t.end - t.start);
+        assert_eq!(outcome.transfers.iter().filter(alone).count() == 150, connections == 1);
         for page in &pages {
             let within = |t: &&quell_sim::outcome::Transfer| t.start >= page.start && t.start <= page.end;
             assert_eq!(outcome.transfers.iter().filter(within).count(), 50);

@@ -123,7 +123,7 @@ fn a_request_adds_its_way_to_the_time_of_a_transfer() {
 fn a_request_has_a_size_of_forty_bytes_at_least() {
     for (request, bytes) in [(0.0, 40), (40.4, 40), (40.6, 41), (1e6, 65_535)] {
         let t = Clients { request: Some(request), ..Default::default() }.transfers();
-        assert_eq!(took(&t[0]), us(3 * DELAY) + sending(bytes + 1000 + 40));
+        assert_eq!(took(&t[0]), us(2 * DELAY) + sending(bytes + 1000));
     }
 }
 
@@ -144,10 +144,11 @@ fn the_client_thinks_from_the_last_packet_it_receives_to_its_next_request() {
         for (i, now) in t.iter().enumerate() {
             let opens = syn && (i == 0 || again);
             let open = if opens { handshake } else { Duration::ZERO };
-            assert_eq!(took(now), asking + open + reply + ack, "{connection:?} {i}");
+            assert_eq!(took(now), asking + open + reply, "{connection:?} {i}");
+            assert_eq!(now.acknowledged, Some(now.end + ack), "{connection:?} {i}");
         }
         for pair in t.windows(2) {
-            assert_eq!(pair[1].start + ack, pair[0].end + secs(1.0));
+            assert_eq!(pair[1].start, pair[0].end + secs(1.0));
         }
     }
 }
@@ -176,26 +177,29 @@ fn a_lost_request_is_sent_again_by_the_timer_of_tcp() {
         ..Default::default()
     };
     let t = clients.transfers();
-    let base = us(3 * DELAY) + sending(500 + 1000 + 40);
+    let (reply, ack) = (us(2 * DELAY) + sending(500 + 1000), us(DELAY) + sending(40));
     // After k losses in a row: 0, 1.5 s, 4.5 s, 10.5 s, then 6 s more each.
     let waited = |k: u32| match k {
         0..=2 => secs(1.5 * f64::from((1 << k) - 1)),
         _ => secs(4.5 + 6.0 * f64::from(k - 2)),
     };
-    let mut requests = [0; 3];
+    let (mut requests, mut acknowledgments) = ([0; 3], [0; 3]);
     for t in &t {
-        let extra = took(t) - base;
-        let ways = (0..40).flat_map(|k| (0..40).map(move |j| (k, j)));
-        assert!(ways.map(|(k, j)| waited(k) + waited(j)).any(|w| w == extra), "{extra}");
-        for (k, n) in requests.iter_mut().enumerate() {
-            *n += u32::from(extra == waited(k as u32));
+        let extra = took(t) - reply;
+        let request = (0..40).find(|k| waited(*k) == extra);
+        assert!(request.is_some(), "{extra}");
+        // The server sends again what is acknowledged late, and each copy is acknowledged.
+        let extra = t.acknowledged.map(|heard| heard - (t.end + ack));
+        assert!(extra.is_none_or(|extra| (0..40).any(|k| waited(k) == extra)), "{extra:?}");
+        for k in 0..3 {
+            requests[k] += u32::from(request == Some(k as u32));
+            acknowledgments[k] += u32::from(extra == Some(waited(k as u32)));
         }
     }
     assert!(t.len() > 1990, "{}", t.len());
-    // Neither lost: 1/4. One of them once: 2/8. Both once wait 3 s; one of them twice, 2/16, 4.5 s.
-    for (n, share) in requests.iter().zip([0.25_f64, 0.25, 0.125]) {
+    for (n, share) in requests.iter().chain(&acknowledgments).zip([0.5_f64, 0.25, 0.125].repeat(2)) {
         let sd = (2000.0 * share * (1.0 - share)).sqrt();
-        assert!((f64::from(*n) - 2000.0 * share).abs() < 4.0 * sd, "{requests:?}");
+        assert!((f64::from(*n) - 2000.0 * share).abs() < 4.0 * sd, "{requests:?} {acknowledgments:?}");
     }
 }
 
@@ -221,7 +225,7 @@ fn a_client_goes_on_through_any_loss() {
             outcome.transfers.iter().for_each(|t| per_flow[t.flow as usize].push(*t));
             for t in &per_flow {
                 assert_eq!(t.len(), 20, "{connection:?} syn {syn}");
-                assert!(t.iter().all(|t| t.packets == 5 && took(t) > us(3 * DELAY)));
+                assert!(t.iter().all(|t| t.packets == 5 && took(t) > us(2 * DELAY)));
                 assert!(t.windows(2).all(|w| w[0].start < w[1].start && w[0].end <= w[1].end));
             }
             // Each packet of each reply once.

@@ -221,7 +221,7 @@ fn print(
             if !name.is_empty() {
                 text.push_str(&(one_line(&name) + "\n"));
             }
-            let metrics = selection.table_metrics();
+            let metrics = selection.table_metrics(&view.scope);
             let rows = rows(results, args, &view, &metrics);
             intervals +=
                 rows.differences.iter().flatten().flatten().filter(|d| d.half_width.is_some()).count();

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::fingerprint::fingerprint;
 
 /// The version of what a replication has; part of every key.
-const SCHEMA: u32 = 4;
+const SCHEMA: u32 = 5;
 
 /// Identifies a replication by all it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -112,7 +112,7 @@ fn figures_are_complete_and_sane() {
                 .is_some()
         );
     }
-    assert_eq!(r.scopes(0), ["all", "data", "ftp", "web", "acks", "back"]);
+    assert_eq!(r.scopes(0), ["all", "data", "ftp", "web", "acks", "size:0-10kB", "back"]);
     let differences = r.compare(&view, "drop-tail", &[Metric::QueueMean]);
     assert_eq!(differences.len(), 1);
     assert!(differences[0].difference.mean < 0.0, "RED keeps a shorter queue: {differences:?}");

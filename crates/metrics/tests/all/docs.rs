@@ -2,22 +2,24 @@
 //!
 //! `QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs::` writes the page again.
 
-use quell_metrics::{Better, Metric};
+use quell_metrics::{Better, Metric, SIZE, SIZES};
 
 fn page() -> String {
-    let mut page = String::from(
+    let sizes = SIZES.map(|(name, _)| format!("\"{SIZE}{name}\"")).join(", ");
+    let mut page = format!(
         "# Metrics\n\n\
          <!-- Written from crates/metrics/src/metric.rs by QUELL_UPDATE_DOCS=1 cargo test -p quell-metrics --test all docs:: -->\n\n\
          Every figure is taken at an observed link, over the measured window and over each segment, for all \
          traffic (scope \"all\"), for all but acknowledgments (\"data\"), for each traffic class, and for each lane that a discipline names \
-         (\"lane:l\": what RFC 9332 section 2.5.2.2 asks for). The name is the \
+         (\"lane:l\": what RFC 9332 section 2.5.2.2 asks for). The figures of transfers are also taken by size, in bytes of data without \
+         headers that are counted apart: scopes {sizes}. The name is the \
          column of `metrics.parquet`, the key in JSON, and what `--metric` and Python's `Results.table` take; titles \
          do as well, in capitals or not. Packets count in the window in which the event happened. A figure that \
          does not apply has no value.\n\n\
          Three more are made of these; they stand wherever a metric does, in tables, `--precision`, `search`, `plot` and Python:\n\n\
          | written | is |\n| --- | --- |\n\
          | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of; \
-         `queue_delay_p99_s[lane:l]` that of a lane |\n\
+         `queue_delay_p99_s[lane:l]` that of a lane, `slowdown_p99[size:0-10kB]` that of the transfers of a size |\n\
          | `goodput_bps[short]/goodput_bps[all]` | the ratio of two figures, taken in each replication: here, the \
          share of a class; `queue_std_packets/queue_packets` is a coefficient of variation, \
          `queue_bytes/buffer_bytes` the share of the buffer that is filled |\n\

@@ -222,6 +222,6 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
             }
         });
     }
-    let flows = Ends { flows, classes: ends.classes }.finish(&bounds);
+    let flows = Ends { flows, ..ends }.finish(&bounds, &mut transfers);
     Ok(outcome(recorded, flows, transfers, net.round_trips, measure.warmup, count, net.events))
 }

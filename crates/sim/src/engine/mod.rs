@@ -23,7 +23,7 @@ use quell_queue::Limit;
 use quell_tcp::{Config, TcpParams};
 use quell_units::Time;
 
-use crate::flow::{Flow, Group};
+use crate::flow::{Alone, Flow, Group};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{Losses, Recorder, RoundTrips};
@@ -35,6 +35,8 @@ struct Ends {
     flows: Vec<Flow>,
     /// Per flow: the class of its data and of its acknowledgments.
     classes: Vec<[u16; 2]>,
+    alone: Alone,
+    warmup: Time,
 }
 
 impl Ends {
@@ -45,6 +47,7 @@ impl Ends {
         }
         let mut known: Vec<(&TcpParams, u8, Arc<Group>)> = Vec::new();
         let mut flows = Vec::with_capacity(network.flows.len());
+        let mut alone = Alone::new(network);
         for (i, spec) in network.flows.iter().enumerate() {
             let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
@@ -54,7 +57,9 @@ impl Ends {
                     let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
                     known.push((tcp, spec.dscp, Arc::new(Group::new(new, spec.dscp))));
                 }
-                config = Some(&known[at.unwrap_or(known.len() - 1)].2);
+                let found = &known[at.unwrap_or(known.len() - 1)].2;
+                alone.add(network, i as u32, found);
+                config = Some(found);
             }
             let flow = Flow::new(i as u32, spec, config, network.seed, bounds);
             let flow = match control.windows {
@@ -64,10 +69,14 @@ impl Ends {
             flows.push(if spec.timed { flow.timed(bounds) } else { flow });
         }
         let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
-        Ok(Ends { flows, classes })
+        Ok(Ends { flows, classes, alone, warmup: network.measure.warmup })
     }
 
-    fn finish(self, bounds: &[Time]) -> Vec<FlowOutcome> {
+    /// The outcomes of the flows. Adds to `transfers`, which are acknowledged, those that are complete and are not, and
+    /// to each the time that it takes alone.
+    fn finish(self, bounds: &[Time], transfers: &mut Vec<Transfer>) -> Vec<FlowOutcome> {
+        transfers.extend(self.flows.iter().flat_map(Flow::unacknowledged));
+        self.alone.put(transfers, self.warmup);
         let mut outcomes = Vec::with_capacity(self.flows.len());
         for (flow, [class, _]) in self.flows.into_iter().zip(self.classes) {
             flow.finish(class, bounds, &mut outcomes);
@@ -96,7 +105,10 @@ fn outcome(
         fold(s.delivered_bytes);
         fold(s.sent_packets << 32 ^ s.timeouts);
     }
-    transfers.iter().for_each(|t| fold(t.end.nanos() ^ (t.flow as u64) << 40));
+    for t in &transfers {
+        fold(t.end.nanos() ^ (t.flow as u64) << 40);
+        fold(t.acknowledged.map_or(u64::MAX, Time::nanos));
+    }
     let links = links.into_iter().map(|(outcome, _)| outcome).collect();
     Outcome { links, flows, transfers, conservation, digest, events }
 }

@@ -256,6 +256,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
         count.in_flight += waiting;
         recorded.extend(measured);
     }
-    let flows = ends.finish(&bounds);
-    Ok(outcome(recorded, flows, net.transfers, net.round_trips, measure.warmup, count, events))
+    let mut transfers = net.transfers;
+    let flows = ends.finish(&bounds, &mut transfers);
+    Ok(outcome(recorded, flows, transfers, net.round_trips, measure.warmup, count, events))
 }

@@ -14,7 +14,7 @@ use super::host::Host;
 use super::tcp::{Group, TcpFlow};
 use super::video::Player;
 use crate::network::{App, Connection, FlowSpec, Pages};
-use crate::outcome::{Transfer, VideoSegment};
+use crate::outcome::{Page, VideoSegment};
 use crate::packet::Pkt;
 use crate::source::{Transfers, time_to_think, whole_bytes, whole_packets};
 
@@ -47,7 +47,7 @@ struct Reader {
     packets: u32,
     begun: Time,
     /// The pages that are complete.
-    loaded: Vec<Transfer>,
+    loaded: Vec<Page>,
 }
 
 /// The next step of a connection after a reply.
@@ -71,14 +71,14 @@ impl Wishes {
     }
 
     /// A reply of so many packets is complete.
-    fn next(&mut self, cfg: &Group, now: Time, (flow, packets): (u32, u32), bounds: &[Time]) -> Then {
+    fn next(&mut self, cfg: &Group, now: Time, packets: u32, bounds: &[Time]) -> Then {
         match self {
             Wishes::User(law, stop) => {
                 let due = law.think().map(|think| now + think);
                 Then::Ask(due.filter(|due| *due < *stop).unwrap_or(Time::MAX))
             }
             Wishes::Player(player) => Then::Ask(player.next(cfg, now, packets, bounds)),
-            Wishes::Reader(reader) => reader.next(flow, now),
+            Wishes::Reader(reader) => reader.next(now),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Reader {
     }
 
     /// An object is complete.
-    fn next(&mut self, flow: u32, now: Time) -> Then {
+    fn next(&mut self, now: Time) -> Then {
         self.missing -= 1;
         if self.unasked > 0 {
             // Time must pass, as between transfers.
@@ -121,7 +121,7 @@ impl Reader {
         if self.missing > 0 {
             return Then::Wait;
         }
-        self.loaded.push(Transfer { flow, start: self.begun, end: now, packets: self.packets });
+        self.loaded.push(Page { start: self.begun, end: now, packets: self.packets });
         if self.left == Some(0) {
             return Then::Wait;
         }
@@ -195,7 +195,7 @@ impl Client {
         } else {
             self.advance_client(cfg, now, host);
             if let Some(packets) = self.connections[number].on_packet_of_client(cfg, now, pkt, host) {
-                match self.wishes.next(cfg, now, (self.id, packets), host.bounds()) {
+                match self.wishes.next(cfg, now, packets, host.bounds()) {
                     Then::Ask(due) => self.connections[number].ask_at(due),
                     Then::Wait => {}
                     Then::AllAsk(due) => self.connections.iter_mut().for_each(|c| c.ask_at(due)),
@@ -212,10 +212,7 @@ impl Client {
     }
 
     /// The connections, the pages that were loaded, and what a video measured.
-    pub fn finish(
-        self,
-        bounds: &[Time],
-    ) -> (impl Iterator<Item = TcpFlow>, Vec<Transfer>, Vec<VideoSegment>) {
+    pub fn finish(self, bounds: &[Time]) -> (impl Iterator<Item = TcpFlow>, Vec<Page>, Vec<VideoSegment>) {
         let (pages, video) = match self.wishes {
             Wishes::User(..) => (Vec::new(), Vec::new()),
             Wishes::Player(player) => (Vec::new(), player.finish(bounds)),

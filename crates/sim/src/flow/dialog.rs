@@ -8,7 +8,7 @@
 use quell_units::Time;
 
 use super::host::{Direction, Host};
-use super::tcp::{Application, Group, Server, TcpFlow};
+use super::tcp::{Application, Group, Server, TcpFlow, Wanted};
 use crate::network::Connection;
 use crate::packet::{Kind, Pkt};
 use quell_tcp::RttEstimator;
@@ -32,8 +32,8 @@ struct Asker {
     timer: RttEstimator,
     /// The request sent last.
     request: Pkt,
-    /// The reply to it in packets, and when it was asked for: what the server finds in the request.
-    asked: (u32, Time),
+    /// The reply to it: what the server finds in the request.
+    asked: Wanted,
     /// The number of the reply's first packet.
     first: u32,
 }
@@ -63,7 +63,7 @@ impl Exchange {
                 due,
                 timer: RttEstimator::new(&cfg.tcp),
                 request,
-                asked: (0, due),
+                asked: Wanted { packets: 0, request: 0, start: due },
                 first: 1,
             },
         }
@@ -96,7 +96,7 @@ impl Exchange {
     /// Asks for a reply of so many packets, by a request of so many bytes.
     pub fn ask(&mut self, cfg: &Group, now: Time, (packets, bytes): (u32, u16), host: &mut impl Host) {
         let asker = &mut self.asker;
-        asker.asked = (packets, now);
+        asker.asked = Wanted { packets, request: bytes, start: now };
         let number = asker.request.epoch().wrapping_add(1);
         asker.request = asker.request.with(asker.request.flow(), number, 0).sized(bytes);
         asker.timer = RttEstimator::new(&cfg.tcp);
@@ -141,10 +141,7 @@ impl Exchange {
             let all = cfg.ack.with(tcp.id, tcp.epoch, tcp.sender.end_of_data());
             tcp.on_packet(cfg, now, all, host);
         }
-        if let Application::Replies(server) = &mut tcp.app {
-            server.begin(cfg, now, self.asker.asked, &mut tcp.epoch, &mut tcp.sender);
-        }
-        tcp.pump(cfg, now, host);
+        tcp.reply(cfg, now, self.asker.asked, host);
     }
 
     /// A packet reaches the client, whose timers have run; the size of the reply in packets if it is complete now.
@@ -156,7 +153,7 @@ impl Exchange {
         host: &mut impl Host,
     ) -> Option<u32> {
         self.tcp.on_packet(cfg, now, pkt, host);
-        self.asker.on_reply(pkt, self.tcp.receiver.next()).then_some(self.asker.asked.0)
+        self.asker.on_reply(pkt, self.tcp.receiver.next()).then_some(self.asker.asked.packets)
     }
 }
 
@@ -173,7 +170,7 @@ impl Asker {
             return false;
         }
         (self.phase, self.due) = (Phase::Reading, Time::MAX);
-        let end = self.first.saturating_add(self.asked.0);
+        let end = self.first.saturating_add(self.asked.packets);
         if next < end {
             return false;
         }

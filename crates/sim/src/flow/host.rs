@@ -12,7 +12,7 @@ pub(crate) trait Host {
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
     /// The table of what the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
-    /// A transfer is complete.
+    /// All of a transfer is acknowledged.
     fn finished(&mut self, transfer: Transfer);
     /// The sender of a flow measured a round-trip time in a segment; the warm-up is number 0.
     fn measured(&mut self, flow: u32, segment: usize, rtt: Duration);

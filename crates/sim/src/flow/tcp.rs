@@ -59,6 +59,9 @@ pub(crate) struct TcpFlow {
     pub app: Application,
     /// The time at which the application acts next: begins, stops, or has thought enough.
     pub app_due: Time,
+    /// The receiver waits for this number when it has all of the transfer under way; 0, which it never waits for, if
+    /// there is none that it has not all of.
+    whole: u32,
     stop: Time,
     pub sent: Meter<FlowSegment>,
     /// Bytes.
@@ -83,10 +86,29 @@ pub(crate) struct Paced {
 /// A sender of one transfer after the other.
 pub(crate) struct Server {
     connection: Connection,
-    /// The transfer under way: its size and when it began.
-    current: Option<(u32, Time)>,
-    /// The time at which the last one was completed.
+    /// The transfer under way.
+    current: Option<Current>,
+    /// The time at which the last one was acknowledged.
     last: Option<Time>,
+}
+
+/// A transfer as it is wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub packets: u32,
+    /// The request for it in bytes; 0 if nobody asks.
+    pub request: u16,
+    /// The time from which its own counts.
+    pub start: Time,
+}
+
+/// A transfer under way.
+#[derive(Clone, Copy)]
+struct Current {
+    wanted: Wanted,
+    /// The time at which the receiver had all of it, once it has. The receiver's end writes this, and the sender's reads
+    /// it when an acknowledgment of all has come.
+    end: Option<Time>,
 }
 
 impl Application {
@@ -110,16 +132,9 @@ impl Server {
         Server { connection, current: None, last: None }
     }
 
-    /// Begins a transfer of so many packets at `now`; `start` is when its time begins to count.
-    pub fn begin(
-        &mut self,
-        cfg: &Group,
-        now: Time,
-        (packets, start): (u32, Time),
-        epoch: &mut u8,
-        sender: &mut Sender,
-    ) {
-        self.current = Some((packets, start));
+    /// Begins a transfer at `now`. Returns the number that the receiver waits for when it has all of it.
+    fn begin(&mut self, cfg: &Group, now: Time, wanted: Wanted, epoch: &mut u8, sender: &mut Sender) -> u32 {
+        self.current = Some(Current { wanted, end: None });
         match self.connection {
             Connection::Fresh if self.last.is_some() => {
                 *epoch = epoch.wrapping_add(1);
@@ -130,15 +145,32 @@ impl Server {
             }
             _ => {}
         }
-        sender.provide(packets);
+        sender.provide(wanted.packets);
+        sender.end_of_data()
     }
 
-    /// Records the transfer under way, if there is one.
-    fn complete(&mut self, flow: u32, now: Time, host: &mut impl Host) -> bool {
-        let Some((packets, start)) = self.current.take() else { return false };
+    /// All of the transfer under way is acknowledged, if there is one: records it.
+    fn acknowledged(&mut self, cfg: &Group, flow: u32, now: Time, host: &mut impl Host) -> bool {
+        let Some(Current { wanted, end }) = self.current.take() else { return false };
         self.last = Some(now);
-        host.finished(Transfer { flow, start, end: now, packets });
+        // The receiver has all of what it acknowledges.
+        let end = end.unwrap_or(now);
+        host.finished(wanted.finished(flow, cfg.payload, (end, Some(now))));
         true
+    }
+
+    /// The transfer that the receiver has all of, and the sender does not know it.
+    fn unacknowledged(&self, cfg: &Group, flow: u32) -> Option<Transfer> {
+        let Current { wanted, end } = self.current?;
+        Some(wanted.finished(flow, cfg.payload, (end?, None)))
+    }
+}
+
+impl Wanted {
+    fn finished(self, flow: u32, payload: u64, (end, acknowledged): (Time, Option<Time>)) -> Transfer {
+        let Wanted { packets, request, start } = self;
+        let bytes = u64::from(packets) * payload;
+        Transfer { flow, start, end, acknowledged, packets, bytes, request, alone: None }
     }
 }
 
@@ -151,6 +183,7 @@ impl TcpFlow {
             receiver: Receiver::new(),
             app,
             app_due,
+            whole: 0,
             stop,
             sent: Meter::new(bounds),
             received: Meter::new(bounds),
@@ -165,15 +198,59 @@ impl TcpFlow {
     /// When the transfer began that a packet brings a part of. Asked by the receiver's end about what the sender's
     /// knows: before the first packet of a transfer is there, the sender is not further than that.
     pub fn transfer_of(&self, pkt: Pkt) -> Option<Time> {
-        let server = match &self.app {
-            Application::Transfers(t) => &t.1,
-            Application::Replies(server) => server,
-            Application::Bulk | Application::Paced(_) => return None,
-        };
-        let (packets, begun) = server.current?;
+        let Wanted { packets, start, .. } = self.server()?.current?.wanted;
         let end = self.sender.end_of_data();
         let part = pkt.epoch() == self.epoch && (end.saturating_sub(packets)..end).contains(&pkt.seq());
-        (part && !pkt.is_syn()).then_some(begun)
+        (part && !pkt.is_syn()).then_some(start)
+    }
+
+    /// The sender of transfers, if it makes some.
+    fn server(&self) -> Option<&Server> {
+        match &self.app {
+            Application::Transfers(t) => Some(&t.1),
+            Application::Replies(server) => Some(server),
+            Application::Bulk | Application::Paced(_) => None,
+        }
+    }
+
+    /// The transfer that its receiver has all of, and its sender does not know it.
+    pub fn unacknowledged(&self, cfg: &Group) -> Option<Transfer> {
+        self.server()?.unacknowledged(cfg, self.id)
+    }
+
+    /// The time at which the receiver had all of the transfer that began at `start`, from then until it is acknowledged.
+    pub fn complete_at(&self, start: Time) -> Option<Time> {
+        self.server()?.current.filter(|current| current.wanted.start == start)?.end
+    }
+
+    /// Begins a transfer that is asked for.
+    pub fn reply(&mut self, cfg: &Group, now: Time, wanted: Wanted, host: &mut impl Host) {
+        if let Application::Replies(server) = &mut self.app {
+            self.whole = server.begin(cfg, now, wanted, &mut self.epoch, &mut self.sender);
+        }
+        self.pump(cfg, now, host);
+    }
+
+    /// New data has come over a connection. If that was the last of the transfer under way, the transfer is complete:
+    /// nobody acknowledges all of it before, so its sender is not further than that.
+    #[inline(always)]
+    fn on_new_data(&mut self, now: Time, epoch: u8) {
+        if self.receiver.next() == self.whole {
+            self.on_whole(now, epoch);
+        }
+    }
+
+    #[inline(never)]
+    fn on_whole(&mut self, now: Time, epoch: u8) {
+        let server = match &mut self.app {
+            Application::Transfers(t) => &mut t.1,
+            Application::Replies(server) => server,
+            Application::Bulk | Application::Paced(_) => return,
+        };
+        if let (Some(current), true) = (&mut server.current, epoch == self.epoch) {
+            current.end = Some(now);
+            self.whole = 0;
+        }
     }
 
     pub fn advance(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
@@ -255,7 +332,8 @@ impl TcpFlow {
             Application::Transfers(t) => {
                 let (law, server) = &mut **t;
                 if let Some((packets, _)) = law.next() {
-                    server.begin(cfg, now, (packets, now), &mut self.epoch, &mut self.sender);
+                    let wanted = Wanted { packets, request: 0, start: now };
+                    self.whole = server.begin(cfg, now, wanted, &mut self.epoch, &mut self.sender);
                 }
                 self.app_due = Time::MAX;
             }
@@ -263,9 +341,8 @@ impl TcpFlow {
         }
     }
 
-    /// All that the application gave is acknowledged. A transfer under way is complete: record it, think,
-    /// and go on.
-    fn on_all_acknowledged(&mut self, now: Time, host: &mut impl Host) {
+    /// All that the application gave is acknowledged, a transfer under way too: record it, think, and go on.
+    fn on_all_acknowledged(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         match &mut self.app {
             Application::Bulk => {}
             Application::Paced(p) => {
@@ -273,12 +350,12 @@ impl TcpFlow {
             }
             Application::Transfers(t) => {
                 let (law, server) = &mut **t;
-                if server.complete(self.id, now, host) {
+                if server.acknowledged(cfg, self.id, now, host) {
                     self.app_due = law.think().map_or(Time::MAX, |think| (now + think).min(self.stop));
                 }
             }
             Application::Replies(server) => {
-                server.complete(self.id, now, host);
+                server.acknowledged(cfg, self.id, now, host);
             }
         }
     }
@@ -296,6 +373,7 @@ impl TcpFlow {
         {
             let (new, next) = self.receiver.on_packet_in_order(&cfg.tcp, now, pkt.seq());
             *self.received.at(now, host) += if new { cfg.payload } else { 0 };
+            self.on_new_data(now, pkt.epoch());
             if let Some(next) = next {
                 let mut ack = cfg.ack.with(self.id, pkt.epoch(), next);
                 if cfg.counts && !self.receiver.marks(&cfg.tcp).is_some_and(|marks| ack.set_marks(marks)) {
@@ -359,7 +437,7 @@ impl TcpFlow {
         if !new.is_empty() {
             self.send_new(cfg, now, new, host);
         } else if self.sender.is_done() {
-            self.on_all_acknowledged(now, host);
+            self.on_all_acknowledged(cfg, now, host);
             return self.due();
         }
         self.sender.deadline()
@@ -390,6 +468,7 @@ impl TcpFlow {
         }
         if received.new {
             *self.received.at(now, host) += cfg.payload;
+            self.on_new_data(now, pkt.epoch());
         }
         if received.acknowledge {
             self.acknowledge(cfg, now, pkt.is_syn(), host);
@@ -421,7 +500,7 @@ impl TcpFlow {
             self.sent.round_trip(now, rtt, self.id, host);
         }
         if self.sender.is_done() {
-            self.on_all_acknowledged(now, host);
+            self.on_all_acknowledged(cfg, now, host);
         }
         self.pump(cfg, now, host);
     }

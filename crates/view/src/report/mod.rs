@@ -163,6 +163,7 @@ fn section(results: &Results, index: usize, point: &PointInfo) -> Section {
         let more = || {
             [
                 tables::classes(results, &view, point),
+                tables::sizes(results, &view, point),
                 tables::segments(results, &view, point),
                 tables::differences(results, &view, point),
                 Some(tables::everything(results, &view, point)),

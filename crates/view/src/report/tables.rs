@@ -1,6 +1,6 @@
 //! The report's tables.
 
-use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, View};
+use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, SIZE, SIZES, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};
@@ -107,9 +107,11 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
         Metric::Transfers,
         Metric::FctMean,
         Metric::FctP95,
+        Metric::SlowdownMean,
+        Metric::SlowdownP95,
     ];
     let scopes = results.scopes(view.point);
-    let scopes: Vec<_> = scopes.iter().filter(|s| *s != "all").collect();
+    let scopes: Vec<_> = scopes.iter().filter(|s| *s != "all" && !s.starts_with(SIZE)).collect();
     let lines: Vec<_> = scopes
         .iter()
         .flat_map(|scope| {
@@ -132,6 +134,26 @@ pub(super) fn classes(results: &Results, view: &View, point: &PointInfo) -> Opti
         ""
     };
     table.caption = format!("By traffic class (\u{201c}data\u{201d}: everything but acknowledgments{lanes})");
+    finish(table)
+}
+
+/// Transfers by size and algorithm; `None` if there are none.
+pub(super) fn sizes(results: &Results, view: &View, point: &PointInfo) -> Option<Table> {
+    let scopes = results.scopes(view.point);
+    // By size: an algorithm may have finished one that the first had not.
+    let each = SIZES.iter().map(|(name, _)| (format!("{SIZE}{name}"), *name));
+    let lines: Vec<_> = each
+        .filter(|(scope, _)| scopes.contains(scope))
+        .flat_map(|(scope, name)| {
+            point.algorithms.iter().map(move |a| Line {
+                keys: vec![name.to_string(), a.clone()],
+                view: View { scope: scope.clone(), ..view.clone() },
+                algorithm: a,
+            })
+        })
+        .collect();
+    let mut table = by_metric(results, point, &["size", "algorithm"], &lines, Metric::OF_TRANSFERS);
+    table.caption = "Transfers by size".to_string();
     finish(table)
 }
 
