@@ -1,7 +1,7 @@
 //! The hosts' view of a replication, and the figures that only they know.
 
 use quell_gateway::traffic::{Done, Transferred, address};
-use quell_lab::{FlowRow, Metric, MetricRow, Replication, TransferRow};
+use quell_lab::{FlowRow, Metric, MetricRow, Replication, TransferRow, size_rows, transfer_figures};
 use quell_scenario::FlowFact;
 use quell_units::{Bytes, Time};
 
@@ -116,12 +116,19 @@ impl HostView {
             size_packets: t.bytes.div_ceil(self.sources.flows[t.flow].payload) as u32,
             size_bytes: Some(t.bytes as f64),
             slowdown: None,
-            flow_acknowledgment_time_s: None,
+            flow_acknowledgment_time_s: t.acknowledged.map(|heard| heard.since(t.start).as_secs_f64()),
         };
         replication.transfers = self.transfers.iter().map(transfer).collect();
+        let forward = |t: &&TransferRow| self.sources.flows[t.flow as usize].forward;
+        let transfers: Vec<&TransferRow> = replication.transfers.iter().filter(forward).collect();
+        let mut of_sizes = Vec::new();
         for row in replication.metrics.iter_mut().filter(|row| row.link == FORWARD) {
-            self.put_metrics(row);
+            self.put_metrics(row, &transfers);
+            if row.scope == "all" {
+                of_sizes.extend(size_rows(row, &transfers));
+            }
         }
+        replication.metrics.extend(of_sizes);
     }
 
     /// A flow's work between two looks.
@@ -149,7 +156,7 @@ impl HostView {
     }
 
     /// Puts the figures of flows into a row of metrics.
-    fn put_metrics(&self, row: &mut MetricRow) {
+    fn put_metrics(&self, row: &mut MetricRow, transfers: &[&TransferRow]) {
         for metric in [
             Metric::Goodput,
             Metric::Jain,
@@ -181,26 +188,12 @@ impl HostView {
         let bulk = own.iter().zip(&all).filter(|(i, f)| is_bulk(**i) && 2.0 * f.active >= length);
         let shares: Vec<f64> = bulk.map(|(_, f)| f.delivered as f64 / f.active).collect();
         row.values.set(Metric::Jain, quell_lab::jain_index(&shares).unwrap_or(f64::NAN));
-        self.put_transfers(row, own.iter().any(|i| !is_bulk(*i)));
-    }
-
-    /// Puts the times of transfers into a row of metrics, and their number if there are flows that make some.
-    fn put_transfers(&self, row: &mut MetricRow, some: bool) {
-        let within = |t: &&Transferred| {
-            self.counts(row, t.flow) && (row.from_s..row.to_s).contains(&t.start.as_secs_f64())
-        };
-        let took = |t: &Transferred| t.end.since(t.start).as_secs_f64();
-        let mut times: Vec<f64> = self.transfers.iter().filter(within).map(took).collect();
-        times.sort_by(f64::total_cmp);
-        if some {
-            row.values.set(Metric::Transfers, times.len() as f64);
+        if own.iter().any(|i| !is_bulk(*i)) {
+            row.values.set(Metric::Transfers, 0.0);
         }
-        let mean = times.iter().sum::<f64>() / times.len() as f64;
-        let variance = times.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / times.len() as f64;
-        row.values.set(Metric::FctMean, mean);
-        row.values.set(Metric::FctStd, variance.sqrt());
-        for (metric, q) in [(Metric::FctP50, 0.50), (Metric::FctP95, 0.95), (Metric::FctP99, 0.99)] {
-            row.values.set(metric, quell_lab::quantile(&times, q).unwrap_or(f64::NAN));
-        }
+        let (span, all) = (row.from_s..row.to_s, transfers.iter().copied());
+        let within: Vec<_> =
+            all.filter(|t| own.contains(&(t.flow as usize)) && span.contains(&t.start_s)).collect();
+        transfer_figures(&mut row.values, within.into_iter());
     }
 }

@@ -34,7 +34,7 @@ pub use info::{FileInfo, PointInfo, RunInfo};
 pub use join::differing_keys;
 pub use metric::{Better, LANE, Metric, SIZE, SIZES, Values};
 pub use quantity::Quantity;
-pub use reduce::reduce;
+pub use reduce::{reduce, size_rows, transfer_figures};
 pub use replication::{
     DelayRow, FlowRow, InternalRow, InternalSeries, LinkSeries, MetricRow, Replication, TransferRow,
 };

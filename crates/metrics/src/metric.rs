@@ -113,6 +113,7 @@ metrics! {
     SlowdownP95, "slowdown_p95", "P95 slowdown", "1", Lower, "95th percentile of their slowdowns.";
     SlowdownP99, "slowdown_p99", "P99 slowdown", "1", Lower, "99th percentile of their slowdowns.";
     FatMean, "flow_acknowledgment_time_mean_s", "mean acknowledgment", "s", Lower, "Mean time of those transfers as their senders see it: from the same beginning until all is acknowledged, of those for which that was by the end of the run.";
+    FatStd, "flow_acknowledgment_time_std_s", "acknowledgment deviation", "s", Lower, "Standard deviation of those times (of all of them: the sum of squares over their number).";
     FatP50, "flow_acknowledgment_time_p50_s", "P50 acknowledgment", "s", Lower, "Median of those times.";
     FatP95, "flow_acknowledgment_time_p95_s", "P95 acknowledgment", "s", Lower, "95th percentile of those times.";
     FatP99, "flow_acknowledgment_time_p99_s", "P99 acknowledgment", "s", Lower, "99th percentile of those times.";

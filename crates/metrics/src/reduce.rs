@@ -110,18 +110,8 @@ fn rows_of(
         share_figures(&mut values, segments, Part::Lane(i));
         row(format!("{LANE}{name}"), values)
     };
-    let of_size = |(i, name): (usize, &&str)| {
-        let is = |t: &&TransferRow| size_of(t) == Some(i);
-        // As with classes, a size that is seen in one window has a row in each.
-        transfers.iter().copied().any(|t| is(&t)).then(|| {
-            let mut values = Values::default();
-            values.set(Metric::Transfers, 0.0);
-            transfer_figures(&mut values, within(transfers, (from, to)).filter(is));
-            row(format!("{SIZE}{name}"), values)
-        })
-    };
     let lanes = link.lanes.iter().enumerate().map(of_lane);
-    let sizes = SIZES.iter().map(|(name, _)| name).enumerate().filter_map(of_size);
+    let sizes = size_rows(&row(String::new(), Values::default()), transfers);
     scopes(facts, link).into_iter().map(of_scope).chain(lanes).chain(sizes).collect()
 }
 
@@ -430,6 +420,25 @@ fn within<'a>(
     transfers.iter().copied().filter(move |t| window.contains(&t.start_s))
 }
 
+/// The rows of transfers by size in the window of a row. As with classes, a size that is seen in one window has a row in
+/// each.
+pub fn size_rows(window: &MetricRow, transfers: &[&TransferRow]) -> Vec<MetricRow> {
+    let of_size = |(i, name): (usize, &&str)| {
+        let is = |t: &&TransferRow| size_of(t) == Some(i);
+        transfers.iter().copied().any(|t| is(&t)).then(|| {
+            let mut values = Values::default();
+            values.set(Metric::Transfers, 0.0);
+            let span = window.from_s..window.to_s;
+            transfer_figures(
+                &mut values,
+                transfers.iter().copied().filter(|t| span.contains(&t.start_s) && is(t)),
+            );
+            MetricRow { scope: format!("{SIZE}{name}"), values, ..window.clone() }
+        })
+    };
+    SIZES.iter().map(|(name, _)| name).enumerate().filter_map(of_size).collect()
+}
+
 /// The class of a transfer by its size: its number in [`SIZES`]. `None` if the size is not known.
 fn size_of(transfer: &TransferRow) -> Option<usize> {
     let bytes = transfer.size_bytes?;
@@ -437,7 +446,7 @@ fn size_of(transfer: &TransferRow) -> Option<usize> {
 }
 
 /// Sets the figures of finished transfers, if there are some.
-fn transfer_figures<'a>(values: &mut Values, transfers: impl Iterator<Item = &'a TransferRow>) {
+pub fn transfer_figures<'a>(values: &mut Values, transfers: impl Iterator<Item = &'a TransferRow>) {
     let transfers: Vec<_> = transfers.collect();
     if transfers.is_empty() {
         return;
@@ -449,14 +458,17 @@ fn transfer_figures<'a>(values: &mut Values, transfers: impl Iterator<Item = &'a
         sorted
     };
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let deviation = |of: &[f64]| {
+        let mean = mean(of);
+        (of.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / of.len() as f64).sqrt()
+    };
     let times = sorted(&|t| Some(t.flow_completion_time_s));
-    let average = mean(&times);
-    let variance = times.iter().map(|t| (t - average) * (t - average)).sum::<f64>() / times.len() as f64;
-    values.set(Metric::FctMean, average);
-    values.set(Metric::FctStd, variance.sqrt());
+    values.set(Metric::FctMean, mean(&times));
+    values.set(Metric::FctStd, deviation(&times));
     percentiles(values, [Metric::FctP50, Metric::FctP95, Metric::FctP99], &times);
     let heard = sorted(&|t| t.flow_acknowledgment_time_s);
     values.set(Metric::FatMean, mean(&heard));
+    values.set(Metric::FatStd, deviation(&heard));
     percentiles(values, [Metric::FatP50, Metric::FatP95, Metric::FatP99], &heard);
     let slowdowns = sorted(&|t| t.slowdown);
     values.set(Metric::SlowdownMean, mean(&slowdowns));
@@ -928,6 +940,7 @@ mod tests {
         close(all, Metric::SlowdownP50, 4.0);
         close(all, Metric::SlowdownP99, 6.0);
         close(all, Metric::FatMean, 3.0);
+        close(all, Metric::FatStd, 1.0);
         close(all, Metric::FatP99, 4.0);
     }
 

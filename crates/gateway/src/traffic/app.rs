@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::flow::{App, Draw, Flow, Kind, Tcp, Transfer, Transferred, Transfers, address};
-use super::receive::PORT;
+use super::receive::{Arrivals, PORT};
 use super::socket::{
     LOOK, Life, acknowledged, connect, delivered, ready, receive_and_forget, receive_exactly, reset, write,
     write_nothing,
@@ -30,7 +30,7 @@ pub(super) struct Shared {
     pub clock: MonotonicClock,
     pub stop: Arc<AtomicBool>,
     pub transfers: Arc<Mutex<Vec<Transferred>>>,
-    pub counts: Arc<Vec<AtomicU64>>,
+    pub arrivals: Arc<Vec<Arrivals>>,
     pub watch: Arc<Watch>,
 }
 
@@ -62,8 +62,6 @@ enum Role {
 struct Exchange {
     /// The end that is asked listens.
     listens: AtomicBool,
-    /// The beginning of the transfer at hand, by the wire's clock.
-    began_ns: AtomicU64,
 }
 
 impl End {
@@ -144,8 +142,8 @@ impl Site {
         Ok(socket.map(|socket| self.shared.watch.over(self.flow, socket)))
     }
 
-    fn transferred(&self, start: Time, bytes: u64) {
-        let transfer = Transferred { flow: self.flow, start, end: self.life.clock.now(), bytes };
+    fn transferred(&self, start: Time, (end, acknowledged): (Time, Option<Time>), bytes: u64) {
+        let transfer = Transferred { flow: self.flow, start, end, acknowledged, bytes };
         self.shared.transfers.lock().unwrap_or_else(PoisonError::into_inner).push(transfer);
     }
 
@@ -195,16 +193,31 @@ impl Site {
     fn send_transfers(&self, tcp: &Tcp, draw: Transfers, fresh: bool) -> io::Result<()> {
         let open = || self.open(tcp);
         self.transfers(draw, fresh, open, |socket, transfer, began| {
+            let arrivals = &self.shared.arrivals[self.flow];
+            let whole = arrivals.bytes() + transfer.bytes;
             let written = write_nothing(socket, transfer.bytes, &self.life)?;
             let arrived = match fresh {
                 true => delivered(socket, &self.life),
                 false => acknowledged(socket, &self.life)?,
             };
-            if arrived && written {
-                self.transferred(began, transfer.bytes);
+            let heard = self.life.clock.now();
+            if arrived && written && self.all_of(arrivals, whole) {
+                self.transferred(began, (arrivals.last(), Some(heard)), transfer.bytes);
             }
             Ok(true)
         })
+    }
+
+    /// Waits until the receiver's program has so many bytes, which its kernel has acknowledged; false if the flow is over
+    /// first.
+    fn all_of(&self, arrivals: &Arrivals, bytes: u64) -> bool {
+        while arrivals.bytes() < bytes {
+            if self.life.is_over() {
+                return false;
+            }
+            sleep(Duration::from_millis(1));
+        }
+        true
     }
 
     /// Makes transfers, each over a fresh connection or all over one, and thinks after each. `make` is told when a
@@ -243,8 +256,12 @@ impl Site {
         }
         let open = || Ok(connect(self.tcp(None, segment, 0)?, self.other(ASKED), &self.life)?.map(Box::new));
         self.transfers(draw, fresh, open, |socket, transfer, began| {
-            exchange.began_ns.store(began.nanos(), Ordering::Relaxed);
-            self.exchange(socket, transfer)
+            let bytes = transfer.bytes;
+            let received = self.exchange(socket, transfer)?;
+            if received {
+                self.transferred(began, (self.life.clock.now(), None), bytes);
+            }
+            Ok(received)
         })
     }
 
@@ -254,7 +271,7 @@ impl Site {
         let mut head = [rest, bytes].map(|n| (n as u32).to_le_bytes()).concat();
         // In one piece, which is one packet as a rule.
         head.resize((REQUEST + rest) as usize, 0);
-        let count = |n| _ = self.shared.counts[self.flow].fetch_add(n, Ordering::Relaxed);
+        let count = |n| self.shared.arrivals[self.flow].add(n, self.life.clock.now());
         Ok(write(socket, &head, &self.life)? && receive_and_forget(socket, bytes, count, &self.life)?)
     }
 
@@ -276,7 +293,7 @@ impl Site {
             // The end of a reply does not wait, as with servers.
             socket.set_tcp_nodelay(true)?;
             let socket = self.shared.watch.over(self.flow, socket);
-            while self.reply(&socket, exchange)? {}
+            while self.reply(&socket)? {}
             if self.life.is_over() {
                 reset(&socket);
             }
@@ -285,7 +302,7 @@ impl Site {
     }
 
     /// Receives a request and sends its reply; false if the connection has ended, or the flow is over.
-    fn reply(&self, socket: &Socket, exchange: &Exchange) -> io::Result<bool> {
+    fn reply(&self, socket: &Socket) -> io::Result<bool> {
         let mut head = [[0; 4]; 2];
         if !receive_exactly(socket, head.as_flattened_mut(), &self.life)? {
             return Ok(false);
@@ -294,12 +311,7 @@ impl Site {
         if !receive_and_forget(socket, rest, |_| {}, &self.life)? {
             return Ok(false);
         }
-        let began = Time::from_nanos(exchange.began_ns.load(Ordering::Relaxed));
-        let arrived = write_nothing(socket, bytes, &self.life)? && acknowledged(socket, &self.life)?;
-        if arrived {
-            self.transferred(began, bytes);
-        }
-        Ok(arrived)
+        Ok(write_nothing(socket, bytes, &self.life)? && acknowledged(socket, &self.life)?)
     }
 }
 

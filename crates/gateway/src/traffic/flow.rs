@@ -89,8 +89,10 @@ pub struct Transferred {
     pub flow: usize,
     /// The time at which it was given to TCP, by the wire's clock; of a connection of its own, before that was opened.
     pub start: Time,
-    /// The time at which its sender knew that all had arrived.
+    /// The time at which its receiver had all of it.
     pub end: Time,
+    /// The time at which its sender knew that; `None` if it was asked for, where the client alone is watched.
+    pub acknowledged: Option<Time>,
     /// Its size.
     pub bytes: u64,
 }

@@ -7,14 +7,14 @@ mod socket;
 mod watch;
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::wire::{Side, Wire, WireError};
 use app::{End, Shared, joined, start};
 pub use flow::{App, Draw, Flow, Kind, MOST_FLOWS, Tcp, Transfer, Transferred, Transfers, address};
-use receive::{listen, receive};
+use receive::{Arrivals, listen, receive};
 pub use watch::Done;
 use watch::Watch;
 
@@ -61,17 +61,17 @@ impl Traffic {
             clock: wire.clock,
             stop: Arc::default(),
             transfers: Arc::default(),
-            counts: Arc::new(flows.iter().map(|_| AtomicU64::new(0)).collect()),
+            arrivals: Arc::new(flows.iter().map(|_| Arrivals::default()).collect()),
             watch: Arc::new(Watch::new(flows.len())),
         };
         let stop_receivers = Arc::new(AtomicBool::new(false));
         let (mut threads, mut receivers) = (Vec::new(), Vec::new());
         for side in [Side::Near, Side::Far] {
-            let (stop, counts) = (stop_receivers.clone(), shared.counts.clone());
+            let (stop, arrivals, clock) = (stop_receivers.clone(), shared.arrivals.clone(), shared.clock);
             let host = wire.host(side);
             let sockets = host.run(listen).map_err(|e| failed("receivers cannot listen", e))?;
-            let thread =
-                host.thread("quell-receive", move || receive(&sockets.0, &sockets.1, &stop, &counts));
+            let thread = host
+                .thread("quell-receive", move || receive(&sockets.0, &sockets.1, (&stop, clock), &arrivals));
             receivers.push(thread.map_err(|e| failed("a thread cannot start", e))?);
         }
         for side in [Side::Near, Side::Far] {
@@ -105,7 +105,7 @@ impl Traffic {
 
     /// The bytes that each flow's receiver has had so far, without headers.
     pub fn received(&self) -> Vec<u64> {
-        self.shared.counts.iter().map(|c| c.load(Ordering::Relaxed)).collect()
+        self.shared.arrivals.iter().map(Arrivals::bytes).collect()
     }
 
     /// The transfers that have finished so far, in the order in which they did.

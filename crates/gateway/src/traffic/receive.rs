@@ -5,15 +5,42 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use quell_units::Duration;
+use quell_units::{Duration, Time};
 use rustix::event::epoll;
 use rustix::net::RecvFlags;
 
 use super::flow::FIRST;
-use crate::port::timespec;
+use crate::port::{MonotonicClock, timespec};
 
 /// The port that receivers listen at.
 pub(super) const PORT: u16 = 5201;
+
+/// The data of a flow that its receiver has had.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    bytes: AtomicU64,
+    /// The time of the last, by the wire's clock.
+    last_ns: AtomicU64,
+}
+
+impl Arrivals {
+    /// So many bytes have come.
+    pub fn add(&self, bytes: u64, now: Time) {
+        self.last_ns.store(now.nanos(), Ordering::Relaxed);
+        // Who sees the bytes sees their time.
+        self.bytes.fetch_add(bytes, Ordering::Release);
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Acquire)
+    }
+
+    /// The time at which the last of them came.
+    pub fn last(&self) -> Time {
+        Time::from_nanos(self.last_ns.load(Ordering::Relaxed))
+    }
+}
 
 /// Opens what a host receives with.
 pub(super) fn listen() -> io::Result<(TcpListener, UdpSocket)> {
@@ -28,8 +55,8 @@ pub(super) fn listen() -> io::Result<(TcpListener, UdpSocket)> {
 pub(super) fn receive(
     listener: &TcpListener,
     datagrams: &UdpSocket,
-    stop: &AtomicBool,
-    counts: &[AtomicU64],
+    (stop, clock): (&AtomicBool, MonotonicClock),
+    arrivals: &[Arrivals],
 ) -> io::Result<()> {
     const LISTENER: u64 = u64::MAX;
     const DATAGRAMS: u64 = u64::MAX - 1;
@@ -70,8 +97,8 @@ pub(super) fn receive(
                 }
                 DATAGRAMS => {
                     while let Ok((length, from)) = datagrams.recv_from(&mut buffer) {
-                        if let Some(count) = counts.get(flow_of(Some(from))) {
-                            count.fetch_add(length as u64, Ordering::Relaxed);
+                        if let Some(of_flow) = arrivals.get(flow_of(Some(from))) {
+                            of_flow.add(length as u64, clock.now());
                         }
                     }
                 }
@@ -82,8 +109,8 @@ pub(super) fn receive(
                         match rustix::net::recv(socket, &mut buffer[..], RecvFlags::TRUNC) {
                             Ok((_, 0)) => break true,
                             Ok((_, length)) => {
-                                if let Some(count) = counts.get(*flow) {
-                                    count.fetch_add(length as u64, Ordering::Relaxed);
+                                if let Some(of_flow) = arrivals.get(*flow) {
+                                    of_flow.add(length as u64, clock.now());
                                 }
                             }
                             Err(rustix::io::Errno::AGAIN) => break false,

@@ -435,9 +435,11 @@ buffer = "100 packets"
 {link}
 "#
         );
-        let of = |t: &quell_sim::outcome::Transfer| (t.start.as_secs_f64(), (t.end - t.start).as_secs_f64());
+        let of = |t: &quell_sim::outcome::Transfer| {
+            Some((t.start.as_secs_f64(), (t.acknowledged? - t.start).as_secs_f64()))
+        };
         // The first one opens the connection.
-        run(&text, &[]).transfers.iter().skip(1).map(of).collect::<Vec<_>>()
+        run(&text, &[]).transfers.iter().skip(1).filter_map(of).collect::<Vec<_>>()
     };
     let check = |link: &str, before: f64, after: f64| {
         let all = seconds(link);
