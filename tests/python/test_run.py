@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,8 +78,56 @@ def test_a_sweep_has_lists_ranges_links_and_holes(scenario: dict[str, Any]) -> N
         ("flows.ftp.count = 0", {"flows.ftp.count": "0"})
     ]
     assert "must be at least 1" in results.holes[0]["reason"]
+    auto = quell.run(
+        scenario,
+        seeds="auto",
+        precision={"utilization": "50%"},
+        max_seeds=4,
+        sweep={"flows.ftp.count": [0, 2]},
+        overrides={"duration": "6 s"},
+    )
+    assert auto.holes == results.holes
     with pytest.raises(quell.ScenarioError, match="did you mean"):
         quell.check(scenario, sweep={"flows.fpt.count": [1]})
+
+
+def test_results_say_what_to_know_of_them_and_what_made_them(
+    scenario: dict[str, Any], tmp_path: Path
+) -> None:
+    results = quell.run(scenario, seeds=1, overrides={"dumbbell.loss": 0.01, "duration": "6 s"})
+    assert any("wire_loss_rate" in note for note in results.notes)
+    assert re.fullmatch("[0-9a-f]{40}|unknown", results.commit)
+    assert list(results.engine) == sorted(results.algorithms)
+    results.save(tmp_path / "noted")
+    again = quell.read(tmp_path / "noted")
+    for one in (results, again):
+        assert (one.notes, one.commit, one.engine) == (results.notes, results.commit, results.engine)
+        assert one.info["notes"] == results.notes
+
+
+def test_transfers_have_a_slowdown_and_a_size(scenario: dict[str, Any]) -> None:
+    scenario["flows"] = [
+        {
+            "name": "web",
+            "kind": "transfers",
+            "count": 3,
+            "size": "30 kB",
+            "think": "0.2 s",
+            "rtt": "50 ms",
+            "tcp": {"syn": False},
+        }
+    ]
+    results = quell.run(scenario, seeds=1, overrides={"duration": "6 s"})
+    rows = results.transfers
+    assert set(rows["size_bytes"]) == {30_000}
+    assert min(rows["slowdown"]) > 0.999
+    heard = [time for time in rows["flow_acknowledgment_time_s"] if time is not None]
+    assert len(heard) > 5
+    assert sum(heard) / len(heard) > 0.02 + min(rows["flow_completion_time_s"])
+    table = results.table(scope="size:10-100kB")
+    assert {"slowdown_p99", "flow_completion_time_p99_s", "transfers"} <= set(table["metric"])
+    with pytest.raises(ValueError, match="size:10-100kB"):
+        results.table(scope="size:0-10kB")
 
 
 def test_an_algorithm_that_refuses_a_point_leaves_a_hole(scenario: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
+pub use quell_lab::{built_from, last_commit};
 use quell_units::text::{cut, is_obeyed, visible};
 
 /// Runs the command line `args`, the program's name first, and returns the exit code: 0 if all went

@@ -277,9 +277,9 @@ pub fn rules(results: &Results) -> String {
     terminal::prose(&rules.concat())
 }
 
-/// Says on stderr what a reader of the figures should know.
-pub fn say_notes(results: &Results) {
-    results.notes().iter().for_each(|note| terminal::note(note));
+/// Says on stderr what a reader of the figures should know, beside what was said of the scenario before it ran.
+pub fn say_remarks(results: &Results) {
+    results.remarks().iter().for_each(|note| terminal::note(note));
 }
 
 /// The numbers of replications that the algorithms have at the points; without those that have none.
@@ -310,6 +310,10 @@ pub fn json_run(results: &Results, folder: Option<&Path>, report: Option<&Path>)
         "title": run.title,
         "scenario": run.scenario_file,
         "version": run.version,
+        // Of the source that it was built from; "unknown" outside a repository.
+        "commit": run.commit,
+        // The engine's fingerprint for each algorithm: what computes the same has the same.
+        "engine": run.engine,
         "digest": run.digest,
         // True if the run was stopped before its end.
         "partial": run.partial,
@@ -317,6 +321,8 @@ pub fn json_run(results: &Results, folder: Option<&Path>, report: Option<&Path>)
         "replications_finished": results.replications.len(),
         // The points of a sweep that are not valid.
         "holes": run.holes.iter().map(hole).collect::<Vec<_>>(),
+        // What a reader of the figures should know.
+        "notes": results.notes(),
         "elapsed_s": run.elapsed_s,
     });
     // The rules by which the run chose the numbers of seeds, where it did.

@@ -25,6 +25,7 @@ pub fn run_auto(study: &Study, auto: &Auto, options: &Options<'_>) -> Result<Res
     let ladder = auto.ladder();
     let everywhere = study.points.iter().map(|point| with_seeds(point, 0, ladder[0])).collect();
     let mut results = run_round(&study.with_points(everywhere), 0, options, &clock)?;
+    results.run.holes = study.holes.clone();
     // Which signals there are, only the algorithms know.
     let lacking = auto.aims.iter().find_map(|aim| results.lacks(&aim.metric));
     if let Some(why) = lacking.filter(|_| !results.run.partial) {

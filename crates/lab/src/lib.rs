@@ -22,6 +22,7 @@
 mod auto;
 mod axis;
 mod cache;
+mod commit;
 mod fingerprint;
 mod jobs;
 mod options;
@@ -37,6 +38,7 @@ mod work;
 pub use auto::run_auto;
 pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
+pub use commit::{built_from, last_commit};
 pub use fingerprint::fingerprint;
 pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{

@@ -1,13 +1,16 @@
 //! Running a study: every algorithm with every seed at every point, over all cores.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use quell_metrics::{PointInfo, Replication, Results, RunInfo, digest};
-use quell_scenario::Study;
+use quell_scenario::{Point, Study, notes};
 
 use crate::cache::Indexed;
+use crate::commit::commit;
+use crate::fingerprint::fingerprint;
 use crate::jobs::{Finished, execute, jobs};
 use crate::options::{Options, RunError};
 
@@ -50,6 +53,10 @@ pub fn run_in_parts(
     jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
     let infos: Vec<OnceLock<PointInfo>> = study.points.iter().map(|_| OnceLock::new()).collect();
     let info = |point: usize| infos[point].get_or_init(|| PointInfo::of(&study.points[point]));
+    // They are found while the first replications run, and mostly known from the keys of the cache.
+    let engines: Vec<OnceLock<BTreeMap<String, String>>> = parts.iter().map(|_| OnceLock::new()).collect();
+    let engine =
+        |part: usize| engines[part].get_or_init(|| fingerprints(&study.points[parts[part].clone()])).clone();
     let part_of = |point: usize| parts.partition_point(|part| part.end <= point);
     let mut asked = vec![0; parts.len()];
     jobs.iter().for_each(|job| asked[part_of(job.point)] += 1);
@@ -81,6 +88,8 @@ pub fn run_in_parts(
         let run = RunInfo {
             schema: 1,
             version: env!("CARGO_PKG_VERSION").to_string(),
+            commit: commit().to_string(),
+            engine: engine(part),
             title: study.title().to_string(),
             started: humantime::format_rfc3339_nanos(started).to_string(),
             elapsed_s: clock.elapsed().as_secs_f64(),
@@ -89,6 +98,7 @@ pub fn run_in_parts(
             scenario_text: study.text().map(str::to_string),
             points: parts[part].clone().map(|point| info(point).clone()).collect(),
             holes: study.holes.clone(),
+            notes: notes(&study.points[parts[part].clone()]),
             partial,
             reused,
             verified,
@@ -101,7 +111,10 @@ pub fn run_in_parts(
     let failed = OnceLock::new();
     // What is told of the points does not depend on what they find: nobody waits for it after Ctrl-C.
     std::thread::scope(|scope| {
-        scope.spawn(|| (0..infos.len()).for_each(|point| _ = info(point)));
+        scope.spawn(|| {
+            (0..parts.len()).for_each(|part| _ = engine(part));
+            (0..infos.len()).for_each(|point| _ = info(point));
+        });
         execute(&jobs, options, &|at, outcome| {
             let part = part_of(jobs[at].point);
             let finished = match outcome {
@@ -134,4 +147,10 @@ pub fn run_in_parts(
         }
     }
     Ok(())
+}
+
+/// The fingerprints of the algorithms that take part in points; one from outside the catalog has none.
+fn fingerprints(points: &[Point]) -> BTreeMap<String, String> {
+    let names: BTreeSet<String> = points.iter().flat_map(Point::algorithms).collect();
+    names.into_iter().filter_map(|name| fingerprint(&name).ok().map(|print| (name, print))).collect()
 }

@@ -51,7 +51,8 @@ pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(
             write_file(staging.path(), &name, &bytes, dir)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let run = RunInfo { files, sha256: UNSEALED.to_string(), ..results.run.clone() };
+    let (notes, sha256) = (results.notes(), UNSEALED.to_string());
+    let run = RunInfo { files, notes, sha256, ..results.run.clone() };
     let json = serde_json::to_string_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
     write_file(staging.path(), RUN, sealed(json).as_bytes(), dir)?;
     sync_dir(staging.path()).map_err(at(dir, "write"))?;

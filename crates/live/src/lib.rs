@@ -14,6 +14,7 @@ mod log;
 mod measure;
 mod wiring;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -143,6 +144,10 @@ impl Live {
             scenario_text: self.study.text().map(str::to_string),
             live: true,
             points: self.study.points.iter().map(PointInfo::of).collect(),
+            holes: self.study.holes.clone(),
+            notes: self.study.notes(),
+            // What sent and received was this machine.
+            engine: BTreeMap::new(),
             partial: replications.len() < jobs.len(),
             ..info
         };

@@ -2,6 +2,7 @@
 
 use quell_scenario::{Hole, Point, Setting};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use crate::seeds::Sequential;
 
@@ -12,6 +13,14 @@ pub struct RunInfo {
     pub schema: u32,
     /// The version of Quell.
     pub version: String,
+    /// The commit of its source, in hexadecimal; "unknown" if it was not built from a repository, or the result is of a
+    /// version that did not say.
+    #[serde(default = "unknown")]
+    pub commit: String,
+    /// The fingerprints of the engine, by algorithm that takes part: results with equal ones are of engines that compute
+    /// the same. Without algorithms that are not in the catalog, and empty with real packets.
+    #[serde(default)]
+    pub engine: BTreeMap<String, String>,
     /// The scenario's title.
     pub title: String,
     /// The time at which the run began, in RFC 3339.
@@ -32,6 +41,10 @@ pub struct RunInfo {
     /// The combinations of a sweep's values that are not scenarios, and why.
     #[serde(default)]
     pub holes: Vec<Hole>,
+    /// What a reader of the figures should know. Beside a run these are what may surprise in its scenarios; once written,
+    /// all that [`Results::notes`](crate::Results::notes) finds.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// True if the run was stopped before all replications were finished.
     pub partial: bool,
     /// The number of replications that had been run before, and were taken from the cache.
@@ -58,6 +71,13 @@ pub struct RunInfo {
     pub sha256: String,
 }
 
+fn unknown() -> String {
+    UNKNOWN.to_string()
+}
+
+/// The commit that is not known.
+pub const UNKNOWN: &str = "unknown";
+
 /// Leaves out a zero: in most results nothing was verified.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_zero(count: &usize) -> bool {
@@ -65,6 +85,15 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl RunInfo {
+    /// What made it, in one line: the version, the commit and the fingerprints of the engine.
+    pub fn made_by(&self) -> String {
+        let commit = if self.commit.is_empty() { UNKNOWN } else { &self.commit };
+        let engine: Vec<String> = self.engine.iter().map(|(name, print)| format!("{name} {print}")).collect();
+        let engine =
+            if engine.is_empty() { String::new() } else { format!(", engine: {}", engine.join(", ")) };
+        format!("Quell {}, commit {commit}{engine}", self.version)
+    }
+
     /// A line for each hole, with its reason, but at most `most` lines.
     pub fn hole_lines(&self, most: usize) -> Vec<String> {
         Hole::lines(&self.holes, most)

@@ -1,16 +1,17 @@
 //! Several results as one.
 
-use quell_scenario::{JOINED, Setting, joined_title};
+use quell_scenario::{Hole, JOINED, Setting, joined_title};
 
 use crate::digest::digest;
 use crate::info::{PointInfo, RunInfo};
 use crate::replication::Replication;
 use crate::results::Results;
+use crate::stats::distinct;
 
 impl Results {
     /// Several results as one, point after point; each point's settings begin with the name that its part is
-    /// given here, under the field "scenario". The version, the beginning and the command are those of the
-    /// first; `None` without any.
+    /// given here, under the field "scenario", and so do those of what was left out. The version, the commit, the
+    /// beginning and the command are those of the first; `None` without any.
     pub fn join(parts: Vec<(String, Results)>) -> Option<Results> {
         let mut parts = parts.into_iter();
         let (name, first) = parts.next()?;
@@ -26,6 +27,9 @@ impl Results {
             let whole = &mut all.run;
             whole.points.append(&mut run.points);
             whole.sequential.append(&mut run.sequential);
+            whole.holes.append(&mut run.holes);
+            whole.notes = distinct(whole.notes.drain(..).chain(run.notes));
+            whole.engine.append(&mut run.engine);
             whole.elapsed_s += run.elapsed_s;
             whole.partial |= run.partial;
             whole.reused += run.reused;
@@ -77,6 +81,7 @@ impl Results {
         if all.run.points.is_empty() {
             return Err("have no point with an algorithm of the same label".to_string());
         }
+        all.run.notes = distinct(one.1.run.notes.iter().chain(&other.1.run.notes).cloned());
         all.run.digest = digest(&all.replications);
         Ok(all)
     }
@@ -127,8 +132,10 @@ fn differ(at: &str, a: &toml::Value, b: &toml::Value, keys: &mut Vec<String>) {
 fn named(name: &str, results: Results) -> Results {
     let setting = || Setting { field: JOINED.to_string(), value: name.to_string() };
     let point = |p: PointInfo| PointInfo { settings: [vec![setting()], p.settings].concat(), ..p };
+    let hole = |h: Hole| Hole { settings: [vec![setting()], h.settings].concat(), ..h };
     let Results { run, replications } = results;
-    Results { run: RunInfo { points: run.points.into_iter().map(point).collect(), ..run }, replications }
+    let (points, holes) = (run.points.into_iter().map(point), run.holes.into_iter().map(hole));
+    Results { run: RunInfo { points: points.collect(), holes: holes.collect(), ..run }, replications }
 }
 
 #[cfg(test)]
@@ -152,7 +159,15 @@ mod tests {
         let stop =
             Stop { point: last, algorithm: "red".into(), seeds: 1, reason: Reason::Fixed, open: Vec::new() };
         let sequential = vec![Sequential { asked, looks: None, stops: vec![stop] }];
-        let run = RunInfo { points: vec![point; points], sequential, ..RunInfo::default() };
+        let hole = Hole { settings: Vec::new(), reason: format!("beside {points}") };
+        let notes = vec!["of all".to_string(), format!("of {points}")];
+        let run = RunInfo {
+            points: vec![point; points],
+            holes: vec![hole],
+            notes,
+            sequential,
+            ..RunInfo::default()
+        };
         let replications = (0..points).map(|point| Replication { point, ..Replication::default() });
         Results::of(run, replications.collect())
     }
@@ -169,5 +184,10 @@ mod tests {
         assert_eq!(points, [0, 1, 2, 3, 4, 5]);
         let stops: Vec<usize> = all.run.sequential.iter().flat_map(|s| &s.stops).map(|s| s.point).collect();
         assert_eq!(stops, [1, 4, 5]);
+        let of = |h: &Hole| (h.settings[0].value.clone(), h.reason.clone());
+        let holes: Vec<_> = all.run.holes.iter().map(of).collect();
+        let expected = parts.map(|(name, points)| (name.to_string(), format!("beside {points}")));
+        assert_eq!(holes, expected);
+        assert_eq!(all.run.notes, ["of all", "of 2", "of 3", "of 1"]);
     }
 }

@@ -30,7 +30,7 @@ mod table;
 
 pub use columns::{Column, Columns, Texts};
 pub use digest::{digest, hex};
-pub use info::{FileInfo, PointInfo, RunInfo};
+pub use info::{FileInfo, PointInfo, RunInfo, UNKNOWN};
 pub use join::differing_keys;
 pub use metric::{Better, LANE, Metric, SIZE, SIZES, Values};
 pub use quantity::Quantity;

@@ -87,9 +87,15 @@ impl Results {
             .collect()
     }
 
-    /// The remarks that a reader of the figures needs, in sentences: see [`Results::is_fixed`] and
-    /// [`Results::drifting`]; and where an algorithm drops acknowledgments.
+    /// What a reader of the figures should know, in sentences: what may surprise in the scenarios, then
+    /// [`Results::remarks`].
     pub fn notes(&self) -> Vec<String> {
+        distinct(self.run.notes.iter().cloned().chain(self.remarks()))
+    }
+
+    /// The remarks that the figures call for, in sentences: see [`Results::is_fixed`] and [`Results::drifting`]; and
+    /// where an algorithm drops acknowledgments.
+    pub fn remarks(&self) -> Vec<String> {
         let points = 0..self.run.points.len();
         let fixed = points.clone().map(|p| {
             let algorithms = self.algorithms(p).iter().map(String::as_str);

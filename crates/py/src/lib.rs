@@ -20,6 +20,12 @@ mod value;
 
 use pyo3::prelude::*;
 
+/// The commit of the source, as the command has it.
+#[cfg(quell_git)]
+const COMMIT: Option<[u8; 40]> = quell_lab::last_commit(include_bytes!(env!("QUELL_GIT_LOG")));
+#[cfg(not(quell_git))]
+const COMMIT: Option<[u8; 40]> = None;
+
 /// The compiled part of the package `quell`; use it through `quell`.
 #[pymodule]
 mod _quell {
@@ -90,6 +96,7 @@ mod _quell {
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        quell_lab::built_from(super::COMMIT);
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
         m.add("DESIGNED", crate::theory::analysis::designed(m.py())?)?;
         m.add("PASS", crate::aqm::Verdict::PASS)

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quell_lab::{Estimate, Metric, Quantity, Table, View};
+use quell_lab::{Estimate, Metric, Quantity, RunInfo, Table, View};
 use quell_view::chart::{Chart, Choice, Diagram};
 
 use crate::columns::{Columns, array, columns, of_table};
@@ -242,10 +242,33 @@ impl Results {
         Ok(list)
     }
 
+    /// list of str: What a reader of the figures should know: what may surprise in the scenarios (ECN in vain, a key
+    /// without effect), and what the figures call for (no steady state, one sample path for all seeds).
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes()
+    }
+
+    /// str: The commit of the source that made it; "unknown" if that was not built from a repository.
+    #[getter]
+    fn commit(&self) -> &str {
+        &self.0.run.commit
+    }
+
+    /// dict of str to str: The fingerprints of the engine that made it, by algorithm: results with equal ones are of engines that
+    /// compute the same.
+    #[getter]
+    fn engine<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.0.run.engine.iter().try_for_each(|(algorithm, print)| dict.set_item(algorithm, print))?;
+        Ok(dict)
+    }
+
     /// dict: What was run, how and when: the contents of ``run.json``.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let json = serde_json::to_value(&self.0.run).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        let run = RunInfo { notes: self.0.notes(), ..self.0.run.clone() };
+        let json = serde_json::to_value(&run).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
         value::from_json(py, &json)
     }
 

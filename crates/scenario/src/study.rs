@@ -58,6 +58,20 @@ fn named(node: &Node, key: &str, into: &mut Vec<String>) {
     }
 }
 
+/// True if the catalog has an algorithm.
+fn is_known(algorithm: &str) -> bool {
+    CATALOG.iter().any(|entry| entry.name == algorithm)
+}
+
+/// The algorithms that a resolved scenario names, in alphabetic order.
+fn algorithms(tree: &Node) -> Vec<String> {
+    let mut algorithms = Vec::new();
+    named(tree, "algorithm", &mut algorithms);
+    algorithms.sort();
+    algorithms.dedup();
+    algorithms
+}
+
 /// True if a text is among the values of a tree.
 fn mentions(node: &Node, text: &str) -> bool {
     node.text() == Some(text)
@@ -168,13 +182,16 @@ impl Point {
         }
         scenario.flows.iter_mut().for_each(|group| group.file = None);
         let tree = Node::of(&scenario).ok()?;
-        let mut algorithms = Vec::new();
-        named(&tree, "algorithm", &mut algorithms);
+        let algorithms = algorithms(&tree);
         let text = toml::to_string(&tree).ok()?;
-        algorithms.sort();
-        algorithms.dedup();
-        let known = algorithms.iter().all(|name| CATALOG.iter().any(|entry| entry.name == name));
-        known.then_some(Identity { text, algorithms })
+        algorithms.iter().all(|name| is_known(name)).then_some(Identity { text, algorithms })
+    }
+
+    /// The algorithms of the catalog that take part anywhere, in alphabetic order.
+    pub fn algorithms(&self) -> Vec<String> {
+        let mut all = Node::of(&plan::resolved(self.loaded())).map_or(Vec::new(), |tree| algorithms(&tree));
+        all.retain(|name| is_known(name));
+        all
     }
 
     /// The keys of `tcp` tables that the file sets and nothing reads, with the name of their group.

@@ -79,7 +79,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         for point in 0..results.run.points.len() {
             choose(results.algorithms(point), args, check_label)?;
         }
-        return print(&results, args, &selection, Some(&source));
+        return print(&results, args, &selection, (Some(&source), results.notes()));
     }
     let mut study = simulate::read(&args.source, &args.simulation, Some(&args.baseline))?;
     simulate::select(&mut study, |labels| choose(labels, args, simulate::check_algorithm))?;
@@ -94,7 +94,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
     let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
-    print(&results, args, &selection, kept.folder.as_deref())?;
+    // The others were said before it ran.
+    print(&results, args, &selection, (kept.folder.as_deref(), results.remarks()))?;
     if let Some(failure) = kept.failure {
         return Err(failure);
     }
@@ -120,7 +121,7 @@ fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) 
     }
     selection.check(&results)?;
     let args = Args { baseline: second, ..args.clone() };
-    print(&results, &args, selection, None)
+    print(&results, &args, selection, (None, results.notes()))
 }
 
 /// Results are as they are: what changes a scenario has no effect on them.
@@ -203,7 +204,7 @@ fn print(
     results: &Results,
     args: &Args,
     selection: &selection::Selection,
-    folder: Option<&Path>,
+    (folder, notes): (Option<&Path>, Vec<String>),
 ) -> Result<(), Failure> {
     if args.format.format == Format::Json {
         let mut output = selection::json_run(results, folder, None);
@@ -211,7 +212,7 @@ fn print(
         output["points"] = json_points(results, args, selection).into();
         return json::print(&output);
     }
-    selection::say_notes(results);
+    notes.iter().for_each(|note| terminal::note(note));
     let mut text = selection::heading(results);
     let mut intervals = 0;
     for (point, _) in selection.points(results) {

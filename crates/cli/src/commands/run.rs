@@ -78,7 +78,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         Format::Json => selection::print_json(&results, &selection, folder, report)?,
         Format::Table => terminal::print(&(selection::text(&results, &selection) + &kept.places()))?,
     }
-    selection::say_notes(&results);
+    selection::say_remarks(&results);
     selection.say_lacking(&results);
     if let Some(failure) = kept.failure {
         return Err(failure);

@@ -35,12 +35,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let results = folder::read_all(&args.results)?;
     selection.check(&results)?;
-    selection::say_notes(&results);
     if args.format.format == Format::Json {
+        results.notes().iter().for_each(|note| terminal::note(note));
         // Several have no folder in common.
         let dir = if let [one] = args.results.as_slice() { Some(folder::of(one)) } else { None };
         let report = dir.as_ref().map(|dir| dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
         return selection::print_json(&results, &selection, dir.as_deref(), report.as_deref());
     }
-    terminal::print(&selection::text(&results, &selection))
+    terminal::print(&(selection::text(&results, &selection) + &about(&results)))
+}
+
+/// What a reader of the tables should know, and what made them.
+fn about(results: &quell_lab::Results) -> String {
+    let notes: String = results.notes().iter().map(|note| format!("note: {note}\n")).collect();
+    let made_by = results.run.made_by();
+    terminal::prose(&format!("\n{notes}{made_by}\n"))
 }

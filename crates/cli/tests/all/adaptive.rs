@@ -145,7 +145,8 @@ fn several_scenarios_make_one_result() {
     bench.ok(&["run", "fast.toml", "-q"]);
     let folders = ["results/small", "results/fast"];
     let shown = bench.ok(&[&["show"], &folders[..], &["--metric", "utilization"]].concat());
-    assert_eq!(shown, out.split("results  ").next().unwrap());
+    let tables = shown.split("\nQuell ").next().unwrap();
+    assert_eq!(tables, out.split("results  ").next().unwrap());
     let json = bench.json(&[&["show"], &folders[..], &["--format", "json"]].concat());
     let single = bench.json(&["show", "results/small+1", "--format", "json"]);
     assert_eq!(json["digest"], single["digest"]);

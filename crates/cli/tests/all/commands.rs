@@ -71,11 +71,14 @@ fn json_has_the_documented_shape() {
             "title",
             "scenario",
             "version",
+            "commit",
+            "engine",
             "digest",
             "partial",
             "replications_asked",
             "replications_finished",
             "holes",
+            "notes",
             "elapsed_s",
             "folder",
             "report",
@@ -294,6 +297,62 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     assert!(bench.ok(&["scenario", "show", "many.toml"]).contains("\n# Not valid: dumbbell.delay = 86 ms: "));
 }
 
+/// What there is to know of a run is in all that it leaves behind, and not on standard error alone.
+#[test]
+fn results_say_what_to_know_of_them_and_what_made_them() {
+    let bench = Bench::new();
+    bench.file("noted.toml", &SMALL.replace("[dumbbell]", "[dumbbell]\nloss = 0.01"));
+    let sweep = ["--sweep", "flows.ftp.count=0,2"];
+    for seeds in ["2", "auto"] {
+        let out = format!("results/{seeds}");
+        let run =
+            ["run", "noted.toml", "-q", "--format", "json", "--overwrite", "--out", &out, "--seeds", seeds];
+        let mut run = [&run[..], &sweep].concat();
+        if seeds == "auto" {
+            run.extend(["--max-seeds", "4", "--precision", "utilization=50%"]);
+        }
+        let ran = bench.run(&run);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let ran: Value = serde_json::from_str(&ran.out).unwrap();
+        let shown = bench.json(&["show", &out, "--format", "json"]);
+        let file = std::fs::read_to_string(bench.path(&format!("{out}/run.json"))).unwrap();
+        let file: Value = serde_json::from_str(&file).unwrap();
+        for json in [&ran, &shown, &file] {
+            let notes: Vec<&str> = json["notes"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+            assert!(notes[0].starts_with("loss = 0.01: wire_loss_rate has"), "{notes:?}");
+            assert_eq!(notes.iter().filter(|note| note.contains("wire_loss_rate")).count(), 1, "{notes:?}");
+            assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1", "{seeds}");
+            let engine = json["engine"].as_object().unwrap();
+            assert_eq!(engine.keys().collect::<Vec<_>>(), ["drop-tail", "red"]);
+            assert!(engine.values().all(|print| print.as_str().unwrap().len() == 24), "{engine:?}");
+            assert_eq!(json["commit"], commit(), "{seeds}");
+        }
+        let text = bench.ok(&["show", &out]);
+        let report = std::fs::read_to_string(bench.path(&format!("{out}/report.html"))).unwrap();
+        for known in ["loss = 0.01: wire_loss_rate", &commit(), file["engine"]["red"].as_str().unwrap()] {
+            assert!(text.replace("\n", " ").contains(known), "{known}:\n{text}");
+            assert!(report.contains(known), "{known}");
+        }
+    }
+    // A result of a version that did not say.
+    let file = bench.path("results/2/run.json");
+    let mut run: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    for key in ["commit", "engine", "notes", "sha256"] {
+        run.as_object_mut().unwrap().remove(key);
+    }
+    std::fs::write(&file, run.to_string()).unwrap();
+    let shown = bench.json(&["show", "results/2", "--format", "json"]);
+    assert_eq!((&shown["commit"], &shown["engine"]), (&"unknown".into(), &serde_json::json!({})));
+}
+
+/// The commit that the command was built from: the one that is checked out, if there is a repository.
+fn commit() -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let log = std::fs::read_to_string(format!("{root}/.git/logs/HEAD")).unwrap_or_default();
+    let last = log.lines().last().and_then(|line| line.split(' ').nth(1));
+    last.unwrap_or("unknown").to_string()
+}
+
 #[test]
 fn a_scenario_may_come_from_standard_input() {
     use std::io::Write;
@@ -323,7 +382,9 @@ fn results_can_be_shown_again_by_class_and_segment() {
     let bench = Bench::new();
     let first = bench.ok(&["run", "small.toml", "-q"]);
     let again = bench.ok(&["show", "results/small"]);
-    assert!(first.starts_with(&again), "{first}\n{again}");
+    let (tables, made_by) = again.split_once("\nQuell ").expect("it says what made them");
+    assert!(first.starts_with(tables), "{first}\n{again}");
+    assert!(made_by.contains(", commit ") && made_by.contains(", engine: drop-tail "), "{made_by}");
     let classes = bench.ok(&["show", "results/small", "--classes"]);
     for name in ["all traffic\n", "class ftp\n", "class voice\n"] {
         assert!(classes.contains(name), "{classes}");

@@ -62,6 +62,24 @@ fn seeds(results: &Results, point: usize, algorithm: &str) -> Vec<u64> {
     of.map(|r| r.seed).collect()
 }
 
+/// Whatever a run says of itself, one that decides about its seeds says too.
+#[test]
+fn what_is_left_out_of_a_sweep_is_said() {
+    let text = format!("{SCENARIO}\n[sweep]\n\"flows.ftp.count\" = [0, 2]\n");
+    let text = text.replace("[dumbbell]", "[dumbbell]\nloss = 0.01");
+    let study = study(&text);
+    let width = Some(Width::Relative(0.5));
+    let options = Options::default();
+    let found = run_auto(&study, &auto(&[(Metric::QueueMean, width)], None, 4), &options).unwrap().run;
+    let plain = run(&study, &options).unwrap().run;
+    assert_eq!(found.holes.len(), 1);
+    assert_eq!((&found.holes, &found.notes, &found.engine), (&plain.holes, &plain.notes, &plain.engine));
+    assert!(found.notes.iter().any(|note| note.starts_with("loss = 0.01")), "{:?}", found.notes);
+    let algorithms: Vec<&String> = found.engine.keys().collect();
+    assert_eq!(algorithms, ["drop-tail", "pi", "red"]);
+    assert_eq!((&*found.commit, &*plain.commit), ("unknown", "unknown"), "a program says it");
+}
+
 #[test]
 fn each_algorithm_gets_the_seeds_that_its_width_needs() {
     let results = run_auto(

@@ -223,7 +223,7 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     }
     facts.push(("Replications", results.replications.len().to_string()));
     facts.push(("Run", format!("{}, took {:.1} s", to_the_second(&run.started), run.elapsed_s)));
-    facts.push(("Version", format!("Quell {}", run.version)));
+    facts.push(("Version", run.made_by()));
     facts.push(("Digest", run.digest.clone()));
     facts
 }
