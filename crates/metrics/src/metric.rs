@@ -223,6 +223,11 @@ pub const SIZE: &str = "size:";
 pub const SIZES: [(&str, u64); 4] =
     [("0-10kB", 0), ("10-100kB", 10_000), ("100kB-1MB", 100_000), ("1MB-", 1_000_000)];
 
+/// True if a scope is one of transfers by size.
+pub fn is_size(scope: &str) -> bool {
+    scope.strip_prefix(SIZE).is_some_and(|name| SIZES.iter().any(|size| size.0 == name))
+}
+
 /// The figures of one replication, link, segment and scope: one value per metric, none where the
 /// metric does not apply.
 #[derive(Clone, Debug, PartialEq)]

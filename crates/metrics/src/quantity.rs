@@ -8,7 +8,7 @@ use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Better, LANE, Metric, SIZE, SIZES};
+use crate::metric::{Better, LANE, Metric, is_size};
 use crate::sequential::Width;
 
 /// The prefix of internal signals.
@@ -88,8 +88,7 @@ impl Quantity {
     /// there is a lane, or transfers of a size, is known after the run.
     pub fn unknown_class<'a>(&'a self, classes: &[String]) -> Option<&'a str> {
         let known = |scope: &&str| {
-            let of_size = |name| SIZES.iter().any(|size| size.0 == name);
-            let later = scope.starts_with(LANE) || scope.strip_prefix(SIZE).is_some_and(of_size);
+            let later = scope.starts_with(LANE) || is_size(scope);
             ["all", "data"].contains(scope) || later || classes.iter().any(|c| c == scope)
         };
         let scopes = self.terms().filter_map(|term| match term {

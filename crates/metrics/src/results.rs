@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::digest;
 use crate::info::{PointInfo, RunInfo};
-use crate::metric::{LANE, SIZE};
+use crate::metric::{LANE, SIZE, is_size};
 use crate::quantity::{Quantity, Term};
 use crate::replication::{InternalRow, Replication};
 use crate::stats::{ERROR, Estimate, distinct};
@@ -139,6 +139,11 @@ impl Results {
         of.terms().find_map(|term| match term {
             Term::Metric(_, None) => None,
             Term::Metric(_, Some(scope)) => {
+                if is_size(scope) {
+                    let found =
+                        self.replications.iter().flat_map(|r| &r.metrics).any(|row| row.scope == *scope);
+                    return (!found).then(|| format!("{of}: no transfer of \"{scope}\" was completed"));
+                }
                 let classes = self.run.points.iter().flat_map(|p| &p.classes).map(String::as_str);
                 let rows = self.replications.iter().flat_map(|r| &r.metrics).map(|row| row.scope.as_str());
                 let parts = rows.filter(|scope| scope.starts_with(LANE) || scope.starts_with(SIZE));

@@ -3,6 +3,7 @@
 use quell_scenario::{Point, Study, suggest, unknown};
 use serde::{Deserialize, Serialize};
 
+use crate::metric::{SIZE, SIZES};
 use crate::quantity::Quantity;
 use crate::sequential::{Looks, Width, widths};
 use crate::stats::{ERROR, distinct};
@@ -138,8 +139,12 @@ impl Auto {
 pub fn check_class(figure: &Quantity, study: &Study) -> Result<(), String> {
     let classes = distinct(study.points.iter().flat_map(Point::classes));
     let Some(wrong) = figure.unknown_class(&classes) else { return Ok(()) };
-    let known = ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect::<Vec<_>>();
-    let (rule, nearest) = unknown("class", wrong, &known);
+    let sizes = SIZES.map(|(name, _)| format!("{SIZE}{name}"));
+    let (kind, known) = match wrong.starts_with(SIZE) {
+        true => ("size", sizes.iter().map(String::as_str).collect::<Vec<_>>()),
+        false => ("class", ["all", "data"].into_iter().chain(classes.iter().map(String::as_str)).collect()),
+    };
+    let (rule, nearest) = unknown(kind, wrong, &known);
     let known = format!("known: {}", known.join(", "));
     Err(format!("{figure}: \"{wrong}\": {}", suggest(&rule, nearest.as_deref(), Some(&known))))
 }

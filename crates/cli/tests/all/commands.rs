@@ -353,6 +353,46 @@ fn commit() -> String {
     last.unwrap_or("unknown").to_string()
 }
 
+/// Transfers of 30 and 300 kB: two classes by size.
+#[test]
+fn transfers_are_told_apart_by_their_size() {
+    let bench = Bench::new();
+    let group = |size: &str| {
+        format!(
+            "[[flows]]\nname = \"of-{size}\"\nkind = \"transfers\"\nsize = \"{size} kB\"\nthink = \"0.1 s\"\nrtt = \"50 ms\"\n"
+        )
+    };
+    bench.file("sizes.toml", &(SMALL.replace("2 Mbit/s", "20 Mbit/s") + &group("30") + &group("300")));
+    bench.ok(&["run", "sizes.toml", "-q"]);
+    let shown = bench.ok(&["show", "results/sizes", "--classes"]);
+    for size in ["10-100kB", "100kB-1MB"] {
+        let table = shown.split(&format!("transfers of size {size}\n")).nth(1).expect(&shown);
+        assert!(table.lines().take(3).any(|line| line.contains("slowdown")), "{shown}");
+    }
+    assert!(!shown.contains("size 1MB-") && !shown.contains("size 0-10kB"), "{shown}");
+    let json = bench.json(&["show", "results/sizes", "--classes", "--format", "json"]);
+    let rows = json["points"][0]["rows"].as_array().unwrap();
+    let mean = |scope: &str, metric: &str| {
+        let row = rows.iter().find(|row| row["scope"] == scope && row["algorithm"] == "red").unwrap();
+        row["metrics"][metric]["mean"].as_f64().unwrap()
+    };
+    for (class, size) in [("of-30", "size:10-100kB"), ("of-300", "size:100kB-1MB")] {
+        for metric in ["slowdown_p95", "flow_completion_time_mean_s", "transfers"] {
+            assert_eq!(mean(class, metric), mean(size, metric), "{class} {metric}");
+        }
+        assert!(mean(class, "slowdown_mean") > 1.0);
+        assert!(
+            mean(class, "flow_acknowledgment_time_p50_s") > mean(class, "flow_completion_time_p50_s") + 0.024
+        );
+    }
+    let report = std::fs::read_to_string(bench.path("results/sizes/report.html")).unwrap();
+    assert!(report.contains("Transfers by size"));
+    let wrong = bench.run(&["run", "sizes.toml", "--metric", "transfers[size:10-100KB]"]);
+    assert!(wrong.code == 2 && wrong.err.contains("did you mean \"size:10-100kB\"?"), "{}", wrong.err);
+    let none = bench.run(&["show", "results/sizes", "--metric", "transfers[size:1MB-]"]);
+    assert!(none.err.contains("no transfer of \"size:1MB-\" was completed"), "{}", none.err);
+}
+
 #[test]
 fn a_scenario_may_come_from_standard_input() {
     use std::io::Write;
