@@ -1,9 +1,10 @@
 //! Says where git's log of what was checked out is, for whoever reads the commit from it. This script is not run again
-//! with each commit, which would compile the library again.
+//! with each commit, which would compile the library again. It is the Python extension's too.
 
 use std::path::{Path, PathBuf};
 
-fn main() {
+/// Says it.
+pub fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-check-cfg=cfg(quell_git)");
     let Some(git) = std::env::var_os("CARGO_MANIFEST_DIR").and_then(|own| git(Path::new(&own))) else {
