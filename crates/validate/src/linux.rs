@@ -176,7 +176,8 @@ impl Setting {
                 format!("{limit} packets"),
             ),
             "fq_pie" => ("algorithm = \"fq-pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
-            "sfq" => ("algorithm = \"sfq\"\ndepth = 1000\n", format!("{limit} packets")),
+            // tc is told a depth of 1000, and the kernel takes 127.
+            "sfq" => ("algorithm = \"sfq\"\n", format!("{limit} packets")),
             // "burst 30" and these thresholds make the weight 1/16.
             "choke" => (
                 "algorithm = \"choke\"\nmin_th = \"20 packets\"\nmax_th = \"60 packets\"\nmax_p = 0.1\nweight = 0.0625\n",

@@ -115,6 +115,8 @@ pub(crate) struct Rack {
     lost_again: bool,
     /// RACK.xmit_ts and RACK.end_seq: of the delivered packets, the one that was sent last.
     latest: (Time, u32),
+    /// That packet was sent more than once, so what has arrived may have been sent earlier.
+    ambiguous: bool,
     /// RACK.rtt: its round-trip time.
     rtt: Duration,
     /// RACK.min_RTT.
@@ -211,6 +213,7 @@ impl Rack {
             lost: BinaryHeap::new(),
             lost_again: false,
             latest: (Time::ZERO, 0),
+            ambiguous: false,
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
             fack: 0,
@@ -327,6 +330,7 @@ impl Rack {
         let (latest, seq) = self.latest;
         if sent > latest || (sent == latest && una - 1 > seq) {
             self.latest = (sent, una - 1);
+            self.ambiguous = false;
             self.rtt = rtt;
         }
         self.packets.forget_first(una);
@@ -497,6 +501,7 @@ impl Rack {
         // A retransmission that is acknowledged sooner than any packet: it was not needed.
         if !(again && rtt < self.min_rtt) && (sent, seq) > self.latest {
             self.latest = (sent, seq);
+            self.ambiguous = again;
             self.rtt = rtt;
         }
         Some(Delivery { rtt, again })
@@ -538,9 +543,10 @@ impl Rack {
         }
     }
 
-    /// Returns whether [`Rack::detect`] found that a packet was lost that had been sent again.
+    /// Returns whether [`Rack::detect`] found that a packet was lost that had been sent again, since a packet that was
+    /// sent later and only once has arrived.
     pub fn has_lost_again(&self) -> bool {
-        self.lost_again
+        self.lost_again && !self.ambiguous
     }
 
     /// RACK_detect_loss_and_arm_timer() (section 6.2 step 5). Calls `each` for each lost packet and returns
