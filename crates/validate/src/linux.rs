@@ -10,6 +10,7 @@ use crate::run;
 use crate::table::{self, CsvLine, values};
 
 const RESULTS: &str = include_str!("../linux/results.csv");
+const GRID: &str = include_str!("../linux/grid.csv");
 
 /// A packet of 1500 bytes and its Ethernet header.
 const PACKET: u32 = 1514;
@@ -361,9 +362,22 @@ pub fn cases() -> Vec<Case> {
     table::groups(RESULTS).into_iter().map(|(setting, boots)| Case { setting, boots }).collect()
 }
 
+/// The cases of block G.
+pub fn grid() -> Vec<Case> {
+    table::groups(GRID).into_iter().map(|(setting, boots)| Case { setting, boots }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A third of 528 settings, one with a rate that changes and one with offloads.
+    #[test]
+    fn the_grid_is_whole() {
+        let grid = grid();
+        assert_eq!(grid.len(), 528 / 3 + 2);
+        assert!(grid.iter().all(|c| c.boots.len() == 3 && c.setting.scenario(1, 0.0).is_ok()));
+    }
 
     #[test]
     fn names_tell_settings_apart() {

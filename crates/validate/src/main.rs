@@ -49,6 +49,10 @@ struct Args {
     /// Print the scenarios that are run, as files for `quell run`, and run nothing.
     #[arg(long)]
     scenarios: bool,
+    /// Linux's grid alone: a third of a grid of queues, rates, flows, round-trip times and senders, drawn before any of
+    /// it was measured. Nothing of it is excused; a cell is inside if all its figures are.
+    #[arg(long, conflicts_with_all = ["chapter", "short", "write"])]
+    grid: bool,
     /// How to print the comparison.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -97,12 +101,16 @@ const MOST_SEEDS: u32 = 60;
 /// Says whether everything agrees.
 fn work(args: &Args) -> Result<bool, String> {
     let all = [Chapter::Ns2, Chapter::Linux, Chapter::Ns3, Chapter::Laws];
-    let asked = |chapter: &Chapter| args.chapter.is_empty() || args.chapter.contains(chapter);
+    let asked = |chapter: &Chapter| match args.grid {
+        true => *chapter == Chapter::Linux,
+        false => args.chapter.is_empty() || args.chapter.contains(chapter),
+    };
     let mut found = Vec::new();
     let mut known = false;
     for chapter in all.into_iter().filter(asked) {
         known |= match chapter {
             Chapter::Ns2 => cases(args, chapter, ns2::cases(), &mut found)?,
+            Chapter::Linux if args.grid => cases(args, chapter, linux::grid(), &mut found)?,
             Chapter::Linux => {
                 let any = cases(args, chapter, linux::cases(), &mut found)?;
                 if let Some(found) = found.last_mut().filter(|f| f.chapter == chapter) {
@@ -126,7 +134,12 @@ fn work(args: &Args) -> Result<bool, String> {
         return Ok(true);
     }
     match args.format {
-        Format::Text => print!("{}", text::table(&found, args.only.is_empty() && !args.short)),
+        Format::Text => {
+            print!("{}", text::table(&found, args.only.is_empty() && !args.short && !args.grid));
+            if args.grid {
+                print!("{}", text::cells(&found));
+            }
+        }
         Format::Json => {
             let cases: Vec<_> = found.iter().flat_map(|f| &f.comparisons).collect();
             let laws = found.iter().find_map(|f| f.laws.as_ref());

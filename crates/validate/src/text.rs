@@ -1,5 +1,6 @@
 //! The comparison as text for a terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::compare::{ComparedFigure, Standing, count};
@@ -96,4 +97,19 @@ fn line(row: &ComparedFigure) -> String {
         row.difference(),
         percent,
     )
+}
+/// The cells of each queue all of whose figures are inside.
+pub fn cells(found: &[ChapterFindings]) -> String {
+    let mut queues: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for comparison in found.iter().flat_map(|f| &f.comparisons) {
+        let inside = comparison.rows.iter().all(|row| row.verdict == Standing::Inside);
+        for queue in [&comparison.queue, "all"] {
+            let count = queues.entry(queue).or_default();
+            *count = (count.0 + usize::from(inside), count.1 + 1);
+        }
+    }
+    let line = |(queue, (inside, all)): (&str, (usize, usize))| {
+        format!("{queue:<10} {inside:>4} of {all:>4} cells\n")
+    };
+    "\nCells with all figures inside:\n".to_string() + &queues.into_iter().map(line).collect::<String>()
 }
