@@ -224,7 +224,8 @@ class Red(Fifo):
             return None
         if self.p_b >= 1.0:
             self.count = 0.0
-            return ("drop", "forced")
+            marks = self.params.get("forced") == "mark" and self.mark_limit >= 1.0
+            return ("signal" if marks else "drop", "forced")
         size = self.factor(packet)
         if not self.draws.chance(self.spaced(self.p_b, size) * size):
             return None

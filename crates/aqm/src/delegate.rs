@@ -64,6 +64,11 @@ macro_rules! in_integers {
                 <$params>::docs()
             }
 
+            /// What may surprise on a link.
+            pub fn remarks(&self, link: &$crate::Link) -> alloc::vec::Vec<$crate::params::Remark> {
+                self.0.remarks(link)
+            }
+
             /// The algorithm in integers for a link.
             ///
             /// # Errors

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use quell_units::{BitRate, Bytes, Duration, Prob, QueueSize};
@@ -45,6 +46,105 @@ pub(crate) trait MarksAlike {
     /// Most algorithms mark whatever is ECN-capable.
     fn marks(&self) -> Marks {
         Marks::Alike
+    }
+}
+
+/// The kind of a [`Remark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The buffer does not hold what the parameter waits for.
+    Buffer,
+    /// The probability is a step.
+    Step,
+    /// Another parameter makes this one void.
+    Void,
+}
+
+/// A remark on a parameter that works and may surprise: an experiment may be meant so, a router hardly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The field's name, as in a scenario file.
+    pub field: &'static str,
+    /// Its value, with its unit.
+    pub value: String,
+    /// What follows from it.
+    pub says: String,
+    /// Its kind.
+    pub about: About,
+}
+
+impl Remark {
+    fn new(field: &'static str, value: impl ToString, says: String, about: About) -> Self {
+        Remark { field, value: value.to_string(), says, about }
+    }
+
+    /// The remark on a delay that a full buffer never reaches.
+    pub fn on_delay(field: &'static str, delay: Duration, link: &Link) -> Option<Remark> {
+        let full = link.buffer.in_bytes(link.mean_packet) / link.rate.bytes_per_sec();
+        (delay.as_secs_f64() >= full).then(|| {
+            let full = quell_units::text::duration(full);
+            let says = format!(
+                "a full buffer ({}) takes {full} to drain at {}: no packet waits longer than this, so a full buffer \
+                 drops packets, and the algorithm hardly any",
+                link.buffer, link.rate
+            );
+            Remark::new(field, delay, says, About::Buffer)
+        })
+    }
+
+    /// The remark on a queue that the buffer does not hold.
+    pub fn on_queue(field: &'static str, q: QueueSize, link: &Link) -> Option<Remark> {
+        let beyond = q.in_packets(link.mean_packet) >= link.buffer.in_packets(link.mean_packet);
+        beyond.then(|| {
+            let says = format!(
+                "no longer queue fits into the buffer ({}), so a full buffer drops packets, and the algorithm hardly any",
+                link.buffer
+            );
+            Remark::new(field, q, says, About::Buffer)
+        })
+    }
+
+    /// The remark on a number of packets that the buffer does not hold, and without which nothing is signaled.
+    pub(crate) fn on_backlog(min_backlog: u32, link: &Link) -> Option<Remark> {
+        (f64::from(min_backlog) > link.buffer.in_packets(link.mean_packet)).then(|| {
+            let says =
+                format!("so many packets never wait in the buffer ({}), so nothing is signaled", link.buffer);
+            Remark::new("min_backlog", min_backlog, says, About::Buffer)
+        })
+    }
+
+    /// The remark on a limit of the delay that the target is not below.
+    pub(crate) fn on_limit(limit: Duration, target: Duration) -> Remark {
+        let says = format!(
+            "not longer than target ({target}), so the limit drops packets, and the algorithm hardly any"
+        );
+        Remark::new("limit", limit, says, About::Buffer)
+    }
+
+    /// The remark on a threshold that is no lower than the other one.
+    pub(crate) fn on_step(max_th: QueueSize, gentle: bool, max_p: f64) -> Remark {
+        let to = if gentle { max_p } else { 1.0 };
+        let says = format!("a step: min_th is the same, and the probability goes from 0 to {to} there");
+        Remark::new("max_th", max_th, says, About::Step)
+    }
+
+    /// The remark on a parameter that another one makes void.
+    pub(crate) fn on_void(field: &'static str, value: impl ParamValue, why: String) -> Remark {
+        Remark::new(field, value.show(), why, About::Void)
+    }
+}
+
+impl core::fmt::Display for Remark {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} = {}: {}", self.field, self.value, self.says)
+    }
+}
+
+/// The answer about remarks for parameters without a method `remarks` of their own.
+pub(crate) trait NothingRemarkable {
+    /// Most parameters have none.
+    fn remarks(&self, _: &Link) -> Vec<Remark> {
+        Vec::new()
     }
 }
 
@@ -344,47 +444,14 @@ pub fn positive(field: &'static str, x: f64, source: &str) -> Result<(), ParamEr
     require(x > 0.0 && x.is_finite(), field, x, format!("must be positive [{source}]"))
 }
 
-/// The link's buffer holds so many packets, or the error that says so: an algorithm that waits for more never signals.
-pub(crate) fn possible_backlog(min_backlog: u32, link: &Link) -> Result<(), ParamError> {
-    require!(
-        f64::from(min_backlog) <= link.buffer.in_packets(link.mean_packet),
-        min_backlog,
-        "must not exceed the buffer ({}): more packets never wait",
-        link.buffer
-    )
-}
-
 /// `d` is longer than nothing, or the error that says so.
 pub fn positive_duration(field: &'static str, d: Duration, source: &str) -> Result<(), ParamError> {
     require(!d.is_zero(), field, d, format!("must be longer than 0 s [{source}]"))
 }
 
-/// `delay` is shorter than the link's buffer takes to drain, or the error that says so: a controller whose
-/// target lies beyond the buffer never acts.
-pub fn reachable_delay(field: &'static str, delay: Duration, link: &Link) -> Result<(), ParamError> {
-    let full = link.buffer.in_bytes(link.mean_packet) / link.rate.bytes_per_sec();
-    require(
-        delay.as_secs_f64() < full,
-        field,
-        delay,
-        format!(
-            "must be shorter than a full buffer ({}) takes to drain: {}",
-            link.buffer,
-            quell_units::text::duration(full)
-        ),
-    )
-}
-
-/// `q` in packets if it is positive and the link's buffer can hold it, or the error that says so: a
-/// controller whose target lies beyond the buffer never acts.
-pub fn reachable(field: &'static str, q: QueueSize, link: &Link) -> Result<f64, ParamError> {
+/// `q` in packets if it is positive, or the error that says so.
+pub fn positive_queue(field: &'static str, q: QueueSize, link: &Link) -> Result<f64, ParamError> {
     let packets = q.in_packets(link.mean_packet);
-    let buffer = link.buffer.in_packets(link.mean_packet);
-    require(
-        packets > 0.0 && packets < buffer,
-        field,
-        q,
-        format!("must be positive and smaller than the buffer ({})", link.buffer),
-    )?;
+    require(packets > 0.0 && packets.is_finite(), field, q, "must be positive")?;
     Ok(packets)
 }

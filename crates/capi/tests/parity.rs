@@ -228,11 +228,11 @@ fn a_configuration_that_breaks_a_rule_is_refused_in_words() {
         (
             "codel",
             "fq_codel target 5ms",
-            "aqm.algorithm = \"fq_codel target 5ms\": a line of tc's; write algorithm = \"fq-codel\", target = \"5 ms\"; ",
+            "aqm.algorithm = \"fq_codel target 5ms\": a line of tc's; write algorithm = \"fq-codel\", target = \"5 ms\", and in the link's table ecn = true; ",
         ),
         ("{\"algorithm\": \"codel\"}", "7", "aqm = 7: must be a table with the name of an algorithm"),
         ("\"algorithm\": \"codel\"", "", "aqm.algorithm: is missing: a name, such as \"codel\""),
-        ("\"codel\"", "\"codel\", \"target\": \"1 h\"", "aqm.target = "),
+        ("\"codel\"", "\"codel\", \"target\": \"0 s\"", "aqm.target = 0 s: must be longer"),
         ("\"codel\"", "\"codel\", \"target\": \"5\"", "aqm.target = \"5\": not a time with its unit"),
         ("\"codel\"", "\"codel\", \"target\": 5", "aqm.target = 5: must be text, a quantity with its unit"),
         (

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::params::{Marks, MarksAlike, ParamDoc, ParamError};
+use crate::params::{Marks, MarksAlike, NothingRemarkable, ParamDoc, ParamError, Remark};
 use crate::{Algorithm, Aqm, Discipline, Link, Probe};
 
 /// Degree to which an algorithm can be trusted.
@@ -138,11 +138,17 @@ macro_rules! catalog {
         pub enum AqmConfig { $( #[serde(rename = $name)] $variant(crate::$module::$params), )+ }
 
         $( impl MarksAlike for crate::$module::$params {} )+
+        $( impl NothingRemarkable for crate::$module::$params {} )+
 
         impl AqmConfig {
             /// Packets that the algorithm marks, as a method `marks` of its parameters says if they have one.
             pub fn marks(&self) -> Marks {
                 match self { $( AqmConfig::$variant(p) => p.marks(), )+ }
+            }
+
+            /// What may surprise on a link, as a method `remarks` of its parameters says if they have one.
+            pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+                match self { $( AqmConfig::$variant(p) => p.remarks(link), )+ }
             }
 
             /// The name of the algorithm.

@@ -59,6 +59,8 @@ pub struct RedConstants {
     pub sizer: FixedSizer,
     /// Probability in Q32 above which packets are dropped rather than marked.
     pub mark_limit: u64,
+    /// The verdict where the probability is 1.
+    pub forced: Verdict,
     /// Packets that must wait for a signal.
     pub min_backlog: u32,
     /// The link's rate in bit/s, where the host does not tell it.
@@ -121,7 +123,7 @@ impl RedFixed {
         }
         if self.p_b >= ONE {
             self.count = 0;
-            return Verdict::Drop(Cause::Forced);
+            return self.constants.forced;
         }
         let size = self.constants.sizer.factor(pkt.bytes);
         let before = self.count;

@@ -18,7 +18,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The curve for thresholds in packets with `min_th < max_th`.
+    /// The curve for thresholds in packets with `min_th <= max_th`; equal ones make a step, to 1 or (gentle) to `max_p`.
     pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Self {
         let end = if gentle { 2.0 * max_th } else { max_th };
         let mut curve = Curve { min_th, max_th, max_p, end, slope: 0.0, gentle_slope: 0.0 };
@@ -29,8 +29,10 @@ impl Curve {
     /// Changes `max_p`, and with it both slopes.
     pub fn set_max_p(&mut self, max_p: f64) {
         self.max_p = max_p;
-        self.slope = max_p / (self.max_th - self.min_th);
-        self.gentle_slope = (1.0 - max_p) / self.max_th;
+        let gap = self.max_th - self.min_th;
+        // A step has no slope: no average lies between equal thresholds.
+        self.slope = if gap > 0.0 { max_p / gap } else { 0.0 };
+        self.gentle_slope = if self.max_th > 0.0 { (1.0 - max_p) / self.max_th } else { 0.0 };
     }
 
     /// Changes the thresholds in packets, `min_th < max_th`, and with them both slopes.
@@ -66,11 +68,35 @@ impl Curve {
     }
 }
 
-/// The two thresholds in packets, checked.
+/// The order in which two thresholds must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thresholds {
+    /// `min_th < max_th`: a curve with a slope.
+    Rise,
+    /// `min_th <= max_th`: equal ones make a step.
+    Step,
+}
+
+/// Packets by which thresholds that are not equal differ at least: less is lost in rounding, and would make a
+/// slope of almost infinity.
+const GAP: f64 = 1e-9;
+
+/// True if thresholds are equal but for rounding, which makes the curve a step.
+pub fn is_step(min_th: QueueSize, max_th: QueueSize, link: &Link) -> bool {
+    let packets = |size: QueueSize| size.in_packets(link.mean_packet);
+    (packets(max_th) - packets(min_th)).abs() <= GAP
+}
+
+/// The two thresholds in packets, checked; those of a step are the same number.
 ///
 /// # Errors
 /// Names the threshold that is negative, in another unit or not above the other.
-pub fn thresholds(min_th: QueueSize, max_th: QueueSize, link: &Link) -> Result<(f64, f64), ParamError> {
+pub fn thresholds(
+    min_th: QueueSize,
+    max_th: QueueSize,
+    order: Thresholds,
+    link: &Link,
+) -> Result<(f64, f64), ParamError> {
     require!(min_th.value() >= 0.0 && min_th.value().is_finite(), min_th, "must not be negative")?;
     require!(
         min_th.same_unit(max_th),
@@ -78,11 +104,18 @@ pub fn thresholds(min_th: QueueSize, max_th: QueueSize, link: &Link) -> Result<(
         "must have the unit of min_th ({min_th}): give both in packets or both in bytes"
     )?;
     let (low, high) = (min_th.in_packets(link.mean_packet), max_th.in_packets(link.mean_packet));
-    // A gap that is lost in rounding would make the curve's slope infinite.
+    if order == Thresholds::Step && is_step(min_th, max_th, link) && high.is_finite() {
+        require!(high > 0.0, max_th, "must be positive where min_th is not below it")?;
+        return Ok((high, high));
+    }
+    let rule = match order {
+        Thresholds::Rise => "must exceed min_th",
+        Thresholds::Step => "must not be below min_th",
+    };
     require!(
-        high - low > 1e-9 && high.is_finite(),
+        high - low > GAP && high.is_finite(),
         max_th,
-        "must exceed min_th ({min_th}) [Floyd and Jacobson 1993, section 4]"
+        "{rule} ({min_th}) [Floyd and Jacobson 1993, section 4]"
     )?;
     Ok((low, high))
 }

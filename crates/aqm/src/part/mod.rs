@@ -43,7 +43,7 @@ mod weight;
 pub use self::{
     aside::Aside,
     average::Average,
-    curve::{Curve, thresholds},
+    curve::{Curve, Thresholds, is_step, thresholds},
     ewma::{Ewma, link_rate_weight},
     fattest::{fattest, head_of},
     flow_ages::FlowAges,
@@ -57,7 +57,7 @@ pub use self::{
     set_table::SetTable,
     weight::{Memory, Weight, WeightRule},
 };
-pub use signal::{SignalMode, Sizer, Unmarkable};
+pub use signal::{Forced, SignalMode, Sizer, Unmarkable};
 pub use spacing::{Spacer, Spacing, spaced};
 pub use ticker::Ticker;
 

@@ -1,9 +1,9 @@
-//! Effect of a packet's size on its probability of being signaled, and of a signal on a packet that cannot be
-//! marked.
+//! Effect of a packet's size on its probability of being signaled, of a signal on a packet that cannot be
+//! marked, and of the probability 1 on one that can.
 
 use quell_units::{Bytes, QueueSize};
 
-use crate::{Link, PacketMeta};
+use crate::{Cause, Link, PacketMeta, Verdict};
 
 choice! {
     /// Effect of a packet's size on its probability of being signaled (Chen 2010, section 2.3.5).
@@ -31,6 +31,28 @@ impl Unmarkable {
     #[inline]
     pub fn passes(self, pkt: &PacketMeta) -> bool {
         self == Unmarkable::Pass && !pkt.ecn.is_capable()
+    }
+}
+
+choice! {
+    /// Fate of an ECN-capable arrival where the probability of a signal is 1.
+    pub enum Forced {
+        /// It is dropped, as any other (RFC 3168 section 7).
+        Drop = "drop",
+        /// It is marked, as Linux does without `harddrop`; what is not ECN-capable is dropped.
+        Mark = "mark",
+    }
+}
+
+impl Forced {
+    /// The verdict on an arrival. Where marks end below the probability 1 (`mark_limit`), it is a drop: 1 is
+    /// beyond that limit too.
+    #[inline]
+    pub fn verdict(self, marks_to_the_end: bool) -> Verdict {
+        match self {
+            Forced::Mark if marks_to_the_end => Verdict::Signal(Cause::Forced),
+            _ => Verdict::Drop(Cause::Forced),
+        }
     }
 }
 

@@ -28,6 +28,7 @@ use std::any::Any;
 
 use quell_aqm::Link;
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::About;
 
 use crate::controller::Controller;
 use crate::error::TheoryError;
@@ -96,6 +97,14 @@ impl AnyModel {
     /// A parameter breaks a rule of the algorithm, or the algorithm has no continuous form.
     pub fn of(config: &AqmConfig, link: &Link, network: &FluidNetwork) -> Result<AnyModel, TheoryError> {
         config.build(link)?;
+        if let Some(remark) = config.remarks(link).into_iter().find(|r| r.about == About::Buffer) {
+            return Err(TheoryError::NoModel {
+                algorithm: config.name().into(),
+                reason: format!(
+                    "{remark}; no model has an equilibrium at a full buffer: give a larger one, or a shorter target"
+                ),
+            });
+        }
         AnyModel::find(config, link, network).unwrap_or_else(|| {
             Err(TheoryError::NoModel {
                 algorithm: config.name().into(),
@@ -145,7 +154,13 @@ impl AnyModel {
 mod tests {
     use num_complex::Complex64;
     use quell_aqm::catalog::CATALOG;
-    use quell_units::{BitRate, Bytes, QueueSize};
+    use quell_aqm::hred::HredParams;
+    use quell_aqm::params::AutoSize;
+    use quell_aqm::part::Weight;
+    use quell_aqm::pi::PiParams;
+    use quell_aqm::pie::PieParams;
+    use quell_aqm::red::RedParams;
+    use quell_units::{BitRate, Bytes, Duration, QueueSize};
 
     use super::*;
     use crate::congestion::{Signal, Tcp};
@@ -200,6 +215,32 @@ mod tests {
         match point.signal {
             Signal::Mark => 1.0,
             Signal::Drop => 1.0 - p,
+        }
+    }
+
+    /// What runs in an experiment and has no equilibrium is refused in words, and none of it is a NaN.
+    #[test]
+    fn a_step_and_a_target_beyond_the_buffer_have_no_model() {
+        let packets = QueueSize::Packets;
+        let red = RedParams { min_th: packets(20.0), max_th: packets(20.0), ..RedParams::default() };
+        let dctcp = RedParams { max_p: 1.0, weight: Weight::Value(1.0), gentle: false, ..red.clone() };
+        let given = |q| AutoSize::Size(packets(q));
+        let pi = AqmConfig::Pi(PiParams { q_ref: given(1000.0), ..PiParams::default() });
+        let pie = AqmConfig::Pie(PieParams { target: Duration::from_secs(1), ..PieParams::default() });
+        let hred = AqmConfig::Hred(HredParams { max_th: given(1000.0), ..HredParams::default() });
+        for (config, want) in [
+            (AqmConfig::Red(red), "from 20 to 20 packets its probability is a step"),
+            (AqmConfig::Red(dctcp), "from 20 to 20 packets its probability is a step"),
+            (pi, "q_ref = 1000 packets: no longer queue fits into the buffer"),
+            (pie, "target = 1 s: a full buffer (1000 packets) takes 533 ms to drain"),
+            (hred, "max_th = 1000 packets: no longer queue fits into the buffer"),
+        ] {
+            for network in networks() {
+                let Err(e @ TheoryError::NoModel { .. }) = AnyModel::of(&config, &link(), &network) else {
+                    panic!("{config:?}")
+                };
+                assert!(e.to_string().contains(want), "{e}");
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use quell_aqm::Link;
 use quell_aqm::ap_red::{ApRedParams, Conditions, Known};
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::part::Spacing;
+use quell_aqm::part::{Spacing, is_step};
 use quell_aqm::red::RedParams;
 
 use super::law::{Equilibrium, FluidLaw, FluidView, Model, Variable, crossing, memory, model, unknown};
@@ -107,7 +107,9 @@ impl Red {
         let spread = Spread::of(params.spacing);
         let (min_th, max_th) = (packets(params.min_th), packets(params.max_th));
         // Queues are whole packets: none lies within. With `gentle` and a lower max_p the slope beyond may hold it.
-        if max_th - min_th <= 1.0 && (!params.gentle || params.max_p >= 1.0) {
+        // Equal thresholds leave no slope below max_p either, whatever is beyond.
+        let is_step = is_step(params.min_th, params.max_th, link);
+        if is_step || (max_th - min_th <= 1.0 && (!params.gentle || params.max_p >= 1.0)) {
             return Err(TheoryError::NoModel {
                 algorithm: "red".into(),
                 reason: format!(

@@ -9,9 +9,11 @@
 //!   not mention that, and it is left out.
 //! - The filter starts with an empty queue, like PI.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive_to, reachable};
+use crate::params::{AutoSize, ParamError, Remark, positive_queue, positive_to};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -38,6 +40,11 @@ impl DredParams {
         self.q_ref.or_target(QueueSize::Packets(50.0), link)
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// DRED for a link.
     ///
     /// # Errors
@@ -48,7 +55,7 @@ impl DredParams {
         for (field, x) in [("alpha", self.alpha), ("filter", self.filter)] {
             positive_to(field, x, 1.0, "Park et al. 2004, eq. 23")?;
         }
-        let q_ref = reachable("q_ref", self.target(link), link)?;
+        let q_ref = positive_queue("q_ref", self.target(link), link)?;
         let mut error = Ewma::new(self.filter);
         error.avg = -q_ref;
         Ok(Dred {

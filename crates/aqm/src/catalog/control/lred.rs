@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive, reachable};
+use crate::params::{AutoSize, ParamError, Remark, positive, positive_queue};
 use crate::part::{Gauge, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -42,6 +42,11 @@ impl LredParams {
         self.q_ref.or_target(QueueSize::Packets(50.0), link)
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// LRED for a link.
     ///
     /// # Errors
@@ -53,7 +58,7 @@ impl LredParams {
         require!((1..=1000).contains(&self.periods), self.periods, "must lie in [1, 1000]")?;
         require!((0.0..1.0).contains(&self.weight), self.weight, "must lie in [0, 1)")?;
         Ok(Lred {
-            law: LredLaw { beta: self.beta, q_ref: reachable("q_ref", self.target(link), link)? },
+            law: LredLaw { beta: self.beta, q_ref: positive_queue("q_ref", self.target(link), link)? },
             gauge: Gauge::of(self.target(link), link),
             ticker: Ticker::new("interval", self.interval)?,
             periods: vec![Period::default(); self.periods as usize],

@@ -10,10 +10,12 @@
 //! - Signals are independent: no spacing, unlike RED.
 //! - Signals stay marks at any probability.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_to, reachable, require};
+use crate::params::{AutoSize, ParamError, ParamValue, Remark, in_range, positive_queue, positive_to, require};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -102,6 +104,11 @@ impl PiParams {
         Ok((a, b))
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// PI for a link.
     ///
     /// # Errors
@@ -111,7 +118,7 @@ impl PiParams {
     pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
         link.check()?;
         let (a, b) = self.gains(link)?;
-        let q_ref = reachable("q_ref", self.target(link), link)?;
+        let q_ref = positive_queue("q_ref", self.target(link), link)?;
         in_range("initial_p", self.initial_p, 0.0, 1.0, "a probability")?;
         let interval = Duration::from_secs_f64(1.0 / self.sampling_rate);
         Ok(Pi {

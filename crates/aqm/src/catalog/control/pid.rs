@@ -13,9 +13,11 @@
 //!   derivative is added after that. So a derivative that drives p to a bound does not affect the
 //!   integral.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, in_range, positive_to, reachable};
+use crate::params::{AutoSize, ParamError, Remark, in_range, positive_queue, positive_to};
 use crate::part::{Ewma, Gauge, SignalMode, Sizer, Ticker, link_rate_weight};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -48,6 +50,11 @@ impl PidParams {
         self.q_ref.or_target(QueueSize::Packets(50.0), link)
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// PID for a link.
     ///
     /// # Errors
@@ -64,7 +71,7 @@ impl PidParams {
             "must be positive if k_i is 0: a derivative term alone cannot hold a queue"
         )?;
         positive_to("filter", self.filter, 1.0, "Park et al. 2004, eq. 23")?;
-        let q_ref = reachable("q_ref", self.target(link), link)?;
+        let q_ref = positive_queue("q_ref", self.target(link), link)?;
         let ticker = Ticker::new("update_interval", self.update_interval)?;
         let t_s = ticker.interval().as_secs_f64();
         let smooth = if self.derivative_memory.is_zero() {

@@ -14,9 +14,11 @@
 //!   mark: `unmarkable`.
 //! - ns-2 fixes alpha at 0.1.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive_to, reachable};
+use crate::params::{AutoSize, ParamError, Remark, positive_queue, positive_to};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker, Unmarkable};
 use crate::{Aqm, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
@@ -75,6 +77,11 @@ impl RemParams {
         self.q_ref.or_target(QueueSize::Packets(20.0), link)
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// REM for a link.
     ///
     /// # Errors
@@ -85,7 +92,7 @@ impl RemParams {
         positive_to("gamma", self.gamma, 1e6, "Chen 2010, eq. 3.8")?;
         positive_to("alpha", self.alpha, 1.0, "Chen 2010, eq. 3.9")?;
         require!(self.phi > 1.0 && self.phi.is_finite(), self.phi, "must exceed 1 [Chen 2010, eq. 3.10]")?;
-        let q_ref = reachable("q_ref", self.target(link), link)?;
+        let q_ref = positive_queue("q_ref", self.target(link), link)?;
         require!(
             (0.0..1.0).contains(&self.initial_p),
             self.initial_p,

@@ -31,10 +31,12 @@
 //! than it is; here it does not. And the probability falls here whenever the queue falls idle. CAKE asks a queue
 //! only while another one waits, so `cake flowblind`, which has one queue, never lets its probability fall.
 
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, Duration, Time};
 
 use crate::codel::check_times;
-use crate::params::{ParamError, require};
+use crate::params::{ParamError, Remark, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
 params! {
@@ -65,13 +67,18 @@ impl CobaltParams {
         Ok(Cobalt { law, lane: Lane::default(), over })
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_delay("target", self.target, link).into_iter().collect()
+    }
+
     /// The law that its lanes share on a link.
     ///
     /// # Errors
     /// Those of [`CobaltParams::build`].
     pub fn law(&self, link: &Link) -> Result<CobaltLaw, ParamError> {
         link.check()?;
-        check_times(self.target, self.interval, link)?;
+        check_times(self.target, self.interval)?;
         for (field, step) in [("p_inc", self.p_inc), ("p_dec", self.p_dec)] {
             require(step > 0.0 && step <= 1.0, field, step, "must lie in (0, 1]")?;
         }

@@ -27,9 +27,11 @@
 //! - `ce_threshold` is not CoDel's, but a step for DCTCP beside it, which FQ-CoDel has (RFC 8290 section
 //!   5.2.7): a packet that CoDel lets pass is marked if it has waited longer. It never drops.
 
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{ParamError, positive_duration, reachable_delay, require};
+use crate::params::{ParamError, Remark, positive_duration, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 choice! {
@@ -74,17 +76,20 @@ params! {
 }
 
 impl CodelParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let threshold = self.ce_threshold.and_then(|t| Remark::on_delay("ce_threshold", t, link));
+        Remark::on_delay("target", self.target, link).into_iter().chain(threshold).collect()
+    }
+
     /// CoDel for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: a target that a full buffer does not reach, an interval that
-    /// does not exceed it or that exceeds an hour, a threshold for marks that it does not reach either.
+    /// Names the field that breaks a rule: an interval that does not exceed the target or that exceeds an
+    /// hour.
     pub fn build(&self, link: &Link) -> Result<Codel, ParamError> {
         link.check()?;
-        check_times(self.target, self.interval, link)?;
-        if let Some(threshold) = self.ce_threshold {
-            reachable_delay("ce_threshold", threshold, link)?;
-        }
+        check_times(self.target, self.interval)?;
         let law = CodelLaw::new(self.target, self.interval, self.arithmetic, self.on_empty);
         let ce_threshold = self.ce_threshold.map(|t| self.arithmetic.steps(t));
         Ok(Codel { law, mtu: Mtu::new(self.mtu), state: CodelState::default(), ce_threshold })
@@ -100,11 +105,9 @@ pub struct Codel {
     ce_threshold: Option<Duration>,
 }
 
-/// Refuses a target that a full buffer does not reach, and an interval that does not exceed it or is longer than an
-/// hour.
-pub(super) fn check_times(target: Duration, interval: Duration, link: &Link) -> Result<(), ParamError> {
+/// Refuses a target of nothing, and an interval that does not exceed it or is longer than an hour.
+pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), ParamError> {
     positive_duration("target", target, "RFC 8289 section 4.3")?;
-    reachable_delay("target", target, link)?;
     let rule = alloc::format!("must exceed target ({target}) [RFC 8289 section 4.3]");
     require(interval > target, "interval", interval, rule)?;
     require!(interval <= Duration::from_secs(3600), interval, "must be at most 1 h")

@@ -15,9 +15,11 @@
 //!   either way, and the sum begins again, but in the quiescent state a drop that was due has made it active.
 //! - Signals are drops: RFC 8034 has no marks (section 4.7).
 
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, Duration};
 
-use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay};
+use crate::params::{Marks, ParamError, Remark, in_range, positive, positive_duration};
 use crate::part::Ticker;
 use crate::pie::derandomized;
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, QueueView, Verdict, params};
@@ -57,6 +59,11 @@ impl DocsisPieParams {
         Marks::Nothing
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_delay("target", self.target, link).into_iter().collect()
+    }
+
     /// DOCSIS-PIE for a link.
     ///
     /// # Errors
@@ -66,7 +73,6 @@ impl DocsisPieParams {
         const SOURCE: &str = "RFC 8034 Appendix A";
         link.check()?;
         positive_duration("target", self.target, SOURCE)?;
-        reachable_delay("target", self.target, link)?;
         positive("alpha", self.alpha, SOURCE)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;

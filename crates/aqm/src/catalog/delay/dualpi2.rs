@@ -25,15 +25,16 @@
 //! - Under overload ECT(1) in C is treated as in L: dropped with p_C, and marked otherwise.
 //! - With `overload` = "overflow" the shared limit drops from whichever queue a packet arrives at, whatever the scheduler
 //!   owes it: L4S packets at 1.2 times a link of 10 Mbit/s take three quarters of a Classic 1 Mbit/s, where the default
-//!   takes a third. A `limit` within `target` would leave dropping to the limit alone and is refused.
+//!   takes a third. A `limit` within `target` leaves dropping to the limit alone.
 //! - The limit, 250 ms of the link's rate with room for one packet of 1500 bytes, is a limit of DualPI2 within the
 //!   host's buffer, which the two queues share.
 
+use alloc::vec::Vec;
 use alloc::collections::VecDeque;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{Marks, ParamError, in_range, positive_duration, reachable_delay};
+use crate::params::{Marks, ParamError, Remark, in_range, positive_duration};
 use crate::part::Ticker;
 use crate::part::dual_queue::{
     CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter, waited,
@@ -167,18 +168,23 @@ impl DualPi2Params {
         self.classifier.marks()
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let limit = (self.limit <= self.target).then(|| Remark::on_limit(self.limit, self.target));
+        Remark::on_delay("target", self.target, link).into_iter().chain(limit).collect()
+    }
+
     /// DualPI2 for a link.
     ///
     /// # Errors
     /// Names the field that breaks a rule: a target that a full buffer does not reach, a gain, factor or
-    /// weight outside its range, a limit within the target, a classifier without its code point.
+    /// weight outside its range, a classifier without its code point.
     pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
         const SOURCE: &str = "RFC 9332 Fig. 2";
         link.check()?;
         let sorter = Sorter::new(self.classifier, self.dscp)?;
         in_range("k", self.k, 0.01, 100.0, "RFC 9332 section 2.1")?;
         positive_duration("target", self.target, SOURCE)?;
-        reachable_delay("target", self.target, link)?;
         positive_duration("rtt_max", self.rtt_max, SOURCE)?;
         let interval = self.update_interval.unwrap_or(self.target.min(self.rtt_max / 3));
         let ticker = Ticker::new("update_interval", interval)?;
@@ -190,12 +196,6 @@ impl DualPi2Params {
         require!(self.min_th <= longest, self.min_th, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         require!(self.range <= longest, self.range, "must be at most 1 h [RFC 9332 Fig. 2]")?;
         positive_duration("limit", self.limit, SOURCE)?;
-        require!(
-            self.limit > self.target,
-            self.limit,
-            "must be longer than target ({}): only the limit would drop [{SOURCE}]",
-            self.target
-        )?;
         // At less than 96 kbit/s 250 ms hold no two packets, and nothing would ever be sent.
         let limit = (self.limit.as_secs_f64() * link.rate.bytes_per_sec()).max(2.0 * MTU as f64);
         Ok(DualPi2 {

@@ -16,9 +16,11 @@
 //! - sch_pi2.c signals nothing while less than two packets wait; neither text says so, and neither does this.
 //! - An update comes at every multiple of the interval, also while the link is idle, when the delay is 0.
 
+use alloc::vec::Vec;
+
 use quell_units::Duration;
 
-use crate::params::{Marks, ParamError, in_range, positive, positive_duration, reachable_delay};
+use crate::params::{Marks, ParamError, Remark, in_range, positive, positive_duration};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Ecn, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -63,6 +65,11 @@ impl Pi2Params {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_delay("target", self.target, link).into_iter().collect()
+    }
+
     /// PI2 for a link.
     ///
     /// # Errors
@@ -72,7 +79,6 @@ impl Pi2Params {
         const SOURCE: &str = "RFC 9332 Appendix A";
         link.check()?;
         positive_duration("target", self.target, SOURCE)?;
-        reachable_delay("target", self.target, link)?;
         positive("alpha", self.alpha, SOURCE)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         in_range("beta", self.beta, 0.0, 1e6, SOURCE)?;

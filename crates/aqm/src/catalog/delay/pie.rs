@@ -33,10 +33,11 @@
 //! - Other intervals or targets need other gains (4.2); they are not adapted.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::params::{Marks, ParamError, ParamValue, in_range, positive_duration, reachable_delay, require};
+use crate::params::{Marks, ParamError, ParamValue, Remark, in_range, positive_duration, require};
 use crate::part::Ticker;
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -186,6 +187,11 @@ impl PieParams {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_delay("target", self.target, link).into_iter().collect()
+    }
+
     /// PIE for a link.
     ///
     /// # Errors
@@ -196,7 +202,6 @@ impl PieParams {
         link.check()?;
         let options = self.options();
         positive_duration("target", self.target, SOURCE)?;
-        reachable_delay("target", self.target, link)?;
         in_range("alpha", self.alpha, 0.0, 1e6, SOURCE)?;
         require!(
             self.alpha > 0.0,

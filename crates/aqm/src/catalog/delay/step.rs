@@ -10,9 +10,11 @@
 //! - More than the threshold is needed (RFC 8257 section 3.1: "greater than K").
 //! - RFC 9332 Appendix A has a ramp instead, of which this is the limit; Linux's DualPI2 has a step of 1 ms.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{self as parameters, ParamError, reachable, reachable_delay};
+use crate::params::{self as parameters, ParamError, Remark, positive_queue};
 use crate::part::Gauge;
 use crate::{Aqm, Cause, Ctx, Departures, Ecn, Link, PacketMeta, Probe, Verdict, params};
 
@@ -38,6 +40,9 @@ params! {
     }
 }
 
+/// The threshold without one.
+const DELAY: Duration = Duration::from_millis(1);
+
 impl StepParams {
     /// Those that it is told to mark.
     pub fn marks(&self) -> parameters::Marks {
@@ -47,10 +52,20 @@ impl StepParams {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let Self { delay, queue, .. } = *self;
+        let remark = match queue {
+            Some(queue) => Remark::on_queue("queue", queue, link),
+            None => Remark::on_delay("delay", delay.unwrap_or(DELAY), link),
+        };
+        remark.into_iter().collect()
+    }
+
     /// The step for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: a threshold that a full buffer does not reach, or two of them.
+    /// Names the field that breaks a rule: a queue of nothing, or two thresholds.
     pub fn build(&self, link: &Link) -> Result<Step, ParamError> {
         link.check()?;
         let threshold = match (self.delay, self.queue) {
@@ -58,12 +73,8 @@ impl StepParams {
                 let rule = alloc::format!("give it or delay ({delay}), not both");
                 return Err(ParamError::new("queue", queue, rule));
             }
-            (None, Some(queue)) => Threshold::Queue(Gauge::of(queue, link), reachable("queue", queue, link)?),
-            (delay, None) => {
-                let delay = delay.unwrap_or(Duration::from_millis(1));
-                reachable_delay("delay", delay, link)?;
-                Threshold::Delay(delay)
-            }
+            (None, Some(queue)) => Threshold::Queue(Gauge::of(queue, link), positive_queue("queue", queue, link)?),
+            (delay, None) => Threshold::Delay(delay.unwrap_or(DELAY)),
         };
         Ok(Step { threshold, marks: self.marks, marked: false })
     }

@@ -16,10 +16,11 @@
 //! - Beyond the upper threshold every arrival is dropped, as in the paper; `gentle` is RED's.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use quell_units::{Bytes, Packets, QueueSize, Time};
 
-use crate::params::ParamError;
+use crate::params::{About, ParamError, Remark};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
@@ -43,12 +44,9 @@ params! {
 }
 
 impl ChokeParams {
-    /// CHOKe for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: one of RED's, or no candidates or more than 64.
-    pub fn build(&self, link: &Link) -> Result<Choke, ParamError> {
-        let red = RedParams {
+    /// RED with its parameters.
+    fn red(&self) -> RedParams {
+        RedParams {
             min_th: self.min_th,
             max_th: self.max_th,
             max_p: self.max_p,
@@ -56,7 +54,20 @@ impl ChokeParams {
             gentle: self.gentle,
             ..Default::default()
         }
-        .build(link)?;
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        // The least backlog is none of its parameters.
+        self.red().remarks(link).into_iter().filter(|remark| remark.about != About::Buffer || remark.field == "min_th").collect()
+    }
+
+    /// CHOKe for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: one of RED's, or no candidates or more than 64.
+    pub fn build(&self, link: &Link) -> Result<Choke, ParamError> {
+        let red = self.red().build(link)?;
         require!((1..=64).contains(&self.candidates), self.candidates, "must lie in [1, 64]")?;
         let min_th = red.curve().thresholds().0;
         let room = link.buffer.in_packets(link.mean_packet).min(MOST) as usize + 1;

@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use quell_units::{Bytes, Duration, Time};
 
 use crate::codel::{Arithmetic, CodelLaw, CodelParams, CodelState, Mtu, OnEmpty};
-use crate::params::{ParamError, require};
+use crate::params::{ParamError, Remark, require};
 use crate::part::{Emptied, FlowHash, Rounds, fattest, head_of};
 use crate::{
     Cause, Discipline, Ecn, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params,
@@ -122,6 +122,12 @@ pub(crate) fn check_quantum(quantum: Bytes, link: &Link) -> Result<(), ParamErro
 }
 
 impl FqCodelParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let Self { target, interval, mtu, ce_threshold, arithmetic, .. } = *self;
+        CodelParams { target, interval, mtu, ce_threshold, arithmetic }.remarks(link)
+    }
+
     /// FQ-CoDel for a link.
     ///
     /// # Errors

@@ -12,10 +12,12 @@
 //!   before, as they do otherwise while it is empty: they are made up for together when something happens to it,
 //!   and end where nothing changes any more. So the cost of updates follows what is sent, not the number of queues.
 
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
-use crate::params::{Marks, ParamError};
+use crate::params::{Marks, ParamError, Remark};
 use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
 use crate::pie::{DelayFrom, Pie, PieParams};
 use crate::{Link, QueueView, params};
@@ -56,6 +58,11 @@ impl FqPieParams {
     /// Marks nothing if `mark_ecnth` is 0: every probability exceeds it.
     pub fn marks(&self) -> Marks {
         if self.mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_delay("target", self.target, link).into_iter().collect()
     }
 
     /// FQ-PIE for a link.

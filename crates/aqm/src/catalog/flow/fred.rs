@@ -18,7 +18,7 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive, positive_duration};
-use crate::part::{Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Weight, thresholds};
+use crate::part::{Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Thresholds, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -57,7 +57,7 @@ impl FredParams {
         });
         let max_th = self.max_th.or_else(|| min_th.with_value(2.0 * min_th.value()));
         positive("min_th", min_th.value(), "Lin and Morris 1997")?;
-        let (low, high) = thresholds(min_th, max_th, link)?;
+        let (low, high) = thresholds(min_th, max_th, Thresholds::Rise, link)?;
         require!(self.max_p > 0.0 && self.max_p <= 1.0, self.max_p, "must lie in (0, 1]")?;
         // A queue of packets holds at most so many flows; one of bytes as many as there are smallest
         // IP packets in it.

@@ -9,10 +9,12 @@
 //! - RED judges arrivals, and an average ages while its queue is empty and none of its packets is being sent.
 //! - Full queues and a full buffer are SFQ's.
 
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, QueueSize};
 
 use super::sfq::SfqParams;
-use crate::params::ParamError;
+use crate::params::{ParamError, Remark};
 use crate::part::{OfFlow, PerFlow, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Link, params};
@@ -43,12 +45,9 @@ params! {
 }
 
 impl SfqRedParams {
-    /// SFQ-RED for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: what SFQ or RED refuses.
-    pub fn build(&self, link: &Link) -> Result<SfqRed, ParamError> {
-        let red = RedParams {
+    /// RED with its parameters.
+    fn red(&self) -> RedParams {
+        RedParams {
             min_th: self.min_th,
             max_th: self.max_th,
             max_p: self.max_p,
@@ -57,8 +56,20 @@ impl SfqRedParams {
             // A flow's queue is short; the averages are what keeps RED from signaling it early.
             min_backlog: 0,
             ..Default::default()
-        };
-        let red = red.build(link)?;
+        }
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.red().remarks(link)
+    }
+
+    /// SFQ-RED for a link.
+    ///
+    /// # Errors
+    /// Names the field that breaks a rule: what SFQ or RED refuses.
+    pub fn build(&self, link: &Link) -> Result<SfqRed, ParamError> {
+        let red = self.red().build(link)?;
         let sfq = SfqParams {
             flows: self.flows,
             quantum: self.quantum,

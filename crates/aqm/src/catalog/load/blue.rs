@@ -10,9 +10,11 @@
 //!   that is not needed, and it is fixed.
 //! - The first event is not frozen.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize, Time};
 
-use crate::params::{ParamError, positive_to, reachable};
+use crate::params::{ParamError, Remark, positive_queue, positive_to};
 use crate::part::{Gauge, SignalMode, Sizer};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -33,6 +35,11 @@ params! {
 }
 
 impl BlueParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.threshold.and_then(|t| Remark::on_queue("threshold", t, link)).into_iter().collect()
+    }
+
     /// BLUE for a link.
     ///
     /// # Errors
@@ -45,7 +52,7 @@ impl BlueParams {
         }
         let threshold = match self.threshold {
             None => None,
-            Some(t) => Some((Gauge::of(t, link), reachable("threshold", t, link)?)),
+            Some(t) => Some((Gauge::of(t, link), positive_queue("threshold", t, link)?)),
         };
         Ok(Blue {
             p: 0.0,

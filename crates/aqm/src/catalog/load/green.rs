@@ -16,9 +16,11 @@
 //! - L is the link's current rate, if the host knows it.
 //! - Signals gain nothing on an idle link: none is sent while fewer than `min_backlog` packets wait.
 
+use alloc::vec::Vec;
+
 use quell_units::{BitRate, Duration};
 
-use crate::params::{ParamError, positive, positive_duration, possible_backlog};
+use crate::params::{ParamError, Remark, positive, positive_duration};
 use crate::part::FlowTable;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -40,6 +42,11 @@ params! {
 }
 
 impl GreenParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_backlog(self.min_backlog, link).into_iter().collect()
+    }
+
     /// GREEN for a link.
     ///
     /// # Errors
@@ -48,7 +55,6 @@ impl GreenParams {
         link.check()?;
         positive("c", self.c, "Mathis et al. 1997")?;
         positive_duration("rtt", self.rtt, "GREEN")?;
-        possible_backlog(self.min_backlog, link)?;
         Ok(Green {
             table: FlowTable::new("max_flows", self.max_flows, "flow_interval", self.flow_interval)?,
             c: self.c,

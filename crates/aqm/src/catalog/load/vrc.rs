@@ -22,10 +22,12 @@
 //!   one, unresponsive sources are shut out entirely (`input_rate`, as in [`avq`](crate::avq)).
 //! - The capacity is the link's current rate, if the host knows it.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::avq::InputRate;
-use crate::params::{AutoSize, ParamError, positive_duration, positive_to, reachable};
+use crate::params::{AutoSize, ParamError, Remark, positive_duration, positive_queue, positive_to};
 use crate::part::{Gauge, IntervalRate, RateEstimator, RateUpdate, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -114,6 +116,11 @@ impl VrcParams {
         Ok(gains)
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("q_ref", self.target(link), link).into_iter().collect()
+    }
+
     /// VRC for a link.
     ///
     /// # Errors
@@ -122,7 +129,7 @@ impl VrcParams {
     pub fn build(&self, link: &Link) -> Result<Vrc, ParamError> {
         link.check()?;
         let gains = self.gains()?;
-        let q_ref = reachable("q_ref", self.target(link), link)?;
+        let q_ref = positive_queue("q_ref", self.target(link), link)?;
         positive_duration("rate_memory", self.rate_memory, "Stoica et al. 1998, eq. 5")?;
         Ok(Vrc {
             gains,

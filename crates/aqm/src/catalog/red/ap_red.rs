@@ -28,7 +28,7 @@ use quell_units::{BitRate, Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use super::red::{Signals, red_params};
-use crate::params::{ParamError, ParamValue, in_range, positive_duration, require};
+use crate::params::{ParamError, Remark, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowTable, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -146,7 +146,7 @@ red_params! {
         /// Smallest max_p.
         max_p_bottom: f64 = 0.01, unit "1", source "Chen 2010, section 4.3.1";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
@@ -182,6 +182,11 @@ impl ApRedParams {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Signals::from(self).remarks(link).collect()
+    }
+
     /// AP-RED for a link.
     ///
     /// # Errors
@@ -211,7 +216,7 @@ impl ApRedParams {
             gentle: self.gentle,
             ..Signals::from(self).into()
         }
-        .build(link)?;
+        .build_rising(link)?;
         let reference = self.reference(red.weight(), link);
         let mut ap_red = ApRed {
             red,

@@ -16,10 +16,12 @@
 //!   probability jumps down at `max_th` once `max_p` has grown, and a heavy load holds the average
 //!   above `max_th`. That is a defect and is not reproduced here.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, check_max_p, red_params};
-use crate::params::{AutoSize, ParamError, positive, positive_duration};
+use crate::params::{AutoSize, ParamError, Remark, positive, positive_duration};
 use crate::part::{Ticker, Weight, WeightRule};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -37,7 +39,7 @@ red_params! {
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd et al. 2001; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 0.5, unit "1", source "Chen 2010, section 3.2.2";
@@ -75,6 +77,16 @@ impl AredParams {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let given = self.min_th != AutoSize::Auto;
+        // A short target gives way to the floor of 5 packets.
+        let long = !given && self.target_delay.as_secs_f64() * link.capacity() > 10.0;
+        let target = long.then(|| Remark::on_delay("target_delay", self.target_delay, link)).flatten();
+        let others = self.red(link).remarks(link);
+        target.into_iter().chain(others.into_iter().filter(|r| given || r.field != "min_th")).collect()
+    }
+
     /// Adaptive RED for a link.
     ///
     /// # Errors
@@ -83,20 +95,10 @@ impl AredParams {
     pub fn build(&self, link: &Link) -> Result<Ared, ParamError> {
         link.check()?;
         positive_duration("target_delay", self.target_delay, "Floyd et al. 2001")?;
-        // A short target gives way to the floor of 5 packets, a long one must fit.
-        let wanted = self.target_delay.as_secs_f64() * link.capacity();
-        require!(
-            self.min_th != AutoSize::Auto
-                || wanted <= 10.0
-                || wanted < link.buffer.in_packets(link.mean_packet),
-            self.target_delay,
-            "must be shorter than a full buffer ({}) takes to drain",
-            link.buffer
-        )?;
         check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("alpha", self.alpha, "Floyd et al. 2001, figure 1")?;
         require!(self.beta > 0.0 && self.beta < 1.0, self.beta, "must lie in (0, 1)")?;
-        let red = self.red(link).build(link)?;
+        let red = self.red(link).build_rising(link)?;
         Ok(Ared {
             red,
             ticker: Ticker::new("interval", self.interval)?,

@@ -14,11 +14,13 @@
 //!   paper has none, and a threshold that changes only by factors would take as long to return from a
 //!   night without traffic as it took to fall.
 
+use alloc::vec::Vec;
+
 use quell_units::Duration;
 
 use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
-use crate::params::{AutoSize, ParamError};
+use crate::params::{AutoSize, ParamError, Remark};
 use crate::part::{Ewma, Weight, WeightRule};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 
@@ -76,6 +78,11 @@ impl AredDtParams {
             weight: self.weight,
             ..Signals::from(self).into()
         }
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.ared().remarks(link)
     }
 
     /// Adaptive RED with dynamic thresholds for a link.

@@ -14,10 +14,12 @@
 //! - Updates fall on multiples of the interval, and the average ages over an idle period before it is
 //!   used.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, check_max_p, red_params};
-use crate::params::{AutoSize, ParamError, positive, positive_duration};
+use crate::params::{AutoSize, ParamError, Remark, positive, positive_duration};
 use crate::part::{Memory, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe};
@@ -72,6 +74,11 @@ impl AutoTuningRedParams {
         }
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.red(link).remarks(link)
+    }
+
     /// Auto-Tuning RED for a link.
     ///
     /// # Errors
@@ -84,7 +91,7 @@ impl AutoTuningRedParams {
         check_max_p(self.max_p, self.max_p_bottom, self.max_p_top)?;
         positive("epsilon", self.epsilon, "Chen 2010, Fig. 3.2")?;
         positive("zeta", self.zeta, "Chen 2010, Fig. 3.2")?;
-        let red = self.red(link).build(link)?;
+        let red = self.red(link).build_rising(link)?;
         let interval = self.interval.unwrap_or(Duration::from_secs_f64(4.0 * self.rtt.as_secs_f64()));
         let field = if self.interval.is_some() { "interval" } else { "rtt" };
         Ok(AutoTuningRed {

@@ -13,7 +13,7 @@
 use quell_units::{QueueSize, Time};
 
 use crate::params::ParamError;
-use crate::part::{Average, Gauge, Spacer, Spacing, Weight, thresholds};
+use crate::part::{Average, Gauge, Spacer, Spacing, Thresholds, Weight, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -42,7 +42,7 @@ impl DsredParams {
     pub fn build(&self, link: &Link) -> Result<Dsred, ParamError> {
         link.check()?;
         require!((0.0..=1.0).contains(&self.gamma), self.gamma, "must lie in [0, 1]")?;
-        let (k_l, k_h) = thresholds(self.k_l, self.k_h, link).map_err(|e| ParamError {
+        let (k_l, k_h) = thresholds(self.k_l, self.k_h, Thresholds::Rise, link).map_err(|e| ParamError {
             field: if e.field == "min_th" { "k_l" } else { "k_h" },
             rule: e.rule.replace("min_th", "k_l"),
             ..e

@@ -17,10 +17,12 @@
 //!   the next arrival.
 //! - The slopes of the curve follow `max_p`.
 
+use alloc::vec::Vec;
+
 use quell_units::QueueSize;
 
 use super::red::{Signals, check_max_p, red_params};
-use crate::params::{ParamError, require};
+use crate::params::{ParamError, Remark, require};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -46,12 +48,17 @@ red_params! {
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = false, unit "true or false", source "Feng et al. 1999a, which comes before the gentle mode";
     }
 }
 
 impl FengAredParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Signals::from(self).remarks(link).collect()
+    }
+
     /// Feng's Adaptive RED for a link.
     ///
     /// # Errors
@@ -71,7 +78,7 @@ impl FengAredParams {
             gentle: self.gentle,
             ..Signals::from(self).into()
         }
-        .build(link)?;
+        .build_rising(link)?;
         let (min_th, max_th) = red.curve().thresholds();
         Ok(FengAred {
             red,

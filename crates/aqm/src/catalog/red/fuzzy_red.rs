@@ -20,10 +20,12 @@
 //! - Idle: every packet that could have passed would have met an empty queue, an error of exactly 1,
 //!   and the average ages with the weight for it.
 
+use alloc::vec::Vec;
+
 use quell_units::QueueSize;
 
 use super::red::{Signals, red_params};
-use crate::params::{ParamError, positive_to};
+use crate::params::{ParamError, Remark, positive_to};
 use crate::part::Weight;
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -60,12 +62,17 @@ red_params! {
         /// The high weight.
         weight_high: f64 = 0.05, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
 
 impl FuzzyRedParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Signals::from(self).remarks(link).collect()
+    }
+
     /// Fuzzy RED for a link.
     ///
     /// # Errors
@@ -104,7 +111,7 @@ impl FuzzyRedParams {
             gentle: self.gentle,
             ..Signals::from(self).into()
         }
-        .build(link)?;
+        .build_rising(link)?;
         Ok(FuzzyRed { red, rules, weight: rules.weight(0.0), error: 0.0 })
     }
 }

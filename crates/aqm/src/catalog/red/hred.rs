@@ -12,10 +12,12 @@
 //! - The line may fall below 0 at short queues if kappa is less than `min_th / max_th`; p is then 0.
 //! - The additional increment at an overflow (III.D) has no size there, and is off by default.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, in_range, positive_duration, require};
-use crate::part::{Gauge, SignalMode, Sizer, thresholds};
+use crate::params::{AutoSize, ParamError, Remark, in_range, positive_duration};
+use crate::part::{Gauge, SignalMode, Sizer, Thresholds, thresholds};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -50,21 +52,20 @@ impl HredParams {
         (self.min_th.or_else(|| share(0.25)), self.max_th.or_else(|| share(0.5)))
     }
 
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        Remark::on_queue("max_th", self.thresholds(link).1, link).into_iter().collect()
+    }
+
     /// HRED for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: thresholds that do not rise, differ in unit or exceed the
-    /// buffer, a kappa or a time that is not positive, a probability outside its bounds.
+    /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, a
+    /// kappa or a time that is not positive, a probability outside its bounds.
     pub fn build(&self, link: &Link) -> Result<Hred, ParamError> {
         link.check()?;
         let (low, high) = self.thresholds(link);
-        let (min_th, max_th) = thresholds(low, high, link)?;
-        require(
-            max_th < link.buffer.in_packets(link.mean_packet),
-            "max_th",
-            high,
-            alloc::format!("must be smaller than the buffer ({})", link.buffer),
-        )?;
+        let (min_th, max_th) = thresholds(low, high, Thresholds::Rise, link)?;
         in_range("kappa", self.kappa, 1e-3, 1e6, "Joo et al. 2006, eq. 10")?;
         positive_duration("t_alpha", self.t_alpha, "Joo et al. 2006, eq. 14")?;
         positive_duration("t_beta", self.t_beta, "Joo et al. 2006, eq. 15")?;

@@ -9,10 +9,12 @@
 //! here: the target halfway between the thresholds if none is given (Adaptive RED's), RED's thresholds
 //! and gentle curve, updates on multiples of the interval, an average that ages while the link is idle.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
-use crate::params::{AutoSize, ParamError, positive, reachable};
-use crate::part::{SignalMode, Spacing, Ticker, Weight};
+use crate::params::{AutoSize, ParamError, Remark, positive, positive_queue};
+use crate::part::{Forced, SignalMode, Spacing, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, Probe, params};
 
@@ -49,6 +51,18 @@ params! {
 }
 
 impl PdRedParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let target = Remark::on_queue("q_ref", self.target(), link);
+        target.into_iter().chain(Remark::on_backlog(self.min_backlog, link)).collect()
+    }
+
+    /// The queue to hold.
+    fn target(&self) -> QueueSize {
+        let middle = || self.min_th.with_value((self.min_th.value() + self.max_th.value()) / 2.0);
+        self.q_ref.or_else(middle)
+    }
+
     /// PD-RED for a link.
     ///
     /// # Errors
@@ -64,19 +78,19 @@ impl PdRedParams {
             spacing: self.spacing,
             signal: self.signal,
             mark_limit: None,
+            forced: Forced::Drop,
             min_backlog: self.min_backlog,
         }
-        .build(link)?;
+        .build_rising(link)?;
         positive("k_p", self.k_p, "Sun et al. 2003")?;
         require!(self.k_d >= 0.0 && self.k_d.is_finite(), self.k_d, "must not be negative")?;
-        let middle = || self.min_th.with_value((self.min_th.value() + self.max_th.value()) / 2.0);
-        let q_ref = self.q_ref.or_else(middle);
+        let q_ref = self.target();
         require!(q_ref.same_unit(self.min_th), q_ref, "must have the unit of min_th ({})", self.min_th)?;
         Ok(PdRed {
             red,
             ticker: Ticker::new("interval", self.interval)?,
             gains: Gains { k_p: self.k_p, k_d: self.k_d },
-            q_ref: reachable("q_ref", q_ref, link)?,
+            q_ref: positive_queue("q_ref", q_ref, link)?,
             buffer: link.buffer.in_packets(link.mean_packet),
             error: None,
         })

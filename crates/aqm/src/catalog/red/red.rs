@@ -2,7 +2,9 @@
 //!
 //! RED keeps an average of the queue and signals arrivals with a probability that rises with it:
 //! nothing below `min_th`, up to `max_p` at `max_th`, then (gentle) up to 1 at `2 max_th`. Beyond that
-//! every arrival is dropped, ECN-capable or not (RFC 3168 section 7).
+//! every arrival is dropped, ECN-capable or not (RFC 3168 section 7), or with `forced = "mark"` marked if it
+//! can be (Linux without `harddrop`). With `min_th` = `max_th` the curve is a step; with a weight of 1 and
+//! `forced = "mark"` that is the marking of DCTCP (RFC 8257 section 3.1).
 //!
 //! What the papers leave open, and what this file does:
 //! - By size: Chen 2010, eq. 2.5 scales the probability before the spacing and counts packets, so small
@@ -18,11 +20,12 @@
 //!   anyway; that is left out.
 
 use alloc::format;
+use alloc::vec::Vec;
 
 use quell_units::{QueueSize, Time};
 
-use crate::params::{ParamError, in_range, possible_backlog, require};
-use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
+use crate::params::{ParamError, Remark, in_range, require};
+use crate::part::{Average, Curve, Forced, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
 
 /// [`params!`](crate::params!) with the parameters by which RED and its descendants signal, after their own.
@@ -39,6 +42,9 @@ macro_rules! red_params {
                 signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
                 /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
                 mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
+                /// Fate of an ECN-capable arrival where the probability is 1: "drop", or "mark" (Linux without
+                /// harddrop), which is void with a mark_limit below 1.
+                forced: $crate::part::Forced = $crate::part::Forced::Drop, unit "name", source "RFC 3168 section 7";
                 /// Packets that must wait before an arrival is signaled at all, however high the average; 0
                 /// follows the paper literally.
                 min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the papers print (in byte mode it requires 1)";
@@ -47,16 +53,16 @@ macro_rules! red_params {
 
         impl From<&$name> for super::red::Signals {
             fn from(given: &$name) -> Self {
-                let $name { spacing, signal, mark_limit, min_backlog, .. } = *given;
-                super::red::Signals { spacing, signal, mark_limit, min_backlog }
+                let $name { spacing, signal, mark_limit, forced, min_backlog, .. } = *given;
+                super::red::Signals { spacing, signal, mark_limit, forced, min_backlog }
             }
         }
 
         impl From<super::red::Signals> for $name {
             /// The defaults, except for these.
             fn from(given: super::red::Signals) -> Self {
-                let super::red::Signals { spacing, signal, mark_limit, min_backlog } = given;
-                $name { spacing, signal, mark_limit, min_backlog, ..$name::default() }
+                let super::red::Signals { spacing, signal, mark_limit, forced, min_backlog } = given;
+                $name { spacing, signal, mark_limit, forced, min_backlog, ..$name::default() }
             }
         }
     };
@@ -68,7 +74,19 @@ pub(super) struct Signals {
     pub(super) spacing: Spacing,
     pub(super) signal: SignalMode,
     pub(super) mark_limit: Option<f64>,
+    pub(super) forced: Forced,
     pub(super) min_backlog: u32,
+}
+
+impl Signals {
+    /// What may surprise on a link.
+    pub(super) fn remarks(&self, link: &Link) -> impl Iterator<Item = Remark> + use<> {
+        let void = self.mark_limit.filter(|limit| *limit < 1.0 && self.forced == Forced::Mark).map(|limit| {
+            let why = format!("void with mark_limit = {limit}: a probability of 1 is beyond that limit");
+            Remark::on_void("forced", self.forced, why)
+        });
+        void.into_iter().chain(Remark::on_backlog(self.min_backlog, link))
+    }
 }
 
 red_params! {
@@ -84,31 +102,49 @@ red_params! {
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993; Chen 2010, section 2.3.4";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
     }
 }
 
 impl RedParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let step = is_step(self.min_th, self.max_th, link)
+            .then(|| Remark::on_step(self.max_th, self.gentle, self.max_p));
+        let beyond = Remark::on_queue("min_th", self.min_th, link);
+        step.into_iter().chain(beyond).chain(Signals::from(self).remarks(link)).collect()
+    }
+
     /// RED for a link.
     ///
     /// # Errors
-    /// Names the field that breaks a rule: thresholds that do not rise or differ in unit, a
+    /// Names the field that breaks a rule: thresholds that fall or differ in unit, a
     /// probability or a weight outside (0, 1].
     pub fn build(&self, link: &Link) -> Result<Red, ParamError> {
+        self.build_with(link, Thresholds::Step)
+    }
+
+    /// RED for an algorithm that moves the curve, which must not be a step.
+    pub(super) fn build_rising(&self, link: &Link) -> Result<Red, ParamError> {
+        self.build_with(link, Thresholds::Rise)
+    }
+
+    fn build_with(&self, link: &Link, order: Thresholds) -> Result<Red, ParamError> {
         link.check()?;
-        let (min_th, max_th) = thresholds(self.min_th, self.max_th, link)?;
+        let (min_th, max_th) = thresholds(self.min_th, self.max_th, order, link)?;
         require!(self.max_p > 0.0 && self.max_p <= 1.0, self.max_p, "must lie in (0, 1]")?;
         if let Some(limit) = self.mark_limit {
             in_range("mark_limit", limit, 0.0, 1.0, "a probability")?;
         }
-        possible_backlog(self.min_backlog, link)?;
+        let mark_limit = self.mark_limit.unwrap_or(1.0);
         Ok(Red {
             curve: Curve::new(min_th, max_th, self.max_p, self.gentle),
             avg: Average::new(self.weight.resolve(link)?, Gauge::of(self.min_th, link), link),
             spacer: Spacer::new(self.spacing),
             sizer: Sizer::new(self.signal, link),
-            mark_limit: self.mark_limit.unwrap_or(1.0),
+            mark_limit,
+            forced: self.forced.verdict(mark_limit >= 1.0),
             min_backlog: self.min_backlog,
             p_b: 0.0,
         })
@@ -131,6 +167,8 @@ pub struct Red {
     sizer: Sizer,
     /// The largest probability at which a signal may be a mark.
     mark_limit: f64,
+    /// The verdict where the probability is 1.
+    forced: Verdict,
     min_backlog: u32,
     /// The probability of the last arrival, before spacing.
     p_b: f64,
@@ -231,7 +269,7 @@ impl Red {
         }
         if self.p_b >= 1.0 {
             self.spacer.restart();
-            return Verdict::Drop(Cause::Forced);
+            return self.forced;
         }
         let size = self.sizer.factor(pkt.bytes);
         let p_a = self.spacer.next(self.p_b, size);

@@ -18,6 +18,7 @@ impl RedFixedParams {
         let p = &self.0;
         let (min_th, max_th) = p.build(link)?.curve().thresholds();
         let weight = p.weight.resolve(link)?;
+        let mark_limit = p.mark_limit.unwrap_or(1.0);
         // Mean packets in 2^8 bits times nanoseconds, in halvings of the average.
         let per_bit_time = 256.0 / (8e9 * link.mean_packet.get() as f64);
         let halvings = -libm::log1p(-weight) / core::f64::consts::LN_2 * ONE as f64;
@@ -26,7 +27,8 @@ impl RedFixedParams {
                 min_th: fixed::from_f64(min_th),
                 max_th: fixed::from_f64(max_th),
                 end: fixed::from_f64(if p.gentle { 2.0 * max_th } else { max_th }),
-                per_gap: Scale::new(1.0 / (max_th - min_th)),
+                // A step has no slope: no average lies between equal thresholds.
+                per_gap: Scale::new(if max_th > min_th { 1.0 / (max_th - min_th) } else { 0.0 }),
                 per_max_th: Scale::new(1.0 / max_th),
                 max_p: fixed::from_f64(p.max_p),
             },
@@ -35,7 +37,8 @@ impl RedFixedParams {
             gauge: FixedGauge::of(p.min_th, link),
             spacing: p.spacing,
             sizer: FixedSizer::new(p.signal, link),
-            mark_limit: fixed::from_f64(p.mark_limit.unwrap_or(1.0)),
+            mark_limit: fixed::from_f64(mark_limit),
+            forced: p.forced.verdict(mark_limit >= 1.0),
             min_backlog: p.min_backlog,
             link_bps: link.rate.bps(),
         })

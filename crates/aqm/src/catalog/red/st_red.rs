@@ -21,11 +21,13 @@
 //! - Table 5-1 to 5-5 use thresholds, interval and weight that change together by k; `sigma^2` is not
 //!   reset, `g^2` is.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, QueueSize};
 
 use super::red::{Signals, red_params};
 use crate::ared::{Ared, AredParams};
-use crate::params::{AutoSize, ParamError, in_range, positive_to};
+use crate::params::{AutoSize, ParamError, Remark, in_range, positive_to};
 use crate::part::Weight;
 use crate::part::detector::{Detector, upper_coefficient};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
@@ -46,7 +48,7 @@ red_params! {
         /// Probability at max_th at the start.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997; Chen 2010, section 2.3.2";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
-        /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
+        /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "as ARED; false is Chen 2010, section 5.2";
         /// Largest max_p.
         max_p_top: f64 = 1.0, unit "1", source "Chen 2010, section 5.3: not restricted";
@@ -89,6 +91,11 @@ impl StRedParams {
             weight: self.weight,
             ..Signals::from(self).into()
         }
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.ared().remarks(link)
     }
 
     /// ST-RED for a link.

@@ -25,8 +25,8 @@ use alloc::vec::Vec;
 use quell_units::{QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{ParamError, ParamValue, possible_backlog, require};
-use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Weight, thresholds};
+use crate::params::{ParamError, ParamValue, Remark, require};
+use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step, thresholds};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// Precedences are three bits.
@@ -95,6 +95,17 @@ params! {
 }
 
 impl WredParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        let step = |precedence: u8| {
+            let (min_th, max_th, max_p) = self.class(precedence);
+            is_step(min_th, max_th, link).then(|| Remark::on_step(max_th, self.gentle, max_p))
+        };
+        let mut steps: Vec<Remark> = (0..CLASSES as u8).filter_map(step).collect();
+        steps.dedup();
+        steps.into_iter().chain(Remark::on_backlog(self.min_backlog, link)).collect()
+    }
+
     /// WRED for a link.
     ///
     /// # Errors
@@ -103,7 +114,6 @@ impl WredParams {
     pub fn build(&self, link: &Link) -> Result<Wred, ParamError> {
         link.check()?;
         require!((0.0..=1.0).contains(&self.lowest), self.lowest, "must lie in [0, 1], a share of max_th")?;
-        possible_backlog(self.min_backlog, link)?;
         for (i, class) in self.classes.iter().enumerate() {
             let precedence = class.precedence;
             let known = self.classes[..i].iter().any(|c| c.precedence == precedence);
@@ -125,21 +135,26 @@ impl WredParams {
         })
     }
 
-    fn curve(&self, precedence: u8, link: &Link) -> Result<Curve, ParamError> {
+    /// `min_th`, `max_th` and `max_p` of a precedence.
+    fn class(&self, precedence: u8) -> (QueueSize, QueueSize, f64) {
         let own = self.classes.iter().find(|c| c.precedence == precedence);
         let max_th = own.and_then(|c| c.max_th).unwrap_or(self.max_th);
         let min_th = own
             .and_then(|c| c.min_th)
             .unwrap_or_else(|| max_th.with_value(automatic_min_th(precedence, max_th.value(), self.lowest)));
+        (min_th, max_th, own.and_then(|c| c.max_p).unwrap_or(self.max_p))
+    }
+
+    fn curve(&self, precedence: u8, link: &Link) -> Result<Curve, ParamError> {
+        let (min_th, max_th, max_p) = self.class(precedence);
         require(
             max_th.same_unit(self.max_th),
             "classes",
             max_th,
             format!("must have the unit of max_th ({})", self.max_th),
         )?;
-        let max_p = own.and_then(|c| c.max_p).unwrap_or(self.max_p);
         require!(max_p > 0.0 && max_p <= 1.0, max_p, "must lie in (0, 1]")?;
-        let (low, high) = thresholds(min_th, max_th, link)?;
+        let (low, high) = thresholds(min_th, max_th, Thresholds::Step, link)?;
         Ok(Curve::new(low, high, max_p, self.gentle))
     }
 }
