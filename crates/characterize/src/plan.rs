@@ -232,7 +232,7 @@ mod tests {
     fn an_algorithm_that_refuses_a_link_is_left_out_with_the_reason() {
         let small = Request {
             candidates: vec![
-                Candidate::parse("rem,q_ref=50packets").unwrap(),
+                Candidate::parse("policer,rate=2Mbit/s").unwrap(),
                 Candidate::named("codel").unwrap(),
             ],
             rate: "1 Mbit/s".parse().unwrap(),
@@ -242,8 +242,8 @@ mod tests {
         };
         let plan = Plan::of(small).unwrap();
         let [(label, why)] = &plan.parts[0].left_out[..] else { panic!("{:?}", plan.parts[0].left_out) };
-        assert_eq!(label, "rem q_ref=50packets");
-        assert!(why.starts_with("q_ref = 50 packets must be positive and smaller than the buffer"), "{why}");
+        assert_eq!(label, "policer rate=2Mbit/s");
+        assert!(why.starts_with("rate = 2 Mbit/s must be at most the link's (1 Mbit/s)"), "{why}");
         assert_eq!(plan.study.points[0].scenario.aqm.len(), 3);
     }
 

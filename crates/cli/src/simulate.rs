@@ -8,7 +8,7 @@ use std::time::Instant;
 use quell_aqm::catalog::{self, CATALOG};
 use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, files_in};
 use quell_scenario::format::AqmChoice;
-use quell_scenario::{Document, Plugins, ScenarioError, Study};
+use quell_scenario::{Document, Hole, LeftOut, Plugins, Point, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
@@ -69,22 +69,49 @@ pub fn select(
     choose: impl Fn(&[String]) -> Result<Vec<String>, Failure>,
 ) -> Result<(), Failure> {
     let name = study.name().to_string();
-    for point in &mut study.points {
-        let scenario = &mut point.scenario;
-        let labels: Vec<String> = scenario.aqm.iter().map(|a| a.label().to_string()).collect();
+    let (mut kept, mut refused) = (Vec::new(), Vec::<(String, ScenarioError)>::new());
+    for mut point in std::mem::take(&mut study.points) {
+        let there = point.scenario.aqm.iter().map(|a| a.label().to_string());
+        let labels: Vec<String> = there.chain(point.left_out.iter().map(|out| out.label.clone())).collect();
         let chosen = choose(&labels)?;
-        let of = |label: &String| {
-            let own = scenario.aqm.iter().find(|a| a.label() == label);
-            own.cloned().unwrap_or_else(|| AqmChoice::named(label))
-        };
-        scenario.aqm = chosen.iter().map(of).collect();
-        // An algorithm that was added may not suit the link: better said now, and as a rule.
-        let document = Document::parse(&point.to_toml(), &name)?.among(files_in(Path::new("")));
-        if let Err(mut error) = document.study(&Plugins::new()) {
-            error.line = None; // The line is not one of the file.
-            return Err(error.into());
+        point.left_out.retain(|out| chosen.contains(&out.label));
+        let own = std::mem::take(&mut point.scenario.aqm);
+        for label in &chosen {
+            if point.left_out.iter().any(|out| out.label == *label) {
+                continue;
+            }
+            if let Some(own) = own.iter().find(|a| a.label() == label) {
+                point.scenario.aqm.push(own.clone());
+                continue;
+            }
+            // An algorithm that was added may not suit the link: better said now, and as a rule.
+            let mut alone = point.clone();
+            alone.scenario.aqm = vec![AqmChoice::named(label)];
+            let document = Document::parse(&alone.to_toml(), &name)?.among(files_in(Path::new("")));
+            match document.study(&Plugins::new()) {
+                Ok(_) => point.scenario.aqm.append(&mut alone.scenario.aqm),
+                Err(mut error) => {
+                    error.line = None; // The line is not one of the file.
+                    point.left_out.push(LeftOut { label: label.clone(), reason: error.reason() });
+                    refused.push((label.clone(), error));
+                }
+            }
         }
+        kept.push(point);
     }
+    // One that suits no point is wrong with the command; where it suits one, it is left out at the others.
+    let runs = |label: &str| kept.iter().any(|p| p.scenario.aqm.iter().any(|a| a.label() == label));
+    if let Some((_, error)) = refused.into_iter().find(|(label, _)| !runs(label)) {
+        return Err(error.into());
+    }
+    // Nothing that was chosen runs at such a point.
+    let (points, empty) = kept.into_iter().partition(|p: &Point| !p.scenario.aqm.is_empty());
+    study.points = points;
+    study.holes.extend(empty.into_iter().map(|point| {
+        let reasons: Vec<String> =
+            point.left_out.iter().map(|o| format!("{}: {}", o.label, o.reason)).collect();
+        Hole { settings: point.settings, reason: reasons.join("; ") }
+    }));
     Ok(())
 }
 

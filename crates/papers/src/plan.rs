@@ -184,7 +184,9 @@ fn study(
     let mut study = scenario.study(&Plugins::new()).map_err(blame)?;
     if let Some(labels) = reading.algorithms.as_ref().or(run.algorithms.as_ref()) {
         for point in &mut study.points {
-            let has = |label: &&String| point.scenario.aqm.iter().any(|a| a.label() == *label);
+            let left_out = |label: &String| point.left_out.iter().any(|out| out.label == *label);
+            let has =
+                |label: &&String| point.scenario.aqm.iter().any(|a| a.label() == *label) || left_out(label);
             if let Some(lost) = labels.iter().find(|label| !has(label)) {
                 let known: Vec<_> = point.scenario.aqm.iter().map(|a| a.label()).collect();
                 return Err(PaperError::of(

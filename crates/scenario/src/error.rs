@@ -73,17 +73,31 @@ pub(crate) struct Problem {
     pub known: Option<String>,
     /// The value is none of its field, whatever the other fields are.
     pub misread: bool,
+    /// An algorithm refuses the link, and might suit another one.
+    pub of_link: bool,
 }
 
 impl Problem {
     /// `rule` is broken at `path`; the value is looked up there.
     pub fn new(path: Path, rule: impl Into<String>) -> Self {
-        Problem { path, value: None, rule: rule.into(), nearest: None, known: None, misread: false }
+        Problem {
+            path,
+            value: None,
+            rule: rule.into(),
+            nearest: None,
+            known: None,
+            misread: false,
+            of_link: false,
+        }
     }
 
     pub fn with_value(mut self, value: impl ToString) -> Self {
         self.value = Some(value.to_string());
         self
+    }
+
+    pub fn of_link(self) -> Self {
+        Problem { of_link: true, ..self }
     }
 
     /// `wrong`, which is at `path`, is not one of the names of its kind.
@@ -117,7 +131,15 @@ impl From<Fault> for Problem {
         }
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
         let misread = !fault.unknown_key && !fault.missing;
-        Problem { path: fault.path(), value, rule, nearest: fault.nearest, known: fault.known, misread }
+        Problem {
+            path: fault.path(),
+            value,
+            rule,
+            nearest: fault.nearest,
+            known: fault.known,
+            misread,
+            of_link: false,
+        }
     }
 }
 

@@ -57,6 +57,6 @@ pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use quell_names::{nearest, suggest, unknown};
 pub use range::range;
-pub use study::{Document, Hole, Identity, JOINED, Point, Study, joined_title};
+pub use study::{Document, Hole, Identity, JOINED, LeftOut, Point, Study, joined_title};
 pub use sweep::Setting;
 pub use toml_file::TomlFile;

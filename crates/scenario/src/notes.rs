@@ -16,7 +16,7 @@ impl Study {
 
 /// What may surprise in points, each once.
 pub fn notes(points: &[Point]) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all = left_out(points);
     for note in points.iter().flat_map(of) {
         if !all.contains(&note) {
             all.push(note);
@@ -25,8 +25,29 @@ pub fn notes(points: &[Point]) -> Vec<String> {
     all
 }
 
+/// The algorithms that cannot run at some of the points.
+fn left_out(points: &[Point]) -> Vec<String> {
+    let all = || points.iter().flat_map(|p| p.left_out.iter().map(move |out| (p, out)));
+    let mut labels: Vec<&str> = Vec::new();
+    for (_, out) in all() {
+        if !labels.contains(&out.label.as_str()) {
+            labels.push(&out.label);
+        }
+    }
+    let note = |label: &str| {
+        let mut of_label = all().filter(|(_, out)| out.label == label);
+        let (first, out) = of_label.next()?;
+        let (count, title) = (1 + of_label.count(), first.title());
+        let example = if count == 1 { "" } else { "such as " };
+        let of_all = points.len();
+        Some(format!("{label}: left out at {count} of {of_all} points: {example}{title}: {}", out.reason))
+    };
+    labels.into_iter().filter_map(note).collect()
+}
+
 fn of(p: &Point) -> Vec<String> {
     let s = &p.scenario;
+    let (remarks, unmarked) = p.remarks();
     let notes = [
         ecn_note(s),
         marks_note(s, true),
@@ -39,7 +60,14 @@ fn of(p: &Point) -> Vec<String> {
     let idle = |(group, idle): (&str, Idle)| {
         format!("{group}: tcp.{} has no effect without {}", idle.key, idle.needs)
     };
-    notes.into_iter().flatten().chain(p.idle().into_iter().map(idle)).collect()
+    // They say it in other words, if it is so with all algorithms.
+    let said = notes[..3].iter().any(Option::is_some);
+    let unmarked = (!said && !unmarked.is_empty()).then(|| {
+        let names = unmarked.join(", ");
+        format!("{names}: answers marks, and no queue on its way gives any: only losses reduce the window")
+    });
+    let all = notes.into_iter().flatten().chain(unmarked).chain(remarks);
+    all.chain(p.idle().into_iter().map(idle)).collect()
 }
 
 /// Flows that are ECN-capable in vain.

@@ -19,7 +19,7 @@ use crate::files::{Contents, Files, Loaded, Reader};
 use crate::format::{Changes, Scenario};
 use crate::limits;
 use crate::number::Amount;
-use crate::plan::{self, FlowFact, Group, LinkAt, Plan};
+use crate::plan::{self, Checked, FlowFact, Group, LinkAt, Plan};
 use crate::plugins::Plugins;
 use crate::sweep::{self, Axis, Setting, expand, plain};
 use crate::tree::{Entry, Fault, Node, Path, Step, Value, steps};
@@ -86,6 +86,8 @@ pub struct Point {
     pub settings: Vec<Setting>,
     /// The scenario as it is written. Its algorithms and its seeds may be changed; all else is fixed with the point.
     pub scenario: Scenario,
+    /// The algorithms that cannot run here and can at other points of the study.
+    pub left_out: Vec<LeftOut>,
     contents: Contents,
     groups: Vec<Group>,
     tree: Node,
@@ -98,6 +100,15 @@ pub struct Point {
 fn in_line(settings: &[Setting]) -> String {
     let each: Vec<_> = settings.iter().map(|s| format!("{} = {}", s.field, s.value)).collect();
     each.join(", ")
+}
+
+/// An algorithm that cannot run at a point of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its label.
+    pub label: String,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A combination of a sweep's values that is not a scenario.
@@ -218,6 +229,12 @@ impl Point {
     /// The times at which it measures.
     pub fn measure(&self) -> Measure {
         plan::measure(&self.scenario)
+    }
+
+    /// What may surprise in its algorithms at their links, in sentences, and the groups of flows that live on marks
+    /// and never meet any.
+    pub(crate) fn remarks(&self) -> (Vec<String>, Vec<String>) {
+        plan::remarks(self.loaded(), &self.groups, &Plugins::new())
     }
 
     /// The classes that packets are counted in: those of the groups in order, then the acknowledgments.
@@ -575,12 +592,19 @@ impl Document {
         let mut files = Reader::new(&self.files);
         let (mut points, mut holes, mut first) = (Vec::<Point>::new(), Vec::new(), None);
         let mut known: HashMap<Vec<(String, String)>, usize> = HashMap::new();
+        // The first refusal of each algorithm.
+        let mut refused = Vec::<(String, ScenarioError)>::new();
         // As they are written, of points that are valid and of others.
         let (mut suits, mut misread) = (HashSet::new(), Vec::<(Setting, ScenarioError)>::new());
         for (settings, tree) in trees {
             match self.point(settings.clone(), tree, &mut files, plugins) {
-                Ok(point) => {
+                Ok((point, refusals)) => {
                     suits.extend(settings);
+                    for refusal in refusals {
+                        if refused.iter().all(|(label, _)| *label != refusal.0) {
+                            refused.push(refusal);
+                        }
+                    }
                     // 1 Mbit/s and 1000 kbit/s.
                     let meaning =
                         point.settings.iter().map(|s| (s.field.clone(), meaning(&s.value))).collect();
@@ -611,6 +635,11 @@ impl Document {
                 ..error
             });
         }
+        // An algorithm that no point suits is wrong with the file.
+        let runs = |label: &str| points.iter().any(|p| p.scenario.aqm.iter().any(|a| a.label() == label));
+        if let Some((_, error)) = refused.into_iter().find(|(label, _)| !runs(label)) {
+            return Err(error);
+        }
         if let (true, Some(error)) = (points.is_empty(), first) {
             return Err(of_all(error, &holes));
         }
@@ -623,7 +652,7 @@ impl Document {
         mut tree: Node,
         files: &mut Reader<'_>,
         plugins: &Plugins,
-    ) -> Result<Point, Flaw> {
+    ) -> Result<(Point, Vec<(String, ScenarioError)>), Flaw> {
         let expressions = evaluate(&mut tree).map_err(|problem| match tree.read::<Scenario>() {
             // A key that is not there says more than its value, which may be no expression.
             Err(fault) if fault.unknown_key => Flaw::from(self.source.error(&tree, of_point(fault, &tree))),
@@ -638,12 +667,26 @@ impl Document {
         }
         count_packets(&mut tree);
         dialect::speak(&mut tree);
-        let scenario = Scenario::read(&tree)
+        let mut scenario = Scenario::read(&tree)
             .map_err(|fault| self.flaw(of_point(fault, &tree), &settings, &tree, &expressions))?;
         let contents = files.read(&scenario).map_err(|problem| self.source.error(&tree, problem))?;
-        let groups = plan::check(Loaded { scenario: &scenario, contents: &contents }, plugins)
-            .map_err(|problem| self.flaw(problem, &settings, &tree, &expressions))?;
-        Ok(Point { settings, scenario, contents, groups, tree, expressions, source: self.source.clone() })
+        let Checked { groups, mut refusals } =
+            plan::check(Loaded { scenario: &scenario, contents: &contents }, plugins)
+                .map_err(|problem| self.flaw(problem, &settings, &tree, &expressions))?;
+        if let (true, Some((_, problem))) = (settings.is_empty(), refusals.first()) {
+            return Err(self.flaw(problem.clone(), &settings, &tree, &expressions));
+        }
+        refusals.sort_by_key(|(aqm, _)| std::cmp::Reverse(*aqm));
+        let mut refused = Vec::new();
+        for (aqm, problem) in refusals {
+            let error = self.source.error(&tree, computed(problem, &expressions));
+            refused.push((scenario.aqm.remove(aqm).label().to_string(), error));
+        }
+        refused.reverse();
+        let left_out = refused.iter().map(|(label, e)| LeftOut { label: label.clone(), reason: e.reason() });
+        let left_out = left_out.collect();
+        let source = self.source.clone();
+        Ok((Point { settings, scenario, left_out, contents, groups, tree, expressions, source }, refused))
     }
 
     fn flaw(

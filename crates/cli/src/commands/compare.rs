@@ -76,9 +76,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         refuse_changes(args)?;
         let results = folder::read(&source)?;
         selection.check(&results)?;
-        for point in 0..results.run.points.len() {
-            choose(results.algorithms(point), args, check_label)?;
-        }
+        // One may be left out at some points.
+        let all = (0..results.run.points.len()).flat_map(|p| results.algorithms(p)).cloned();
+        choose(&quell_lab::distinct(all), args, check_label)?;
         return print(&results, args, &selection, (Some(&source), results.notes()));
     }
     let mut study = simulate::read(&args.source, &args.simulation, Some(&args.baseline))?;

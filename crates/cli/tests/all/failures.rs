@@ -63,10 +63,6 @@ fn wrong_arguments_are_refused() {
              did you mean \"ftp\"?",
         ),
         (
-            &["compare", "small.toml", "-b", "red", "--aqm", "pie", "--set", "dumbbell.rate=100Mbit/s"],
-            "target = 15 ms: must be shorter than a full buffer (25 packets) takes to drain",
-        ),
-        (
             &["run", "small.toml", "--set", "flows.x.count=3"],
             "nothing is called \"x\" there; there: ftp, voice",
         ),

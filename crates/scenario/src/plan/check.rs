@@ -143,8 +143,8 @@ fn check_algorithms(s: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses congestion controls that live on marks without a queue that gives some.
-pub(super) fn check_marks(s: &Scenario, groups: &[Group], frame: &Frame) -> Result<(), Problem> {
+/// The groups whose congestion control lives on marks, and that cross no queue that gives some.
+pub(super) fn unmarked<'a>(s: &'a Scenario, groups: &[Group], frame: &Frame) -> Vec<&'a str> {
     let shared: Vec<Marks> = s.aqm.iter().map(AqmChoice::marks).collect();
     let marks = |link: &LinkId, ect1: bool| {
         let queue = frame.links.get(link.0 as usize).and_then(|l| l.queue.as_ref());
@@ -153,19 +153,15 @@ pub(super) fn check_marks(s: &Scenario, groups: &[Group], frame: &Frame) -> Resu
             queue.ecn && queue.own.as_ref().map_or_else(some, |(own, _)| own.marks().any(ect1))
         })
     };
-    for (i, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
-        let Some(congestion) = g.tcp().map(|tcp| tcp.congestion).filter(|c| c.is_scalable()) else {
-            continue;
-        };
-        let marked = |route: &Route| route.there.iter().any(|link| marks(link, congestion.is_l4s()));
-        require(
-            routes.iter().all(marked),
-            steps!["flows", i, "tcp", "congestion"],
-            "answers marks, but no queue on its way gives any: needs one with ecn = true and an algorithm that marks its \
-             packets, such as red, codel or dualpi2 (RFC 8257 section 3.1)",
-        )?;
-    }
-    Ok(())
+    let is_unmarked = |(g, routes): &(&Group, &Vec<Route>)| {
+        let scalable = g.tcp().map(|tcp| tcp.congestion).filter(|c| c.is_scalable());
+        scalable.is_some_and(|congestion| {
+            let marked = |route: &Route| route.there.iter().any(|link| marks(link, congestion.is_l4s()));
+            !routes.iter().all(marked)
+        })
+    };
+    let found = groups.iter().zip(&frame.routes).zip(&s.flows).filter(|(group, _)| is_unmarked(group));
+    found.map(|(_, g)| g.name.as_str()).collect()
 }
 
 /// Refuses more packets of a connection, or of a class at a link, than 32 bits count.

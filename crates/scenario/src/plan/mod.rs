@@ -26,7 +26,7 @@ use crate::files::Loaded;
 use crate::format::AqmChoice;
 use crate::plugins::Plugins;
 use crate::tree::{Path, steps};
-use check::{basics, check_marks, check_packets, check_totals};
+use check::{basics, check_packets, check_totals, unmarked};
 use flows::draw_flows;
 use measure::{at, steady_state};
 use packets::{access_rate, check_access, mean_packet};
@@ -62,8 +62,17 @@ pub struct Facts {
     pub steady_state: Option<(Time, Time)>,
 }
 
-/// Checks everything that can be checked without running, and gives the groups of flows as they are meant.
-pub(crate) fn check(s: Loaded<'_>, plugins: &Plugins) -> Result<Vec<Group>, Problem> {
+/// What a scenario that is sound means.
+pub(crate) struct Checked {
+    /// The groups of flows.
+    pub groups: Vec<Group>,
+    /// The algorithms under comparison that refuse a link, in order, with the reason.
+    pub refusals: Vec<(usize, Problem)>,
+}
+
+/// Checks everything that can be checked without running. Algorithms under comparison may refuse a link, if one is left
+/// that does not.
+pub(crate) fn check(s: Loaded<'_>, plugins: &Plugins) -> Result<Checked, Problem> {
     basics(&s)?;
     let access = access_rate(s);
     let groups = s.flows.iter().enumerate().map(|(i, group)| group.typed(s, access, &steps!["flows", i]));
@@ -72,14 +81,21 @@ pub(crate) fn check(s: Loaded<'_>, plugins: &Plugins) -> Result<Vec<Group>, Prob
     let frame = Frame::of(s)?;
     check_totals(&s, &groups, &frame)?;
     check_packets(&s, &groups, &frame)?;
+    let mut refusals = Vec::new();
     for aqm in 0..s.aqm.len() {
-        frame.queues(s, aqm, plugins)?;
+        match frame.queues(s, aqm, plugins) {
+            Err(problem) if problem.of_link && problem.path.0.starts_with(&steps!["aqm", aqm].0) => {
+                refusals.push((aqm, problem));
+            }
+            built => drop(built?),
+        }
     }
-    // What is wrong with an algorithm says more than that it gives no marks.
-    check_marks(&s, &groups, &frame)?;
+    if refusals.len() == s.aqm.len() {
+        return Err(refusals.swap_remove(0).1);
+    }
     let seed = Seed(s.seeds.list()[0]);
     draw_flows(&s, &groups, &mut frame.topology(None)?, &frame, seed, None)?;
-    Ok(groups)
+    Ok(Checked { groups, refusals })
 }
 
 /// The network for one algorithm and seed.
@@ -104,6 +120,27 @@ pub(crate) fn plan(
     let groups = groups.iter().map(|g| g.name.clone()).collect();
     let steady_state = steady_state(&s);
     Ok(Plan { network, facts: Facts { classes, groups, flows: facts, buffers, steady_state } })
+}
+
+/// What may surprise in the algorithms at their links, in sentences, and the groups of flows that live on marks and
+/// never meet any.
+pub(crate) fn remarks(s: Loaded<'_>, groups: &[Group], plugins: &Plugins) -> (Vec<String>, Vec<String>) {
+    let Ok(frame) = Frame::of(s) else { return Default::default() };
+    let mut all = Vec::new();
+    for link in &frame.links {
+        let Some(queue) = &link.queue else { continue };
+        let known = Link { rate: link.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
+        let own = queue.own.as_ref().map(|(choice, _)| choice);
+        let shared = if own.is_some() { &[] } else { s.aqm.as_slice() };
+        let at = if link.name == "bottleneck" { String::new() } else { format!(" at {}", link.name) };
+        for choice in own.into_iter().chain(shared) {
+            let config = configure(choice, &Path::default(), plugins).ok();
+            let remarks = config.map(|config| config.remarks(&known)).unwrap_or_default();
+            all.extend(remarks.iter().map(|remark| format!("{}{at}: {remark}", choice.label())));
+        }
+    }
+    let unmarked = unmarked(&s, groups, &frame).into_iter().map(str::to_string).collect();
+    (all, unmarked)
 }
 
 /// A link at a time: as its algorithms know it, its rate then, the algorithms for it, and whether it marks.

@@ -21,14 +21,14 @@ pub(super) fn build(
     let on_link = if name == "bottleneck" { String::new() } else { format!(" (link {name})") };
     if let Some(factory) = plugins.get(&choice.algorithm) {
         return factory(link, &choice.parameters).map(|aqm| AnyAqm::Custom(aqm).into()).map_err(|why| {
-            Problem::new(at.then("algorithm"), format!("the plug-in reports: {why}{on_link}"))
+            Problem::new(at.then("algorithm"), format!("the plug-in reports: {why}{on_link}")).of_link()
         });
     }
     let config = configure(choice, at, plugins)?;
     config.build(link).map_err(|e| {
         let written = choice.parameters.contains_key(e.field);
         let default = if written { "" } else { " (the value is the default)" };
-        Problem::new(at.then(e.field), format!("{}{on_link}{default}", e.rule)).with_value(e.value)
+        Problem::new(at.then(e.field), format!("{}{on_link}{default}", e.rule)).with_value(e.value).of_link()
     })
 }
 

@@ -124,8 +124,8 @@ pub(crate) fn check_quantum(quantum: Bytes, link: &Link) -> Result<(), ParamErro
 impl FqCodelParams {
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
-        let Self { target, interval, mtu, ce_threshold, arithmetic, .. } = *self;
-        CodelParams { target, interval, mtu, ce_threshold, arithmetic }.remarks(link)
+        let Self { target, interval, mtu, ce_threshold, arithmetic, on_empty, .. } = *self;
+        CodelParams { target, interval, mtu, ce_threshold, arithmetic, on_empty }.remarks(link)
     }
 
     /// FQ-CoDel for a link.
