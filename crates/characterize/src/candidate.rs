@@ -61,9 +61,10 @@ impl Candidate {
         Ok(Candidate { label, table, config })
     }
 
-    /// Its table with its label.
+    /// Its table with its label and every parameter: the dialect of a scenario, which is meant for the hosts, gives it
+    /// none.
     pub(crate) fn choice(&self) -> toml::Table {
-        let mut table = self.table.clone();
+        let mut table = toml::Table::try_from(&self.config).unwrap_or_else(|_| self.table.clone());
         table.insert("label".to_string(), self.label.clone().into());
         table
     }

@@ -30,7 +30,7 @@ pub enum Dialect {
     /// ns-2.35 of November 2011.
     #[serde(rename = "ns-2.35")]
     Ns235,
-    /// The senders and receivers of Linux 7.2.
+    /// The senders and receivers of Linux 7.2, and its RED.
     #[serde(rename = "linux")]
     Linux,
     /// The senders and receivers of QUIC, as RFC 9002 has them.
@@ -62,7 +62,7 @@ impl Dialect {
             Dialect::Ns21b => "2.1b8, 6 June 2001",
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
             Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
-            Dialect::Linux => "7.2.13, hosts only; see docs/senders.md",
+            Dialect::Linux => "7.2.13, hosts and RED; see docs/senders.md and docs/algorithms/red.md",
             Dialect::Quic => "RFC 9000 and RFC 9002 of May 2021, hosts only; see docs/senders.md",
         }
     }
@@ -136,6 +136,10 @@ fn gentle(entry: &catalog::Entry) -> bool {
 
 fn of_ns2(entry: &catalog::Entry) -> bool {
     ["red", "feng-ared"].contains(&entry.name)
+}
+
+fn linux_red(entry: &catalog::Entry) -> bool {
+    entry.name == "red"
 }
 
 fn rem(entry: &catalog::Entry) -> bool {
@@ -357,6 +361,24 @@ pub static TABLE: &[KeyDefaults] = &[
                  on links of up to 33 ms",
     },
     KeyDefaults {
+        place: Place::Aqm("aqm, red", linux_red),
+        key: "gentle",
+        values: [Own, Own, Own, Flag(false), Own],
+        source: "Linux 7.2.13: the probability is 1 from max on (red.h)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, red", linux_red),
+        key: "forced",
+        values: [Own, Own, Own, Text("mark"), Own],
+        source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, red", linux_red),
+        key: "min_backlog",
+        values: [Own, Own, Own, Whole(0), Own],
+        source: "Linux 7.2.13: only the average decides (sch_red.c)",
+    },
+    KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
@@ -485,7 +507,7 @@ fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::V
     dialect.column()?;
     let within = |name: &str| at.last_key() == Some(name);
     let algorithm = table.get("algorithm").and_then(Node::text);
-    let row = TABLE.iter().find(|row| {
+    let mut rows = TABLE.iter().filter(|row| {
         row.key == key
             && match row.place {
                 Place::Tcp => within("tcp"),
@@ -497,7 +519,8 @@ fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::V
                 }
             }
     });
-    row.and_then(|row| row.given(dialect, || parameters(algorithm?, table)))
+    // A key may have a row for each group of dialects.
+    rows.find_map(|row| row.given(dialect, || parameters(algorithm?, table)))
 }
 
 /// The keys of a table whose default is none: those of a sender, if the table is called `tcp`, or of an algorithm of

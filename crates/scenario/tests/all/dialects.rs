@@ -128,6 +128,23 @@ fn a_link_changes_in_one_direction_only() {
     assert_eq!(back(&speaking("ns-2.27", &[changes, own])), [ms(50), ms(20)]);
 }
 
+/// The hosts of Linux have its RED beside them, and nothing of what it does is said of RED's descendants.
+#[test]
+fn linux_has_its_own_red() {
+    let point = speaking("linux", &[]);
+    let of = |key: &str| red(&point, key);
+    assert_eq!(of("forced").as_deref(), Some("mark"));
+    assert_eq!(of("gentle").as_deref(), Some("false"));
+    assert_eq!(of("min_backlog").as_deref(), Some("0"));
+    assert_eq!(of("spacing"), None);
+    let gentle = speaking("linux", &[("aqm.red.gentle", "true")]);
+    assert_eq!(red(&gentle, "gentle").as_deref(), Some("true"));
+    let ns2 = speaking("ns-2.35", &[]);
+    assert_eq!((red(&ns2, "gentle").as_deref(), red(&ns2, "forced")), (Some("true"), None));
+    let ared = study(&format!("dialect = \"linux\"{}", FRAME.replace("\"red\"", "\"ared\"")));
+    assert_eq!(ared.points[0].scenario.aqm[0].parameters.get("gentle"), None);
+}
+
 #[test]
 fn what_a_run_depends_on_are_values_and_not_the_dialect() {
     let of = |text: &str| study(text).points[0].identity(0).unwrap().text;
