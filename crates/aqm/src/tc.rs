@@ -1,7 +1,7 @@
 //! Words of Linux's `tc` that are not parameters here, and what to write instead.
 //!
 //! The words are those of the manual pages tc-codel, tc-fq_codel, tc-pie, tc-fq_pie, tc-cake, tc-dualpi2, tc-red,
-//! tc-sfq, tc-choke, tc-sfb and tc-tbf (iproute2 6.17). Where a word of theirs is a parameter's name here, it needs
+//! tc-sfq, tc-choke, tc-sfb and tc-tbf (iproute2 7.3). Where a word of theirs is a parameter's name here, it needs
 //! no answer.
 
 use alloc::vec::Vec;
@@ -38,8 +38,11 @@ const NO_ACK_FILTER: Answer =
     Says("acknowledgments are not filtered here, as with no-ack-filter: leave it out");
 const NO_PRESET: Answer =
     Says("not in this version; diffserv = \"diffserv4\" has the most tins, \"besteffort\" one");
-const OF_THE_WEIGHT: Answer =
-    Says("tc computes the average's weight from burst, min and avpkt: write weight = 0.002");
+const OF_THE_WEIGHT: Answer = Says(
+    "tc computes the average's weight of it: the largest w of 1/2, 1/4, 1/8 and so on with burst + 1 - min/avpkt <= \
+     (1 - (1 - w)^burst)/w (CHOKe's min is in packets, without avpkt); of min 30000, avpkt 1000 and burst 55 it \
+     makes weight = 0.03125",
+);
 const BY_SIZE: Answer = Says("a packet's size does not change its probability here, as with nobytemode");
 
 /// Words, the parameters that an algorithm must have for this answer ("" if every algorithm has it), and the answer.
@@ -70,8 +73,9 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["step_thresh"], "curviness", Write("step = \"1 ms\"")),
     (&["step_thresh"], "marks", Write("delay = \"1 ms\"")),
     (&["min_qlen_step"], "th_len", Write("th_len = 0")),
-    (&["max_rtt"], "rtt_max", Write("rtt_max = \"100 ms\"")),
-    (&["typical_rtt"], "rtt_max", Write("target = \"15 ms\"")),
+    // tc: the target is the typical one, or a sixth of the longest; Tupdate and the gains follow as here.
+    (&["max_rtt"], "rtt_max", Write("rtt_max = \"90 ms\", target = \"15 ms\"")),
+    (&["typical_rtt"], "rtt_max", Write("target = \"15 ms\", rtt_max = \"90 ms\"")),
     (&["typical_rtt", "max_rtt"], "alpha", Says("write the gains alpha and beta, and the target, themselves")),
     (&["any_ect"], "classifier", Write("classifier = \"any-ect\"")),
     (&["l4s_ect"], "classifier", Write("classifier = \"ect1\"")),
@@ -82,13 +86,15 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["drop_enqueue"], "signal_at", Write("signal_at = \"enqueue\"")),
     (&["drop_dequeue"], "signal_at", Write("signal_at = \"dequeue\"")),
     (&["classic_protection"], "c_weight", Write("c_weight = 0.1")),
-    // RED and CHOKe.
+    // RED and CHOKe, whose thresholds are in packets.
+    (&["min"], "candidates", Write("min_th = \"30 packets\"")),
+    (&["max"], "candidates", Write("max_th = \"90 packets\"")),
     (&["min"], "min_th max_th", Write("min_th = \"30 kB\"")),
     (&["max"], "max_th", Write("max_th = \"90 kB\"")),
     (&["probability"], "max_p", Write("max_p = 0.02")),
     (&["avpkt", "burst"], "weight", OF_THE_WEIGHT),
     (&["bandwidth"], "weight", Says("the average ages at the link's own rate while it is idle: leave it out")),
-    (&["harddrop"], "gentle", Write("gentle = false")),
+    (&["harddrop"], "forced", Write("forced = \"drop\"")),
     (&["nodrop"], "gentle", Says("what cannot be marked is dropped here: leave it out")),
     (&["adaptive"], "mark_limit", Says("another algorithm here: write algorithm = \"ared\"")),
     (&["adaptive"], "weight", Says("RED's alone: write algorithm = \"ared\" for that")),

@@ -1,6 +1,8 @@
 //! Names that do not exist: what may have been meant.
 
-use quell_aqm::tc::{self, Answer};
+mod tc_line;
+
+use quell_aqm::tc;
 use quell_tcp::catalog;
 
 /// Names that people know, of things that do the same job as something here, or that a later version may have:
@@ -123,161 +125,6 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["variant"], "recovery"),
 ];
 
-/// The meaning of a number that `tc` gives, and so its unit here.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Time,
-    Size,
-    Rate,
-    Number,
-}
-
-impl Kind {
-    /// The meaning of a value that stands as an example: `"16 ms"`, `0.1`.
-    fn of_example(value: &str) -> Kind {
-        let unit = value.trim_matches('"').rsplit(' ').next().unwrap_or("");
-        match unit {
-            _ if !value.starts_with('"') => Kind::Number,
-            "s" | "ms" | "us" => Kind::Time,
-            unit if unit.ends_with("bit/s") => Kind::Rate,
-            _ => Kind::Size,
-        }
-    }
-
-    /// The meaning of a parameter, by its unit.
-    fn of_unit(unit: &str) -> Kind {
-        match unit {
-            "s" => Kind::Time,
-            "bytes" | "packets or bytes" => Kind::Size,
-            "bit/s" => Kind::Rate,
-            _ => Kind::Number,
-        }
-    }
-
-    /// A value of `tc` in our words, if it is one; `bare` is the unit of times that have none.
-    fn ours(self, value: &str, bare: &str) -> Option<String> {
-        let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
-        let (number, unit) = value.split_at(digits);
-        let unit = unit.to_ascii_lowercase();
-        let unit = match (self, unit.as_str()) {
-            (Kind::Time, "") => bare,
-            (Kind::Time, "us" | "usec" | "usecs") => "us",
-            (Kind::Time, "ms" | "msec" | "msecs") => "ms",
-            (Kind::Time, "s" | "sec" | "secs") => "s",
-            (Kind::Size, "" | "b") => "B",
-            (Kind::Size, "k" | "kb") => "KiB",
-            (Kind::Size, "m" | "mb") => "MiB",
-            (Kind::Rate, "" | "bit") => "bit/s",
-            (Kind::Rate, "kbit") => "kbit/s",
-            (Kind::Rate, "mbit") => "Mbit/s",
-            (Kind::Rate, "gbit") => "Gbit/s",
-            (Kind::Number, "") => return Some(number.into()),
-            _ => return None,
-        };
-        Some(format!("\"{number} {unit}\""))
-    }
-}
-
-/// Translates a line of `tc`, if it is one: an algorithm's name, then its parameters.
-fn of_tc(line: &str, names: &[&str]) -> Option<String> {
-    let (first, rest) = line.trim().split_once(char::is_whitespace)?;
-    let same = names.iter().find(|name| plain(name) == plain(first)).map(|name| name.to_string());
-    let name = same.or_else(|| nearest(first, names.iter().copied()))?;
-    let parameters = quell_aqm::catalog::find(&name).map_or(Vec::new(), |entry| (entry.params)());
-    let own: Vec<&str> = parameters.iter().map(|p| p.name).collect();
-    let (mut keys, mut of_the_link, mut remarks, mut others) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut words = rest.split_whitespace().take(24).peekable();
-    while let Some(word) = words.next() {
-        let value = words.next_if(|next| next.starts_with(|c: char| c.is_ascii_digit()));
-        let parameter = parameters.iter().find(|p| p.name == word);
-        // tc's limit is of all that waits; of RED, and of a FIFO in bytes, it is in bytes.
-        if let (true, Some(value)) = (word == "limit", value) {
-            let in_bytes = name == "red" || plain(first) == "bfifo";
-            let size = if in_bytes { Kind::Size.ours(value, "") } else { Kind::Number.ours(value, "") };
-            match size {
-                Some(size) if in_bytes => of_the_link.push(format!("buffer = {size}")),
-                Some(size) => of_the_link.push(format!("buffer = \"{size} packets\"")),
-                None => others.push(word),
-            }
-            continue;
-        }
-        let written = match (parameter, value) {
-            (Some(parameter), Some(value)) => {
-                let kind = Kind::of_unit(parameter.unit);
-                let sixteenths =
-                    matches!(word, "alpha" | "beta") && ["pie", "fq-pie"].contains(&name.as_str());
-                let bare = if word == "perturb" { "s" } else { "us" };
-                match value.parse::<f64>() {
-                    Ok(n) if sixteenths => Some(format!("{word} = {}", n / 16.0)),
-                    _ => kind.ours(value, bare).map(|value| format!("{word} = {value}")),
-                }
-            }
-            _ => match (tc::answer(word, &own), value) {
-                (Some(Answer::Write(text)), Some(value)) => in_place(word, text, value),
-                (Some(Answer::Write(text)), None) => Some(text.to_string()),
-                (Some(Answer::Link(text)), None) => {
-                    of_the_link.push(text.to_string());
-                    continue;
-                }
-                (Some(Answer::Link(text)), Some(value)) => match in_place(word, text, value) {
-                    Some(text) => {
-                        of_the_link.push(text);
-                        continue;
-                    }
-                    None => None,
-                },
-                (Some(Answer::Says(reason)), _) => {
-                    remarks.push(format!("{word}: {reason}"));
-                    continue;
-                }
-                (None, _) => None,
-            },
-        };
-        match written {
-            Some(text) => keys.push(text),
-            None => others.push(word),
-        }
-    }
-    let is_buffer = |text: &&String| text.starts_with("buffer = ");
-    if of_the_link.iter().filter(is_buffer).count() > 1 {
-        let last = of_the_link.iter().rposition(|text| is_buffer(&text)).expect("there are two");
-        let left_out = of_the_link.remove(last);
-        remarks.push(format!("a buffer has one size here, in packets or in bytes: {left_out} is left out"));
-    }
-    let mut text = format!("a line of tc's; write algorithm = \"{name}\"");
-    for key in keys {
-        text.push_str(&format!(", {key}"));
-    }
-    if !of_the_link.is_empty() {
-        text.push_str(&format!(", and in the link's table {}", of_the_link.join(", ")));
-    }
-    for remark in remarks {
-        text.push_str(&format!("; {remark}"));
-    }
-    if !others.is_empty() {
-        let others = quell_units::text::cut(&others.join(" ")).to_string();
-        text.push_str(&format!("; for \"{others}\" see `quell aqm describe {name}`"));
-    }
-    Some(text)
-}
-
-/// The answer to a word of `tc`, with the value that it had in the place of the example's.
-fn in_place(word: &str, answer: &str, value: &str) -> Option<String> {
-    let (key, rest) = answer.split_once(" = ")?;
-    let (example, rest) = rest.split_once(", ").map_or((rest, None), |(example, rest)| (example, Some(rest)));
-    // Shares are given in percent.
-    let percent = matches!(word, "classic_protection" | "ecn_prob");
-    let value = match value.trim_end_matches('%').parse::<f64>() {
-        Ok(x) if percent => (x / 100.0).to_string(),
-        _ => {
-            let bare = if matches!(word, "rehash" | "db") { "ms" } else { "us" };
-            Kind::of_example(example).ours(value, bare)?
-        }
-    };
-    Some(format!("{key} = {value}{}", rest.map_or(String::new(), |rest| format!(", {rest}"))))
-}
-
 /// Returns a name without its case and the signs between its words.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -325,7 +172,7 @@ fn is_well_known(plain_name: &str) -> bool {
 pub fn unknown(kind: &str, wrong: &str, names: &[&str]) -> (String, Option<String>) {
     if kind.starts_with("algorithm")
         && !names.iter().any(|name| plain(name) == plain(wrong))
-        && let Some(rule) = of_tc(wrong, names)
+        && let Some(rule) = tc_line::translate(wrong, names)
     {
         return (rule, None);
     }
@@ -424,6 +271,10 @@ mod tests {
             ("pie", "tupdate", "a word of tc's: write update_interval = \"16 ms\""),
             ("pie", "dq_rate_estimator", "a word of tc's: write delay_from = \"dequeue-rate\""),
             ("dualpi2", "coupling_factor", "a word of tc's: write k = 2"),
+            ("dualpi2", "max_rtt", "a word of tc's: write rtt_max = \"90 ms\", target = \"15 ms\""),
+            ("choke", "min", "a word of tc's: write min_th = \"30 packets\""),
+            ("red", "min", "a word of tc's: write min_th = \"30 kB\""),
+            ("red", "harddrop", "a word of tc's: write forced = \"drop\""),
             ("dualpi2", "step_thresh", "a word of tc's: write min_th = \"1 ms\", range = \"0 s\""),
             ("sfq", "divisor", "a word of tc's: write flows = 1024"),
             ("cake", "besteffort", "a word of tc's: write diffserv = \"besteffort\""),
@@ -535,37 +386,125 @@ mod tests {
             rule("pfifo limit 50"),
             "a line of tc's; write algorithm = \"drop-tail\", and in the link's table buffer = \"50 packets\""
         );
-        let names = ["cake", "dualpi2", "red", "sfb", "sfq", "pie"];
-        let rule = |line| unknown("algorithm", line, &names).0;
+        let names = ["cake", "dualpi2", "red", "choke", "sfb", "sfq", "pie", "fq-codel"];
+        let rule = |line: &str| unknown("algorithm", line, &names).0;
+        let dualpi2 = "update_interval = \"16 ms\", alpha = 0.16, beta = 3.2, ";
+        let of_kernel = "th_len = 0, th_len_at = \"enqueue\", ";
+        let rest =
+            "signals = \"random\", min_backlog = \"4542 B\", limit = \"60 s\", and in the link's table ";
+        let unsaid = "of these the line does not say";
+        let so = "so tc and the kernel have it";
+        let weight = |burst: u32, min: u32| {
+            format!("weight: tc's from a burst of {burst} packets, a min of {min}.0 of them")
+        };
         for (line, want) in [
             (
                 "cake bandwidth 20mbit besteffort dual-srchost nat docsis rtt 30ms",
-                "cake\", bandwidth = \"20 Mbit/s\", diffserv = \"besteffort\", isolation = \"dual-srchost\", overhead = \
-                 \"18 B\", mpu = \"64 B\", framing = \"noatm\", rtt = \"30 ms\"; nat: addresses are the hosts' own here, as \
-                 with nonat: leave it out",
+                format!(
+                    "cake\", bandwidth = \"20 Mbit/s\", diffserv = \"besteffort\", isolation = \"dual-srchost\", overhead = \
+                     \"18 B\", mpu = \"64 B\", framing = \"noatm\", rtt = \"30 ms\", and in the link's table ecn = true; nat: \
+                     addresses are the hosts' own here, as with nonat: leave it out; {unsaid} ecn: {so}"
+                ),
+            ),
+            // Its mbps are bytes.
+            (
+                "tc qdisc replace dev eth0 parent 1:1 handle 10: cake bandwidth 2.5mbps",
+                format!("cake\", bandwidth = \"20 Mbit/s\", and in the link's table ecn = true; {unsaid} ecn: {so}"),
+            ),
+            (
+                "qdisc fq_codel 8001: root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms \
+                 memory_limit 32Mb ecn drop_batch 64",
+                "fq-codel\", flows = 1024, quantum = \"1514 B\", target = \"5 ms\", interval = \"100 ms\", memory_limit = \
+                 \"32 MiB\", drop_batch = 64, and in the link's table buffer = \"10240 packets\", ecn = true"
+                    .to_string(),
             ),
             (
                 "dualpi2 limit 10000 memlimit 1mb step_thresh 2ms coupling_factor 3 classic_protection 20% drop_enqueue foo",
-                "dualpi2\", min_th = \"2 ms\", range = \"0 s\", k = 3, c_weight = 0.2, signal_at = \"enqueue\", and in the \
-                 link's table buffer = \"10000 packets\"; a buffer has one size here, in packets or in bytes: buffer = \"1 MiB\" is left out; \
-                 for \"foo\" see `quell aqm describe dualpi2`",
+                format!(
+                    "dualpi2\", min_th = \"2 ms\", range = \"0 s\", k = 3, c_weight = 0.2, signal_at = \"enqueue\", {dualpi2}\
+                     {of_kernel}{rest}buffer = \"10000 packets\", ecn = true; a buffer has one size here, in packets or in bytes: \
+                     buffer = \"1 MiB\" is left out; {unsaid} update_interval, alpha, beta, th_len, th_len_at, signals, \
+                     min_backlog, limit, ecn: {so}; for \"foo\" see `quell aqm describe dualpi2`"
+                ),
+            ),
+            // As tc prints it: target=5ms tupdate=5ms alpha=0.555556 beta=10, which follow here too.
+            (
+                "dualpi2 max_rtt 30ms alpha 0.1",
+                format!(
+                    "dualpi2\", target = \"5 ms\", rtt_max = \"30 ms\", min_th = \"1 ms\", range = \"0 s\", {of_kernel}c_weight = \
+                     0.1, {rest}ecn = true; alpha: tc leaves it aside beside max_rtt or typical_rtt; {unsaid} min_th, range, \
+                     th_len, th_len_at, c_weight, signals, min_backlog, limit, ecn: {so}"
+                ),
             ),
             (
-                "red limit 400000 min 30000 max 90000 probability 0.02",
-                "red\", min_th = \"30000 B\", max_th = \"90000 B\", max_p = 0.02, and in the link's table buffer = \"400000 B\"",
+                "dualpi2 typical_rtt 20ms",
+                format!(
+                    "dualpi2\", target = \"20 ms\", rtt_max = \"120 ms\", min_th = \"1 ms\", range = \"0 s\", {of_kernel}c_weight \
+                     = 0.1, {rest}ecn = true; {unsaid} min_th, range, th_len, th_len_at, c_weight, signals, min_backlog, \
+                     limit, ecn: {so}"
+                ),
+            ),
+            (
+                "red limit 400000 min 30000 max 90000 probability 0.02 avpkt 1000 ecn",
+                format!(
+                    "red\", min_th = \"30000 B\", max_th = \"90000 B\", max_p = 0.02, weight = 0.03125, forced = \"mark\", gentle \
+                     = false, min_backlog = 0, and in the link's table buffer = \"400000 B\", ecn = true; {}; {unsaid} gentle, \
+                     min_backlog: {so}",
+                    weight(50, 30)
+                ),
+            ),
+            (
+                "red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn harddrop",
+                format!(
+                    "red\", min_th = \"30 KiB\", max_th = \"90 KiB\", weight = 0.03125, forced = \"drop\", max_p = 0.02, gentle \
+                     = false, min_backlog = 0, and in the link's table buffer = \"400 KiB\", ecn = true; weight: tc's from a burst of \
+                     55 packets, a min of 30.7 of them; {unsaid} max_p, gentle, min_backlog: {so}"
+                ),
+            ),
+            (
+                "red limit 400000 avpkt 1500 burst 2",
+                format!(
+                    "red\", min_th = \"33333 B\", max_th = \"100000 B\", max_p = 0.02, gentle = false, min_backlog = 0, and in the \
+                     link's table buffer = \"400000 B\"; min is not in the line: 33333 B is what tc computes; max is not in the \
+                     line: 100000 B is what tc computes; burst: 2 is less than min / avpkt, which tc refuses: give at least 24; \
+                     {unsaid} max_p, gentle, min_backlog: {so}"
+                ),
+            ),
+            // Its thresholds are in packets.
+            (
+                "choke limit 1000 min 30 max 90 bandwidth 10mbit",
+                format!(
+                    "choke\", min_th = \"30 packets\", max_th = \"90 packets\", weight = 0.03125, max_p = 0.02, and in the link's \
+                     table buffer = \"1000 packets\"; {}; {unsaid} max_p: {so}",
+                    weight(50, 30)
+                ),
             ),
             (
                 "sfb rehash 600000 db 60000 target 20",
-                "sfb\", rehash_interval = \"600000 ms\", warmup = \"60000 ms\", bin_size = 20",
+                "sfb\", rehash_interval = \"600000 ms\", warmup = \"60000 ms\", bin_size = 20".to_string(),
             ),
             (
                 "sfq perturb 10 quantum 1514 divisor 1024",
-                "sfq\", perturb = \"10 s\", quantum = \"1514 B\", flows = 1024",
+                "sfq\", perturb = \"10 s\", quantum = \"1514 B\", flows = 1024".to_string(),
             ),
-            ("pie target 15000 alpha 2 beta 20", "pie\", target = \"15000 us\", alpha = 0.125, beta = 1.25"),
+            (
+                "pie target 15000 alpha 2 beta 20",
+                "pie\", target = \"15000 us\", alpha = 0.125, beta = 1.25".to_string(),
+            ),
+            (
+                "pie target 15ms limit 100 target 20ms limit 200",
+                "pie\", target = \"20 ms\", and in the link's table buffer = \"200 packets\"; target comes 2 times, and the \
+                 last one counts; limit comes 2 times, and the last one counts"
+                    .to_string(),
+            ),
         ] {
-            assert_eq!(rule(line), format!("a line of tc's; write algorithm = \"{want}"));
+            assert_eq!(rule(line), format!("a line of tc's; write algorithm = \"{want}"), "{line}");
         }
+        // No word vanishes, however many there are.
+        let many = |n: usize| (0..n).map(|i| format!(" w{i}")).collect::<String>();
+        let said = rule(&format!("pie{} target 20ms", many(40)));
+        assert!(said.contains("target = \"20 ms\"") && said.contains(" w39\" see"), "{said}");
+        assert!(rule(&format!("pie{}", many(300))).ends_with("; 45 more words were not read"));
         let names = ["codel", "fq-codel", "pie", "drop-tail"];
         let rule = |line| unknown("algorithm", line, &names).0;
         // A name of two words, and what is neither.
