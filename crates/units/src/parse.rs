@@ -39,10 +39,16 @@ impl fmt::Display for ParseError {
             Why::Not(expected) => {
                 write!(f, "not {expected}")?;
                 match of_tc(&self.input) {
-                    Some((number, unit)) if expected == RATE_EXPECTED => {
-                        write!(f, "; write \"{} {unit}\"", cut(number))
-                    }
-                    _ => Ok(()),
+                    _ if expected != RATE_EXPECTED => Ok(()),
+                    Some((number, unit)) => write!(f, "; write \"{} {unit}\"", cut(number)),
+                    None => match of_bps(&self.input) {
+                        Some((x, unit)) => write!(
+                            f,
+                            "; bits to most people, and bytes to Linux's tc: write \"{x} {unit}\" or \"{} {unit}\"",
+                            8.0 * x
+                        ),
+                        None => Ok(()),
+                    },
                 }
             }
             Why::Negative => f.write_str("out of range: it must not be negative"),
@@ -131,10 +137,6 @@ const RATE_UNITS: &[(&str, f64)] = &[
     ("Mbit/s", 1e6),
     ("Gbit/s", 1e9),
     ("Tbit/s", 1e12),
-    ("bps", 1.0),
-    ("kbps", 1e3),
-    ("Mbps", 1e6),
-    ("Gbps", 1e9),
     ("b/s", 1.0),
     ("kb/s", 1e3),
     ("Mb/s", 1e6),
@@ -142,8 +144,17 @@ const RATE_UNITS: &[(&str, f64)] = &[
 ];
 const RATE_EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
 
-/// A rate as Linux's `tc` has it, `40mbit`: the number, and our unit. Its `mbps` are bytes and ours are not: they have
-/// no answer.
+/// A rate per second without its sign, `40 Mbps`: the number, and our unit if these are bits.
+fn of_bps(s: &str) -> Option<(f64, &'static str)> {
+    let s = s.trim();
+    let at = s.find(|c: char| c.is_ascii_alphabetic())?;
+    let units = [("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s")];
+    let (_, ours) = units.into_iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(&s[at..]))?;
+    let x = s[..at].trim_end().parse::<f64>().ok()?;
+    (0.0..1e15).contains(&x).then_some((x, ours))
+}
+
+/// A rate as Linux's `tc` has it, `40mbit`: the number, and our unit.
 fn of_tc(s: &str) -> Option<(&str, &'static str)> {
     let s = s.trim();
     let at = s.find(|c: char| c.is_ascii_alphabetic())?;
@@ -270,7 +281,17 @@ mod tests {
             );
         }
         // Megabytes to tc, and megabits to others.
-        for unclear in ["40mbps", "40", "mbit", "40mbitt", "-4mbit", "µ"] {
+        for (unclear, bits, bytes) in [
+            ("200kbps", "200 kbit/s", "1600 kbit/s"),
+            ("40 Mbps", "40 Mbit/s", "320 Mbit/s"),
+            ("1.5gbps", "1.5 Gbit/s", "12 Gbit/s"),
+            ("9600 bps", "9600 bit/s", "76800 bit/s"),
+        ] {
+            let want =
+                format!("; bits to most people, and bytes to Linux's tc: write \"{bits}\" or \"{bytes}\"");
+            assert!(rate(unclear).ends_with(&want), "{}", rate(unclear));
+        }
+        for unclear in ["40", "mbit", "40mbitt", "-4mbit", "µ"] {
             assert!(!rate(unclear).contains("; write"), "{unclear}");
         }
         assert!(!"5mbit".parse::<Duration>().unwrap_err().to_string().contains("; write"));
