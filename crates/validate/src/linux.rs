@@ -189,11 +189,10 @@ impl Setting {
                 ("algorithm = \"sfb\"\nincrement = 0.0005\ndecrement = 0.00005\n", format!("{limit} packets"))
             }
             "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
-            // "burst 30" and these thresholds make the weight 1/16; the qdisc is not gentle, and a queue of any
-            // length is signaled.
+            // "burst 30" and these thresholds make the weight 1/16. That the qdisc is not gentle, marks above max, and
+            // signals a queue of any length, the dialect says.
             "red" => (
-                "algorithm = \"red\"\nmin_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.1\nweight = 0.0625\n\
-                 gentle = false\nmin_backlog = 0\n",
+                "algorithm = \"red\"\nmin_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.1\nweight = 0.0625\n",
                 format!("{limit} B"),
             ),
             // Its defaults; the limit is the buffer's. It signals while two packets wait beside the one at the head, which
