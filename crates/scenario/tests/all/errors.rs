@@ -736,7 +736,7 @@ tcp = { congestion = "dctcp", ecn = true, feedback = "exact" }
 #[test]
 fn an_algorithm_that_refuses_a_point_leaves_the_others_there() {
     let text = |more: &str| format!("{GOOD}[[aqm]]\nalgorithm = \"policer\"\nrate = \"6 Mbit/s\"\n{more}");
-    let study = |text: &str| Study::parse(text, "x.toml", &Plugins::new());
+    let study = |text: &str| Study::parse(text, "x.toml", &Plugins::new()).map_err(|e| e.to_string());
     let swept = study(&text("[sweep]\ndumbbell.rate = [\"5 Mbit/s\", \"10 Mbit/s\"]\n")).unwrap();
     assert!(swept.holes.is_empty());
     let labels = |i: usize| swept.points[i].scenario.aqm.iter().map(|a| a.label()).collect::<Vec<_>>();
@@ -752,7 +752,7 @@ fn an_algorithm_that_refuses_a_point_leaves_the_others_there() {
     // Nowhere, and without a sweep, it is a mistake of the file.
     let slow = text("[sweep]\ndumbbell.rate = [\"4 Mbit/s\", \"5 Mbit/s\"]\n");
     for text in [slow, text("").replace("rate = \"10 Mbit/s\"", "rate = \"5 Mbit/s\"")] {
-        let e = study(&text).unwrap_err().to_string();
+        let e = study(&text).unwrap_err();
         assert!(e.contains("aqm[1].rate = 6 Mbit/s: must be at most the link's"), "{e}");
     }
     // Alone, it takes the point with it, as what is not an algorithm's does.
@@ -762,7 +762,7 @@ fn an_algorithm_that_refuses_a_point_leaves_the_others_there() {
     assert_eq!((alone.points.len(), alone.holes.len()), (1, 1));
     // A name that is none is a slip at every point.
     let e = study(&text("[sweep]\n\"aqm[1].algorithm\" = [\"policer\", \"polizer\"]\n")).unwrap_err();
-    assert!(e.to_string().contains("unknown algorithm"), "{e}");
+    assert!(e.contains("unknown algorithm"), "{e}");
 }
 
 /// A buffer shorter than a target shows why an algorithm never drops.

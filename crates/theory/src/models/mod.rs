@@ -229,8 +229,8 @@ mod tests {
         let pie = AqmConfig::Pie(PieParams { target: Duration::from_secs(1), ..PieParams::default() });
         let hred = AqmConfig::Hred(HredParams { max_th: given(1000.0), ..HredParams::default() });
         for (config, want) in [
-            (AqmConfig::Red(red), "from 20 to 20 packets its probability is a step"),
-            (AqmConfig::Red(dctcp), "from 20 to 20 packets its probability is a step"),
+            (AqmConfig::Red(red), "from 20.00 to 20.00 packets its probability is a step"),
+            (AqmConfig::Red(dctcp), "from 20.00 to 20.00 packets its probability is a step"),
             (pi, "q_ref = 1000 packets: no longer queue fits into the buffer"),
             (pie, "target = 1 s: a full buffer (1000 packets) takes 533 ms to drain"),
             (hred, "max_th = 1000 packets: no longer queue fits into the buffer"),
