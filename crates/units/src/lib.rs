@@ -18,6 +18,7 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod layer;
 #[cfg(feature = "alloc")]
 mod parse;
 mod rate;
@@ -28,6 +29,7 @@ mod time;
 
 #[cfg(feature = "alloc")]
 pub use parse::ParseError;
+pub use layer::{Framing, Layer, LinkLayer};
 pub use rate::BitRate;
 pub use size::{Bytes, Packets, QueueSize};
 pub use time::{Duration, Time};
