@@ -472,10 +472,10 @@ mod tests {
             ),
             // Its thresholds are in packets.
             (
-                "choke limit 1000 min 30 max 90 bandwidth 10mbit",
+                "choke limit 1000 min 30 max 90 bandwidth 10mbit ecn",
                 format!(
-                    "choke\", min_th = \"30 packets\", max_th = \"90 packets\", weight = 0.03125, max_p = 0.02, and in the link's \
-                     table buffer = \"1000 packets\"; {}; {unsaid} max_p: {so}",
+                    "choke\", min_th = \"30 packets\", max_th = \"90 packets\", weight = 0.03125, forced = \"mark\", max_p = \
+                     0.02, and in the link's table buffer = \"1000 packets\", ecn = true; {}; {unsaid} max_p: {so}",
                     weight(50, 30)
                 ),
             ),

@@ -233,7 +233,7 @@ impl<'a> Line<'a> {
         if self.name == DUALPI2 {
             self.round_trips();
         }
-        if self.name == "red" && self.has("ecn") {
+        if self.has_average() && self.has("ecn") {
             let forced = if self.has("harddrop") { "drop" } else { "mark" };
             self.set("ecn", "forced", format!("\"{forced}\""));
         }

@@ -13,7 +13,8 @@
 //! - A drawn packet is not drawn again. Several `candidates` are drawn independently, as the paper suggests
 //!   for many unresponsive flows; each that matches is dropped, and the arrival is, if one does.
 //! - Matched packets are dropped even if they could be marked. A signal of RED marks.
-//! - Beyond the upper threshold every arrival is dropped, as in the paper; `gentle` is RED's.
+//! - Beyond the upper threshold every arrival is dropped, as in the paper; `gentle` and `forced` are RED's. Linux marks
+//!   there what is ECN-capable and does not match.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -21,7 +22,7 @@ use alloc::vec::Vec;
 use quell_units::{Bytes, Packets, QueueSize, Time};
 
 use crate::params::{About, ParamError, Remark};
-use crate::part::Weight;
+use crate::part::{Forced, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
@@ -38,6 +39,8 @@ params! {
         weight: Weight = Weight::Value(0.002), unit "1", source "Pan et al. 2000: RED's";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th.
         gentle: bool = false, unit "true or false", source "Pan et al. 2000: dropped from max_th on";
+        /// Fate of an ECN-capable arrival where the probability is 1: "drop", or "mark" (Linux).
+        forced: Forced = Forced::Drop, unit "name", source "Pan et al. 2000: dropped; RFC 3168 section 7";
         /// Packets that an arrival is compared with.
         candidates: u32 = 1, unit "packets", source "Pan et al. 2000: one";
     }
@@ -52,6 +55,7 @@ impl ChokeParams {
             max_p: self.max_p,
             weight: self.weight,
             gentle: self.gentle,
+            forced: self.forced,
             ..Default::default()
         }
     }
