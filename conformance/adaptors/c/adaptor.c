@@ -159,7 +159,8 @@ static void pie_update(void) {
 static struct {
     int64_t target, interval, over, drop_next, stepped;
     double p, p_inc, p_dec;
-    uint32_t count;
+    /* The root, 1 / sqrt(count), in parts of 2^32: none before the count has moved. */
+    uint32_t count, root;
     bool dropping, has_stepped;
 } cobalt;
 
@@ -170,7 +171,22 @@ static bool cobalt_due(int64_t now) {
 }
 
 static int64_t cobalt_spaced(int64_t t) {
-    return t + (int64_t)((double)cobalt.interval / sqrt(cobalt.count > 1 ? cobalt.count : 1) + 0.5);
+    /* Upper and lower 32 bits of the interval apart, so that the product fits. */
+    uint64_t interval = (uint64_t)cobalt.interval, root = cobalt.root;
+    return t + (int64_t)((interval >> 32) * root + ((interval & UINT32_MAX) * root >> 32));
+}
+
+static void cobalt_moves_to(uint32_t count) {
+    cobalt.count = count;
+    if (count < 16) {
+        double root = 4294967296.0 / sqrt(count > 1 ? count : 1) + 0.5;
+        cobalt.root = root < UINT32_MAX ? (uint32_t)root : UINT32_MAX;
+    } else {
+        /* A Newton step from the root of the last count: x (3 - count x^2) / 2. */
+        uint64_t x = cobalt.root, rest = ((3ULL << 32) - count * (x * x >> 32)) >> 2;
+        cobalt.root = (uint32_t)(rest * x >> 31);
+    }
+    cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
 }
 
 static bool cobalt_steps(int64_t now) {
@@ -181,8 +197,9 @@ static bool cobalt_steps(int64_t now) {
     return true;
 }
 
+/* The packet has left the queue already: if nothing else waits it was the last, which is never dropped. */
 static decision cobalt_decides(int64_t now, const packet *p) {
-    bool due = cobalt_due(now), late = now > cobalt.drop_next;
+    bool last = waiting == 0, due = cobalt_due(now), late = now > cobalt.drop_next;
     decision what = PASS;
     if (now - p->arrived > cobalt.over) {
         if (!cobalt.dropping)
@@ -195,24 +212,22 @@ static decision cobalt_decides(int64_t now, const packet *p) {
     }
     if (due) {
         if (cobalt.dropping) {
-            what = SIGNAL;
-            cobalt.count++;
-            cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
+            what = p->capable ? SIGNAL : DROP;
+            cobalt_moves_to(cobalt.count + 1);
         } else {
-            while (cobalt_due(now)) {
-                cobalt.count--;
-                cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
-            }
+            while (cobalt_due(now))
+                cobalt_moves_to(cobalt.count - 1);
         }
         late = now > cobalt.drop_next;
     }
-    if (chance(cobalt.p))
-        what = DROP;
+    decision unsent = what != DROP && chance(cobalt.p) ? DROP : what;
     if (cobalt.count == 0)
         cobalt.drop_next = now + cobalt.interval;
-    else if (late && what != DROP && (what == PASS || p->capable))
+    else if (late && unsent != DROP)
         cobalt.drop_next = now;
-    return what;
+    if (last)
+        return what == SIGNAL ? SIGNAL : PASS;
+    return unsent;
 }
 
 static void cobalt_full(int64_t now) {
@@ -228,10 +243,8 @@ static void cobalt_empty(int64_t now) {
     if (cobalt.p > 0 && cobalt_steps(now))
         cobalt.p = fmax(cobalt.p - cobalt.p_dec, 0);
     cobalt.dropping = false;
-    if (cobalt_due(now)) {
-        cobalt.count--;
-        cobalt.drop_next = cobalt_spaced(cobalt.drop_next);
-    }
+    if (cobalt_due(now))
+        cobalt_moves_to(cobalt.count - 1);
 }
 
 static enum { TAIL, CODEL, PIE, COBALT } algorithm;
@@ -283,7 +296,7 @@ static void dequeue(int64_t now) {
     if (algorithm == COBALT) {
         while ((there = pop(&p))) {
             decision what = cobalt_decides(now, &p);
-            if (what == PASS || (what == SIGNAL && p.capable)) {
+            if (what != DROP) {
                 marked = what == SIGNAL && !p.ce;
                 break;
             }

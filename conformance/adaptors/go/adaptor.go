@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"os"
 )
 
@@ -313,8 +314,9 @@ func (c *pie) signals() map[string]float64 {
 type cobalt struct {
 	target, interval, over, next, stepped int64
 	p, inc, dec                           float64
-	count                                 uint32
-	dropping, hasStepped                  bool
+	// The root, 1 / sqrt(count), in parts of 2^32: none before the count has moved.
+	count, root          uint32
+	dropping, hasStepped bool
 }
 
 func newCobalt(q *queue) algorithm {
@@ -332,7 +334,20 @@ func newCobalt(q *queue) algorithm {
 func (c *cobalt) due(now int64) bool { return c.count > 0 && now >= c.next }
 
 func (c *cobalt) spaced(t int64) int64 {
-	return t + int64(float64(c.interval)/math.Sqrt(float64(max(c.count, 1)))+0.5)
+	upper, lower := bits.Mul64(uint64(c.interval), uint64(c.root))
+	return t + int64(upper<<32|lower>>32)
+}
+
+func (c *cobalt) movesTo(count uint32) {
+	c.count = count
+	if count < 16 {
+		c.root = uint32(math.Min(math.Round((1<<32)/math.Sqrt(float64(max(count, 1)))), math.MaxUint32))
+	} else {
+		// A Newton step from the root of the last count: x (3 - count x^2) / 2.
+		x := uint64(c.root)
+		c.root = uint32((3<<32 - uint64(count)*(x*x>>32)) >> 2 * x >> 31)
+	}
+	c.next = c.spaced(c.next)
 }
 
 func (c *cobalt) steps(now int64) bool {
@@ -346,6 +361,7 @@ func (c *cobalt) steps(now int64) bool {
 func (c *cobalt) arrive(*queue, packet) decision { return pass }
 func (c *cobalt) update(*queue)                  {}
 
+// The packet has left the queue already: if nothing else waits it was the last, which is never dropped.
 func (c *cobalt) depart(q *queue, now int64, p packet) decision {
 	due, late, decided := c.due(now), now > c.next, pass
 	if now-p.came > c.over {
@@ -359,23 +375,26 @@ func (c *cobalt) depart(q *queue, now int64, p packet) decision {
 	if due {
 		if c.dropping {
 			decided = signal
-			c.count++
-			c.next = c.spaced(c.next)
+			c.movesTo(c.count + 1)
 		} else {
 			for c.due(now) {
-				c.count--
-				c.next = c.spaced(c.next)
+				c.movesTo(c.count - 1)
 			}
 		}
 		late = now > c.next
 	}
-	if q.chance(c.p) {
-		decided = drop
-	}
+	drops := q.drops(decided, p)
+	unlucky := !drops && q.chance(c.p)
 	if c.count == 0 {
 		c.next = now + c.interval
-	} else if late && !q.drops(decided, p) {
+	} else if late && !drops && !unlucky {
 		c.next = now
+	}
+	switch last := len(q.waiting) == 0; {
+	case last && drops:
+		return pass
+	case unlucky && !last:
+		return drop
 	}
 	return decided
 }
@@ -393,8 +412,7 @@ func (c *cobalt) idle(now int64) {
 	}
 	c.dropping = false
 	if c.due(now) {
-		c.count--
-		c.next = c.spaced(c.next)
+		c.movesTo(c.count - 1)
 	}
 }
 
