@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "adaptors" / "python")]
 sys.dont_write_bytecode = True
 
-from adaptor import Ared, Blue, Cake, CobaltFifo, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, Tin, serve  # noqa: E402
+from adaptor import Ared, Blue, Cake, Cobalt, CobaltFifo, Codel, DualPi2, Fifo, FqCodel, Pi, Pie, Red, Tin, serve  # noqa: E402
 
 EXHIBITS = {}
 
@@ -576,13 +576,98 @@ class _(Cake):
         return answer
 
 
+class Unsparing(Cobalt):
+    """The last packet of a queue is one as any other."""
+
+    def decide(self, now, waited, over, last, capable, draws):
+        return super().decide(now, waited, over, False, capable, draws)
+
+
+@exhibit("cake-drops-the-last-packet")
+class _(WrongTin):
+    """The only packet of a flow's queue is dropped as any other: of many flows on a slow link most time out."""
+
+    class TIN(Tin):
+        def queue(self, place):
+            queue = super().queue(place)
+            queue.cobalt.__class__ = Unsparing
+            return queue
+
+
+class WrongCobalt(CobaltFifo):
+    """COBALT with a mistake."""
+
+    COBALT = Cobalt
+
+    def __init__(self, header):
+        super().__init__(header)
+        self.cobalt.__class__ = self.COBALT
+
+
 @exhibit("cobalt-drops-the-last-packet")
-class _(CobaltFifo):
+class _(WrongCobalt):
     """The only packet of a queue is dropped as any other: a flow with a window of one or two hardly gets through."""
 
-    def on_dequeue(self, now, packet, arrived):
-        verdict = self.cobalt.decide(now, now - arrived, self.over, False, self.capable(packet), self.draws)
-        return verdict and (verdict, "early")
+    COBALT = Unsparing
+
+
+@exhibit("cobalt-spares-the-last-mark")
+class _(WrongCobalt):
+    """The last packet of a queue is not marked either."""
+
+    class COBALT(Cobalt):
+        def decide(self, now, waited, over, last, capable, draws):
+            verdict = super().decide(now, waited, over, last, capable, draws)
+            return None if last else verdict
+
+
+@exhibit("cobalt-makes-up-for-signals")
+class _(WrongCobalt):
+    """Signals that were missed are made up for: the schedule stays behind, as RFC 8289 has it."""
+
+    class COBALT(Cobalt):
+        def let_go(self, now):
+            pass
+
+
+@exhibit("cobalt-at-four-packets")
+class _(WrongCobalt):
+    """A wait of just the target, or of just four packets, is too long already."""
+
+    class COBALT(Cobalt):
+        def decide(self, now, waited, over, *rest):
+            return super().decide(now, waited, over - 1, *rest)
+
+
+@exhibit("cobalt-winds-up")
+class _(WrongCobalt):
+    """BLUE's probability rises beyond 1."""
+
+    class COBALT(Cobalt):
+        def full(self, now):
+            p, may = self.p, self.may_step(now)
+            super().full(now)
+            self.p = p + self.p_inc if may else p
+
+
+@exhibit("cobalt-winds-down")
+class _(WrongCobalt):
+    """BLUE's probability falls below 0."""
+
+    class COBALT(Cobalt):
+        def empty(self, now):
+            p, may = self.p, self.may_step(now)
+            super().empty(now)
+            self.p = p - self.p_dec if p > 0.0 and may else p
+
+
+@exhibit("cobalt-steps-at-the-target")
+class _(WrongCobalt):
+    """BLUE steps again after just the target, and not only after more."""
+
+    class COBALT(Cobalt):
+        def may_step(self, now):
+            return self.stepped is None or now - self.stepped >= self.target
 
 
 @exhibit("cobalt-waits-for-its-first-signal")

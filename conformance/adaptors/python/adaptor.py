@@ -1048,10 +1048,14 @@ class Cobalt:
         if self.count == 0:
             self.drop_next = now + self.interval
         elif late and not drops and not blue:
-            self.drop_next = now
+            self.let_go(now)
         if last:
             return None if drops else verdict
         return "drop" if blue else verdict
+
+    def let_go(self, now):
+        """Signals that were missed are not made up for."""
+        self.drop_next = now
 
     def full(self, now):
         if self.may_step(now):

@@ -111,8 +111,17 @@ const IN_TURN: Course = Course {
     ..CLASSIC
 };
 
+/// A small buffer that overflows again and again, and between two overflows the link is idle.
+const BURSTS: Course = Course {
+    name: "bursts",
+    buffer: QueueSize::Packets(12.0),
+    phases: BURSTING,
+    pause: Duration::from_millis(100),
+    ..MARKED_TICKS
+};
+
 /// The courses of variants alone.
-const OTHERS: &[Course] = &[SLOW, OF_HOSTS, TICKS, MARKED_TICKS, CLASSIC, SCALABLE, IN_TURN];
+const OTHERS: &[Course] = &[SLOW, OF_HOSTS, TICKS, MARKED_TICKS, CLASSIC, SCALABLE, IN_TURN, BURSTS];
 
 const PHASES: &[(f64, u32)] =
     &[(0.6, 20), (3.0, 150), (1.1, 90), (0.0, 1), (0.4, 15), (1.6, 80), (0.0, 1), (1.2, 25)];
@@ -126,6 +135,20 @@ const SHORT: &[(f64, u32)] = &[(0.6, 8), (3.0, 120), (1.6, 70), (0.0, 1), (1.6, 
 /// Those of a course with one kind of packets at a time: between two others there is a pause.
 const TAKING_TURNS: &[(f64, u32)] =
     &[(2.0, 60), (0.0, 1), (1.5, 40), (0.0, 1), (2.0, 50), (0.0, 1), (1.5, 40), (0.0, 1), (1.2, 20)];
+
+/// Those of a course of overflows.
+const BURSTING: &[(f64, u32)] = &[
+    (0.5, 6),
+    (3.0, 60),
+    (0.0, 1),
+    (0.4, 12),
+    (3.0, 60),
+    (0.0, 1),
+    (0.5, 10),
+    (3.0, 40),
+    (0.8, 15),
+    (3.0, 40),
+];
 
 /// The most events of a vector that is made from a configuration of a user's; those of the catalog have a tenth.
 pub const MOST_EVENTS: usize = 20_000;

@@ -141,12 +141,20 @@ exhibits! {
         "cake-counts-for-good": "a queue that is found empty goes on counting for its host", seen READING;
         "cake-shaper-saves-up": "the shaper's clock stays behind while the buffer is empty, and a burst follows",
             seen READING;
+        "cake-drops-the-last-packet": "the only packet of a flow's queue is dropped as any other",
+            seen "Quell itself, until it was compared with Linux at 2 Mbit/s";
     }
     "cobalt" {
         "cobalt-drops-the-last-packet": "the only packet of a queue is dropped as any other",
             seen "Quell itself, until it was compared with Linux at 2 Mbit/s";
         "cobalt-waits-for-its-first-signal": "a fresh queue begins with a reciprocal root of 1, and not of 0",
             seen "Quell itself, until it was compared with Linux";
+        "cobalt-spares-the-last-mark": "the last packet of a queue is not marked either", seen READING;
+        "cobalt-makes-up-for-signals": "signals that were missed are made up for, as RFC 8289 has it", seen READING;
+        "cobalt-at-four-packets": "a wait of just the target, or of just four packets, is too long", seen READING;
+        "cobalt-winds-up": "BLUE's probability rises beyond 1", seen READING;
+        "cobalt-winds-down": "BLUE's probability falls below 0", seen READING;
+        "cobalt-steps-at-the-target": "BLUE's probability steps again after just the target", seen READING;
     }
     "red" {
         "red-count-goes-on": "the count is not reset below min_th", seen READING;
