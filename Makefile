@@ -12,7 +12,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-linux test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -68,7 +68,7 @@ vectors: ## Write the conformance vectors, for those without Rust: results/quell
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
+test: lint test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
 
 SECONDS ?= 60
 
@@ -109,6 +109,12 @@ lint:
 test-rust:
 	cargo test --workspace --quiet
 	cargo test --workspace --quiet --no-default-features --test small
+
+# The queues of a Linux kernel against the vectors, where its source is (conformance/linux/get.sh). Where it cannot be had
+# it is skipped; with QUELL_REQUIRE_LINUX_SOURCE=1 that is a failure.
+test-linux:
+	[ "$$QUELL_REQUIRE_LINUX_SOURCE" != 1 ] || conformance/linux/get.sh
+	$(PYTHON) conformance/linux/kernel.py
 
 # The list of edits in CONTRIBUTING.md, done in a copy.
 test-new-algorithm:
