@@ -1,57 +1,8 @@
 /* CoDel (RFC 8289), PIE (RFC 8033, basic scheme), COBALT and drop-tail in C, speaking Quell's conformance protocol.
  *
  *   cc -O2 -o adaptor adaptor.c -lm && quell conformance run -- ./adaptor
- *
- * Lines are read by looking for keys, which is enough for the lines of the runner: it writes no spaces, and the keys
- * looked for occur once in an event. Another program would take a JSON library.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { MOST = 4096, LINE = 1 << 16, MOST_DRAWS = 16 };
-
-typedef struct {
-    int64_t arrived;
-    long id, bytes;
-    bool capable, ce;
-} packet;
-
-/* The FIFO. */
-static packet ring[MOST];
-static unsigned head, waiting;
-static long backlog;
-static double buffer_packets, buffer_bytes;
-static bool marks;
-
-/* The draws of the event at hand. */
-static double draws[MOST_DRAWS];
-static int given, used;
-
-static const char *after(const char *line, const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *at = strstr(line, quoted);
-    return at ? at + strlen(quoted) : NULL;
-}
-
-static double number(const char *line, const char *key, double otherwise) {
-    const char *at = after(line, key);
-    return at && strncmp(at, "null", 4) != 0 ? strtod(at, NULL) : otherwise;
-}
-
-static int64_t integer(const char *line, const char *key) {
-    const char *at = after(line, key);
-    return at ? strtoll(at, NULL, 10) : 0;
-}
-
-static bool is(const char *line, const char *key, const char *value) {
-    const char *at = after(line, key);
-    return at && strncmp(at, value, strlen(value)) == 0;
-}
+#include "lines.h"
 
 /* True with probability p; a number is used unless p is 0 or less. */
 static bool chance(double p) {
@@ -60,20 +11,6 @@ static bool chance(double p) {
     double u = used < given ? draws[used] : 0.5;
     used++;
     return u < p;
-}
-
-static int64_t nanoseconds(double seconds) {
-    return (int64_t)(seconds * 1e9 + 0.5);
-}
-
-static bool pop(packet *out) {
-    if (waiting == 0)
-        return false;
-    *out = ring[head];
-    head = (head + 1) % MOST;
-    waiting--;
-    backlog -= out->bytes;
-    return true;
 }
 
 /* ---- CoDel, as RFC 8289 section 5 has it. ---- */
@@ -259,11 +196,7 @@ static void link_is_idle(int64_t now) {
 }
 
 static void enqueue(int64_t now, const char *line) {
-    packet p = {.arrived = now,
-                .id = (long)integer(line, "id"),
-                .bytes = (long)integer(line, "bytes"),
-                .capable = marks && after(line, "ecn"),
-                .ce = is(line, "ecn", "\"ce\"")};
+    packet p = arrival(now, line);
     if (codel.adapts && p.bytes > codel.maxpacket)
         codel.maxpacket = p.bytes;
     bool signal = algorithm == PIE && pie_signals();
@@ -272,7 +205,7 @@ static void enqueue(int64_t now, const char *line) {
         printf("{\"verdict\":\"dropped\",\"cause\":\"early\",\"used\":%d", used);
         return;
     }
-    if (waiting >= buffer_packets || backlog + p.bytes > buffer_bytes || waiting == MOST) {
+    if (!has_room(&p)) {
         pie.accumulated = 0;
         if (algorithm == COBALT)
             cobalt_full(now);
@@ -283,8 +216,7 @@ static void enqueue(int64_t now, const char *line) {
         verdict = "marked";
         p.ce = true;
     }
-    ring[(head + waiting++) % MOST] = p;
-    backlog += p.bytes;
+    push(p);
     printf("{\"verdict\":\"%s\",\"used\":%d", verdict, used);
 }
 
@@ -353,9 +285,7 @@ static const char *configure(const char *line) {
     const char *own = after(line, "parameters"), *link = after(line, "link");
     if (!own || !link)
         return "the header has no parameters or no link";
-    marks = is(line, "ecn", "true");
-    buffer_packets = floor(number(link, "packets", HUGE_VAL));
-    buffer_bytes = floor(number(link, "bytes", HUGE_VAL));
+    configure_buffer(line, link);
     if (is(line, "algorithm", "\"codel\"")) {
         algorithm = CODEL;
         if (!is(own, "arithmetic", "\"exact\"") || !is(own, "on_empty", "\"forgets\"") || !is(own, "ce_threshold", "null"))
@@ -409,13 +339,7 @@ int main(void) {
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         int64_t now = integer(line, "t");
-        given = used = 0;
-        const char *at = after(line, "draws");
-        for (at = at ? at + 1 : NULL; at && *at != ']' && given < MOST_DRAWS; at += *at == ',') {
-            char *end;
-            draws[given++] = strtod(at, &end);
-            at = end;
-        }
+        read_draws(line);
         if (is(line, "do", "\"enqueue\"")) {
             enqueue(now, line);
         } else if (is(line, "do", "\"dequeue\"")) {
