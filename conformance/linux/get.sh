@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gets the kernel's source that kernel.py is run on, as far as it is missing: on Debian, of the newest linux-source package
-# the files that are needed, into target/linux-source. Nothing of the system changes. It is a download of 140 MB.
+# Gets the kernel's source that kernel.py is run on, as far as it is missing: on Debian, the files that are needed of the
+# newest linux-source package, into target/linux-source. Nothing of the system changes. It is a download of 140 MB.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -24,7 +24,8 @@ rm -rf "$unpacked"
 mkdir -p "$unpacked"
 (cd "$unpacked" && apt-get download --quiet=2 -o APT::Sandbox::User=root "$package" && \
   dpkg --fsys-tarfile ./*.deb | tar x --wildcards './usr/src/*.tar.xz' && \
-  tar xf ./usr/src/*.tar.xz --wildcards "$package"/Makefile "$package"/include/net/'*.h' "$package"/net/sched/'sch_*.c' && \
+  tar xf ./usr/src/*.tar.xz --wildcards \
+    "$package"/Makefile "$package"/include/net/'*.h' "$package"/net/sched/'sch_*.c' && \
   rm -r ./*.deb usr)
 rm -rf "$FOLDER"
 mv "$unpacked" "$FOLDER"

@@ -243,7 +243,8 @@ static void start(void) {
         for (double half = kept; half < 0.70710678 && table[i] < 31; half *= 2)
             table[i]++;
     table[RED_STAB_SIZE - 1] = 31;
-    red_set_parms(&params, (u32)config.low, (u32)config.high, (u8)config.weight_log, (u8)config.slope_log, cell_log, table, 0);
+    red_set_parms(&params, (u32)config.low, (u32)config.high, (u8)config.weight_log, (u8)config.slope_log, cell_log, table,
+                  0);
     red_set_vars(&vars);
 }
 
@@ -331,7 +332,8 @@ void kernel_enqueue(int64_t now, int64_t id, int64_t bytes, int ecn, unsigned qu
                     struct outcome *out) {
     begin(now, count, numbers);
     struct sk_buff *skb = &memory[id & 0xFFFF];
-    *skb = (struct sk_buff){.len = (u32)bytes, .truesize = (u32)bytes, .id = id, .ecn = (u8)(config.ecn ? ecn : NOT_ECT)};
+    *skb = (struct sk_buff){
+        .len = (u32)bytes, .truesize = (u32)bytes, .id = id, .ecn = (u8)(config.ecn ? ecn : NOT_ECT)};
     queue_of_arrival = queue;
     arrive(skb);
     out->marked = skb->marked;

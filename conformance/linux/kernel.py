@@ -4,7 +4,7 @@
     python3 conformance/linux/kernel.py --source linux-7.2       # of this one
 
 What decides is cut out of the kernel's source by name, into a temporary folder, and compiled there with stand-ins for
-the rest of the kernel (stand_ins.h) and with what asks it (glue.c). Nothing of the kernel's text is in this tree. Kernels
+the rest of the kernel (stand_ins.h) and with what asks it (glue.c). Nothing of the kernel's text is in this tree. Linux
 6.1 and 7.2 are known to work.
 
 The source is a folder, or the archive that Debian's linux-source packages install: --source, QUELL_LINUX_SOURCE, what
@@ -33,11 +33,11 @@ ROOT = HERE.parents[1]
 SECOND = 1_000_000_000
 
 CODEL = {
-    "include/net/codel.h": """codel_time_t codel_tdiff_t CODEL_SHIFT MS2TIME codel_get_time codel_time_after codel_time_before
-        codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT CODEL_MAX_DROPS_PER_DEQUEUE?
+    "include/net/codel.h": """codel_time_t codel_tdiff_t CODEL_SHIFT MS2TIME codel_get_time codel_time_after
+        codel_time_before codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT CODEL_MAX_DROPS_PER_DEQUEUE?
         codel_stats CODEL_DISABLED_THRESHOLD codel_skb_len_t codel_skb_time_t codel_skb_drop_t codel_skb_dequeue_t""",
-    "include/net/codel_impl.h": """codel_params_init codel_vars_init codel_stats_init codel_Newton_step codel_control_law
-        codel_should_drop codel_dequeue""",
+    "include/net/codel_impl.h": """codel_params_init codel_vars_init codel_stats_init codel_Newton_step
+        codel_control_law codel_should_drop codel_dequeue""",
     "include/net/codel_qdisc.h": "codel_skb_cb get_codel_cb codel_get_enqueue_time codel_set_enqueue_time",
 }
 
@@ -55,8 +55,8 @@ CUTS = {
             fq_codel_enqueue dequeue_func drop_func __fq_codel_dequeue? fq_codel_dequeue_drop? fq_codel_dequeue""",
     },
     "pie": {
-        "include/net/pie.h": """MAX_PROB DTIME_INVALID QUEUE_THRESHOLD DQCOUNT_INVALID PIE_SCALE pie_params pie_vars pie_stats
-            pie_skb_cb pie_params_init pie_vars_init=kernel_pie_vars_init get_pie_cb pie_get_enqueue_time
+        "include/net/pie.h": """MAX_PROB DTIME_INVALID QUEUE_THRESHOLD DQCOUNT_INVALID PIE_SCALE pie_params pie_vars
+            pie_stats pie_skb_cb pie_params_init pie_vars_init=kernel_pie_vars_init get_pie_cb pie_get_enqueue_time
             pie_set_enqueue_time""",
         "net/sched/sch_pie.c": """pie_sched_data pie_drop_early pie_qdisc_enqueue pie_process_dequeue
             pie_calculate_probability pie_qdisc_dequeue""",
@@ -68,9 +68,10 @@ CUTS = {
             cobalt_should_drop""",
     },
     "red": {
-        "include/net/red.h": """RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms red_is_idling
-            red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time red_calc_qavg_no_idle_time
-            red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH red_cmp_thresh RED_DONT_MARK red_action""",
+        "include/net/red.h": """RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms
+            red_is_idling red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time red_calc_qavg_no_idle_time
+            red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH red_cmp_thresh RED_DONT_MARK
+            red_action""",
     },
 }
 
@@ -91,7 +92,7 @@ VECTORS: dict[str, set[str]] = {
     "red/shift-bytes": {"draws"},
 }
 
-# Those of a kernel whose CoDel remembers in an empty queue that it stood (before March 2026), in the place of the others.
+# Those of a kernel whose CoDel remembers in an empty queue that it stood (before March 2026), in their place.
 KEEPS: dict[str, set[str]] = {
     **{name: may for name, may in VECTORS.items() if "codel" not in name},
     "codel/linux-keeps": set(),
@@ -112,8 +113,8 @@ class Config(ctypes.Structure):
 
     _fields_ = [
         (name, ctypes.c_int64)
-        for name in """limit_packets limit_bytes ecn target interval ce_threshold ce_ect1 mtu flows quantum limit memory batch
-        alpha beta max_burst mtu_time p_inc p_dec low high weight_log slope_log packet_ns""".split()
+        for name in """limit_packets limit_bytes ecn target interval ce_threshold ce_ect1 mtu flows quantum limit
+        memory batch alpha beta max_burst mtu_time p_inc p_dec low high weight_log slope_log packet_ns""".split()
     ]
 
 

@@ -274,7 +274,8 @@ static const char *configure_red(const char *own, const char *link, bool ecn) {
     double from = low ? number(low, unit, 0) : 0, to = high ? number(high, unit, 0) : 0;
     int weight = power(number(own, "weight", 0)), gap = power(to - from), most = power(number(own, "max_p", 0));
     /* A power that is none is -1, as is one half, which is too much for a weight. */
-    if (weight >= -1 || gap < 1 || most >= -1 || !is(own, "gentle", "false") || number(own, "min_backlog", 0) != 0 || ecn)
+    if (weight >= -1 || gap < 1 || most >= -1 || !is(own, "gentle", "false") || number(own, "min_backlog", 0) != 0 ||
+        ecn)
         return "RED is here with shifts, not gentle, and drops";
     if (!is(own, "spacing", "\"uniform") || !is(own, "signal", "\"per-packet\""))
         return "gaps are uniform here, whatever the sizes of packets";
@@ -289,8 +290,8 @@ static const char *configure_red(const char *own, const char *link, bool ecn) {
 }
 
 static const char *configure_pie(const char *own, const char *link) {
-    if (is(own, "scheme", "\"linux\"") || !is(own, "delay_from", "\"departures\"") || number(own, "activate_at", 0) != 0 ||
-        !is(own, "decay", "\"empty\""))
+    if (is(own, "scheme", "\"linux\"") || !is(own, "delay_from", "\"departures\"") ||
+        number(own, "activate_at", 0) != 0 || !is(own, "decay", "\"empty\""))
         return "PIE is here in its basic scheme";
     /* The longest delay times the gains must fit with a bit of sign. */
     pie.mean_packet = (int64_t)number(link, "mean_packet_bytes", 1000);
