@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets the kernel's source that kernel.py is run on, as far as it is missing: on Debian, the files that are needed of the
+# Gets the kernel's source that kernel.py is run on, as far as it is missing: on Debian, the files that it needs of the
 # newest linux-source package, into target/linux-source. Nothing of the system changes. It is a download of 140 MB.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

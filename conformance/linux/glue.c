@@ -243,8 +243,8 @@ static void start(void) {
         for (double half = kept; half < 0.70710678 && table[i] < 31; half *= 2)
             table[i]++;
     table[RED_STAB_SIZE - 1] = 31;
-    red_set_parms(&params, (u32)config.low, (u32)config.high, (u8)config.weight_log, (u8)config.slope_log, cell_log, table,
-                  0);
+    red_set_parms(&params, (u32)config.low, (u32)config.high, (u8)config.weight_log, (u8)config.slope_log, cell_log,
+                  table, 0);
     red_set_vars(&vars);
 }
 

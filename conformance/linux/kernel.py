@@ -34,8 +34,8 @@ SECOND = 1_000_000_000
 
 CODEL = {
     "include/net/codel.h": """codel_time_t codel_tdiff_t CODEL_SHIFT MS2TIME codel_get_time codel_time_after
-        codel_time_before codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT CODEL_MAX_DROPS_PER_DEQUEUE?
-        codel_stats CODEL_DISABLED_THRESHOLD codel_skb_len_t codel_skb_time_t codel_skb_drop_t codel_skb_dequeue_t""",
+        codel_time_before codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT
+        CODEL_MAX_DROPS_PER_DEQUEUE? codel_stats CODEL_DISABLED_THRESHOLD codel_skb_len_t codel_skb_time_t codel_skb_drop_t codel_skb_dequeue_t""",
     "include/net/codel_impl.h": """codel_params_init codel_vars_init codel_stats_init codel_Newton_step
         codel_control_law codel_should_drop codel_dequeue""",
     "include/net/codel_qdisc.h": "codel_skb_cb get_codel_cb codel_get_enqueue_time codel_set_enqueue_time",
@@ -69,8 +69,8 @@ CUTS = {
     },
     "red": {
         "include/net/red.h": """RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms
-            red_is_idling red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time red_calc_qavg_no_idle_time
-            red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH red_cmp_thresh RED_DONT_MARK
+            red_is_idling red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time
+            red_calc_qavg_no_idle_time red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH red_cmp_thresh RED_DONT_MARK
             red_action""",
     },
 }
@@ -194,7 +194,7 @@ def version(source: Path) -> str:
     """The version that the source says of itself."""
     text = (source / "Makefile").read_text(errors="replace") if (source / "Makefile").is_file() else ""
     numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) *= *(\d+)", text, re.M))
-    return ".".join(numbers.values()) or "of no version that its Makefile says"
+    return ".".join(numbers.values()) or "of a version that it does not say"
 
 
 # ---- The adaptor. ----
