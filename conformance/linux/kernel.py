@@ -33,11 +33,14 @@ ROOT = HERE.parents[1]
 SECOND = 1_000_000_000
 
 CODEL = {
-    "include/net/codel.h": """codel_time_t codel_tdiff_t CODEL_SHIFT MS2TIME codel_get_time codel_time_after
-        codel_time_before codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT
-        CODEL_MAX_DROPS_PER_DEQUEUE? codel_stats CODEL_DISABLED_THRESHOLD codel_skb_len_t codel_skb_time_t codel_skb_drop_t codel_skb_dequeue_t""",
-    "include/net/codel_impl.h": """codel_params_init codel_vars_init codel_stats_init codel_Newton_step
-        codel_control_law codel_should_drop codel_dequeue""",
+    "include/net/codel.h": """
+        codel_time_t codel_tdiff_t CODEL_SHIFT MS2TIME codel_get_time codel_time_after codel_time_before
+        codel_time_after_eq codel_params codel_vars REC_INV_SQRT_BITS REC_INV_SQRT_SHIFT
+        CODEL_MAX_DROPS_PER_DEQUEUE? codel_stats CODEL_DISABLED_THRESHOLD codel_skb_len_t codel_skb_time_t
+        codel_skb_drop_t codel_skb_dequeue_t""",
+    "include/net/codel_impl.h": """
+        codel_params_init codel_vars_init codel_stats_init codel_Newton_step codel_control_law
+        codel_should_drop codel_dequeue""",
     "include/net/codel_qdisc.h": "codel_skb_cb get_codel_cb codel_get_enqueue_time codel_set_enqueue_time",
 }
 
@@ -46,32 +49,38 @@ CODEL = {
 CUTS = {
     "codel": {
         **CODEL,
-        "net/sched/sch_codel.c": """codel_sched_data dequeue_func drop_func __codel_qdisc_dequeue? codel_dequeue_drop?
+        "net/sched/sch_codel.c": """
+            codel_sched_data dequeue_func drop_func __codel_qdisc_dequeue? codel_dequeue_drop?
             codel_qdisc_dequeue codel_qdisc_enqueue""",
     },
     "fq-codel": {
         **CODEL,
-        "net/sched/sch_fq_codel.c": """fq_codel_flow fq_codel_sched_data dequeue_head flow_queue_add fq_codel_drop
-            fq_codel_enqueue dequeue_func drop_func __fq_codel_dequeue? fq_codel_dequeue_drop? fq_codel_dequeue""",
+        "net/sched/sch_fq_codel.c": """
+            fq_codel_flow fq_codel_sched_data dequeue_head flow_queue_add fq_codel_drop fq_codel_enqueue
+            dequeue_func drop_func __fq_codel_dequeue? fq_codel_dequeue_drop? fq_codel_dequeue""",
     },
     "pie": {
-        "include/net/pie.h": """MAX_PROB DTIME_INVALID QUEUE_THRESHOLD DQCOUNT_INVALID PIE_SCALE pie_params pie_vars
-            pie_stats pie_skb_cb pie_params_init pie_vars_init=kernel_pie_vars_init get_pie_cb pie_get_enqueue_time
+        "include/net/pie.h": """
+            MAX_PROB DTIME_INVALID QUEUE_THRESHOLD DQCOUNT_INVALID PIE_SCALE pie_params pie_vars pie_stats
+            pie_skb_cb pie_params_init pie_vars_init=kernel_pie_vars_init get_pie_cb pie_get_enqueue_time
             pie_set_enqueue_time""",
-        "net/sched/sch_pie.c": """pie_sched_data pie_drop_early pie_qdisc_enqueue pie_process_dequeue
-            pie_calculate_probability pie_qdisc_dequeue""",
+        "net/sched/sch_pie.c": """
+            pie_sched_data pie_drop_early pie_qdisc_enqueue pie_process_dequeue pie_calculate_probability
+            pie_qdisc_dequeue""",
     },
     "cobalt": {
-        "net/sched/sch_cake.c": """cobalt_params cobalt_vars cobalt_skb_cb get_cobalt_cb cobalt_get_enqueue_time
-            cobalt_set_enqueue_time REC_INV_SQRT_CACHE inv_sqrt_cache? cobalt_rec_inv_sqrt_cache? cobalt_newton_step
-            cobalt_invsqrt cobalt_cache_init? cobalt_vars_init cobalt_control cobalt_queue_full cobalt_queue_empty
-            cobalt_should_drop""",
+        "net/sched/sch_cake.c": """
+            cobalt_params cobalt_vars cobalt_skb_cb get_cobalt_cb cobalt_get_enqueue_time
+            cobalt_set_enqueue_time REC_INV_SQRT_CACHE inv_sqrt_cache? cobalt_rec_inv_sqrt_cache?
+            cobalt_newton_step cobalt_invsqrt cobalt_cache_init? cobalt_vars_init cobalt_control
+            cobalt_queue_full cobalt_queue_empty cobalt_should_drop""",
     },
     "red": {
-        "include/net/red.h": """RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms
-            red_is_idling red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time
-            red_calc_qavg_no_idle_time red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH red_cmp_thresh RED_DONT_MARK
-            red_action""",
+        "include/net/red.h": """
+            RED_STAB_SIZE RED_STAB_MASK red_parms red_vars red_maxp red_set_vars red_set_parms red_is_idling
+            red_start_of_idle_period red_end_of_idle_period red_calc_qavg_from_idle_time
+            red_calc_qavg_no_idle_time red_calc_qavg red_random red_mark_probability RED_BELOW_MIN_THRESH
+            red_cmp_thresh RED_DONT_MARK red_action""",
     },
 }
 
@@ -89,6 +98,10 @@ VECTORS: dict[str, set[str]] = {
     "cobalt/marks": set(),
     "cobalt/bytes": set(),
     "cobalt/sizes": set(),
+    "cobalt/ticks": set(),
+    "cobalt/blue": set(),
+    "cobalt/steps": set(),
+    "cobalt/target": set(),
     "red/shift-bytes": {"draws"},
 }
 
