@@ -27,9 +27,9 @@ mod size;
 pub mod text;
 mod time;
 
+pub use layer::{Framing, Layer, LinkLayer};
 #[cfg(feature = "alloc")]
 pub use parse::ParseError;
-pub use layer::{Framing, Layer, LinkLayer};
 pub use rate::BitRate;
 pub use size::{Bytes, Packets, QueueSize};
 pub use time::{Duration, Time};
