@@ -70,7 +70,8 @@ struct WriteArgs {
     /// One of its parameters; those that are left out have their defaults.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
     set: Vec<(String, String)>,
-    /// What happens in it: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable or in-turn.
+    /// What happens in it: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable, in-turn or
+    /// bursts.
     #[arg(long, value_name = "NAME", default_value = "drops", requires = "aqm")]
     course: String,
     /// The seed of the algorithm's generator, from which the draws come.
