@@ -89,7 +89,7 @@ fn words(algorithm: &str, what: What, linux: bool) -> Option<&'static str> {
              and a signal is due at once"
         }
         ("cobalt", _) => {
-            "Hoeiland-Joergensen et al. 2018 and Linux, net/sched/sch_cake.c: a wait of more than max(target, 4 \
+            "Høiland-Jørgensen et al. 2018 and Linux, net/sched/sch_cake.c: a wait of more than max(target, 4 \
              packets) begins the drop state; signals come interval / sqrt(count) apart, count falls as it rose; besides, \
              each departure is dropped with BLUE's p, which an empty queue lowers"
         }
@@ -137,14 +137,14 @@ fn words(algorithm: &str, what: What, linux: bool) -> Option<&'static str> {
              (Floyd and Jacobson 1993, section 4)"
         }
         ("cake", Enqueue) => {
-            "tc-cake(8), Hoeiland-Joergensen et al. 2018: the tin of its DSCP, the queue of its flow or hosts \
+            "tc-cake(8), Høiland-Jørgensen et al. 2018: the tin of its DSCP, the queue of its flow or hosts \
              (\"queue\"); a full buffer costs the queue with the most bytes the packet at its head, and its BLUE a step"
         }
         ("cake", Dequeue) => {
-            "Hoeiland-Joergensen et al. 2018: the shaper's clock (section III.A), the tin within its threshold, DRR++ over \
+            "Høiland-Jørgensen et al. 2018: the shaper's clock (section III.A), the tin within its threshold, DRR++ over \
              the tin's queues with a turn of quantum / load of the packet's host, then COBALT of that queue"
         }
-        ("cake", _) => "Hoeiland-Joergensen et al. 2018: a transmission has ended",
+        ("cake", _) => "Høiland-Jørgensen et al. 2018: a transmission has ended",
         ("red" | "red-fixed", _) => RED,
         ("ared" | "ared-fixed", Update) => {
             "Floyd et al. 2001, figure 1: max_p + alpha above the band, max_p beta below it"

@@ -397,7 +397,9 @@ fn every_named_choice_has_a_vector() {
     for entry in CATALOG {
         let vectors = generate::of(entry);
         // RED's descendants take these from it, and others by-size: RED and PI have them.
-        let shared = |name: &str| matches!(name, "spacing" | "signal") && !matches!(entry.name, "red" | "pi");
+        let shared = |name: &str| {
+            matches!(name, "spacing" | "signal" | "forced") && !matches!(entry.name, "red" | "pi")
+        };
         for parameter in (entry.params)().into_iter().filter(|parameter| !shared(parameter.name)) {
             let given = |name: &str| {
                 vectors.iter().any(|v| v.header.parameters.get(parameter.name) == Some(&name.into()))
