@@ -244,6 +244,8 @@ fn arrivals_are_written_for_the_simulator() {
     assert_eq!((text.as_str(), code), ("--line: the log has no line \"sideways\"; it has: up, down", 2));
     let (text, code) = replayed(&[log, "--csv", log, "--line", "up"]);
     assert!(text.ends_with("is the log itself") && code == 2, "{text}");
+    let (text, code) = replayed(&[log, "--csv", "-", "--line", "up"]);
+    assert!(text.starts_with("--csv: - is standard output") && code == 2, "{text}");
     let (text, code) = replayed(&[log, "--csv", csv, "--line", "down"]);
     assert_eq!(code, 0);
     assert!(text.contains("The 1 reloads of the line are not in it"), "{text}");

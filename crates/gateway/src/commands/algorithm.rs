@@ -2,6 +2,7 @@
 
 use quell_aqm::catalog::{AqmConfig, CATALOG};
 use quell_names::{suggest, unknown};
+use quell_units::text::{cut, named};
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
@@ -51,7 +52,7 @@ pub(super) fn algorithm(
                 let mut table = before.clone();
                 table.insert(key.clone(), read(value));
                 let wrong = of(&table)?.err()?;
-                let (key, value) = (quell_units::text::cut(key), quell_units::text::cut(value));
+                let (key, value) = (cut(key), cut(value));
                 Some(format!("--set {key}={value}: {}", explained(&wrong.to_string())))
             });
             // The same of what a file has.
@@ -82,18 +83,21 @@ pub(super) fn algorithm(
             };
             let known = format!("known: {}", known.join(", "));
             let why = suggest(&rule, nearest.as_deref(), Some(&known));
-            Err(Failure::BadInput(format!("{place}: \"{}\"{why}", quell_units::text::cut(name))))
+            Err(Failure::BadInput(format!("{place}: \"{}\"{why}", cut(name))))
         }
     }
 }
 
-/// A parser's message, with what would be right.
+/// A parser's message, with what would be right. A name that is wrong is shown so that it makes no line of its own.
 pub(super) fn explained(error: &str) -> String {
-    // The name that is wrong, and then those that are right.
-    let names: Vec<&str> = error.split('`').skip(1).step_by(2).collect();
-    let (rule, nearest) = match (&names[..], error.starts_with("unknown ")) {
-        ([wrong, known @ ..], true) => meant("key", wrong, known),
-        _ => (String::new(), None),
+    let (error, rule, nearest) = match unknown_and_known(error) {
+        Some((wrong, rest)) => {
+            let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+            let (rule, nearest) = meant("key", wrong, &known);
+            let kind = error.split('`').next().unwrap_or_default();
+            (format!("{kind}`{}`{rest}", cut(wrong)), named(&rule).into_owned(), nearest)
+        }
+        None => (named(error).into_owned(), String::new(), None),
     };
     match nearest {
         Some(name) => format!("did you mean \"{name}\"? {error}"),
@@ -101,8 +105,16 @@ pub(super) fn explained(error: &str) -> String {
         None if error.starts_with("invalid type") && error.ends_with("expected a string") => {
             format!("{error}: a quantity has its unit, such as 20ms, 10Mbit/s or 30packets")
         }
-        None => error.into(),
+        None => error,
     }
+}
+
+/// The name that a parser does not know, and what it says behind that: which it knows. The name may have anything in
+/// it.
+pub(super) fn unknown_and_known(error: &str) -> Option<(&str, &str)> {
+    let (_, rest) = error.strip_prefix("unknown ")?.split_once('`')?;
+    let end = rest.rfind("`, expected ").or_else(|| rest.rfind("`, there are no "))?;
+    Some((&rest[..end], &rest[end + 1..]))
 }
 
 /// The rule that a name of some kind breaks, and the known one that was meant, if any is like it.
@@ -144,6 +156,10 @@ mod tests {
         );
         let text = said("codel", &[("limit", "1000")]);
         assert!(text.contains("a property of the link"), "{text}");
+        let text = said("codel", &[("x\nerror: forged`, expected `\u{1b}", "5")]);
+        let shown = "--set x\\u{a}error: forged`, expected `\\u{1b}=5: unknown field \
+                     `x\\u{a}error: forged`, expected `\\u{1b}`, expected ";
+        assert!(text.starts_with(shown), "{text}");
         let text = said("codel", &[("target", "5")]);
         assert!(text.starts_with("--set target=5: ") && text.contains("such as 20ms"), "{text}");
     }

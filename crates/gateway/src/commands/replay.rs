@@ -354,6 +354,10 @@ fn scan(
     replays: &mut Replays<'_>,
 ) -> Result<Scan, Failure> {
     let Some((path, line)) = csv else { return read(args, log, replays, |_, _, _| Ok(())) };
+    if path == Path::new("-") {
+        let why = "--csv: - is standard output, where what replay says goes; name a file";
+        return Err(Failure::BadInput(why.into()));
+    }
     let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
     if same(path, &args.log) {
         return Err(Failure::BadInput(format!("--csv: {} is the log itself", quell_files::name(path))));

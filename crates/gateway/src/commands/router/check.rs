@@ -135,6 +135,11 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         match Rules::find(settings.fixed.firewall, |kind| settings.rules(kind)) {
             Ok(rules) => {
                 found.notes.extend(collisions(&rules));
+                for other in Journal::all() {
+                    if other.rules.id != *id && other.supervisor.alive() && other.network == network() {
+                        found.notes.extend(rules.hidden_from(&other.rules));
+                    }
+                }
                 if rules.kind == Kind::Mangle {
                     found.notes.push(
                         "iptables has no table security here: what comes in waits before the filters of FORWARD, and what \

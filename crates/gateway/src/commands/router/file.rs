@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use quell_files::Limit;
 use quell_names::suggest;
-use quell_units::text::cut;
+use quell_units::text::{cut, named};
 use quell_units::{BitRate, Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::algorithm::{explained, meant};
+use super::super::algorithm::{explained, meant, unknown_and_known};
 use super::super::failure::Failure;
 use super::firewall::Choice;
 
@@ -67,29 +67,105 @@ struct Places {
 }
 
 /// A field, where its key is and where its value is.
-struct Field {
-    name: String,
+struct Field<'a> {
+    /// The number of the field that it is in.
+    within: Option<usize>,
+    step: Step<'a>,
     key: Range<usize>,
     value: Range<usize>,
 }
 
-/// The fields of a table, each after the one that it is in.
-fn fields(table: &DeTable<'_>, before: &str, all: &mut Vec<Field>) {
-    for (key, value) in table {
-        of_value(format!("{before}{}", key.get_ref()), key.span(), value, all);
+/// The way from a field to one in it.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Key(&'a str),
+    Item(usize),
+}
+
+/// The fields of a file, each after the one that it is in. Each has its own part of its name only: a name that many
+/// fields are in would be kept as often.
+#[derive(Default)]
+struct Fields<'a> {
+    all: Vec<Field<'a>>,
+    /// The first that has a value which no setting has, and the rule.
+    strange: Option<(usize, &'static str)>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(table: &'a DeTable<'_>) -> Self {
+        let mut fields = Fields::default();
+        fields.add_table(table, None);
+        fields
+    }
+
+    fn add_table(&mut self, table: &'a DeTable<'_>, within: Option<usize>) {
+        for (key, value) in table {
+            self.add(within, Step::Key(key.get_ref()), key.span(), value);
+        }
+    }
+
+    fn add(
+        &mut self,
+        within: Option<usize>,
+        step: Step<'a>,
+        key: Range<usize>,
+        value: &'a Spanned<DeValue<'_>>,
+    ) {
+        let own = Some(self.all.len());
+        self.all.push(Field { within, step, key, value: value.span() });
+        let strange = match value.get_ref() {
+            DeValue::Float(x) if x.as_str().ends_with("nan") || x.as_str().ends_with("inf") => {
+                Some("must be a number")
+            }
+            DeValue::Datetime(_) => Some("a date is no value of any setting; text has quotation marks"),
+            _ => None,
+        };
+        if self.strange.is_none() {
+            self.strange = own.zip(strange);
+        }
+        match value.get_ref() {
+            DeValue::Table(table) => self.add_table(table, own),
+            DeValue::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    self.add(own, Step::Item(n), item.span(), item);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The name of a field, such as `shadow[1].target`.
+    fn name(&self, field: &Field<'_>) -> String {
+        let around = field.within.map_or(String::new(), |n| self.name(&self.all[n]));
+        match field.step {
+            Step::Key(key) if around.is_empty() => key.to_string(),
+            Step::Key(key) => format!("{around}.{key}"),
+            Step::Item(n) => format!("{around}[{n}]"),
+        }
+    }
+
+    /// Those that a message may be about: settings, items of their lists, and parameters of algorithms.
+    fn named(&self) -> impl Iterator<Item = &Field<'a>> {
+        let is_item = |n: usize| matches!(self.all[n].step, Step::Item(_));
+        let is_it = move |field: &&Field<'_>| match field.within {
+            None => true,
+            Some(n) => self.all[n].within.is_none() || is_item(n) && matches!(field.step, Step::Key(_)),
+        };
+        self.all.iter().filter(is_it)
     }
 }
 
-fn of_value(name: String, key: Range<usize>, value: &Spanned<DeValue<'_>>, all: &mut Vec<Field>) {
-    all.push(Field { name: name.clone(), key, value: value.span() });
-    match value.get_ref() {
-        DeValue::Table(table) => fields(table, &format!("{name}."), all),
-        DeValue::Array(items) => {
-            for (n, item) in items.iter().enumerate() {
-                of_value(format!("{name}[{n}]"), item.span(), item, all);
-            }
-        }
-        _ => {}
+/// The beginnings of a text's lines but the first.
+struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    fn of(text: &str) -> Self {
+        LineStarts(text.match_indices('\n').map(|(at, _)| at + 1).collect())
+    }
+
+    /// The number of the line that a place is in, counted from 1.
+    fn line(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at) + 1
     }
 }
 
@@ -100,39 +176,54 @@ impl File {
     /// Names the file, the line, the field, its value and the rule.
     pub fn read(path: &Path) -> Result<File, Failure> {
         let name = quell_files::name(path);
-        let text = quell_files::read_text(path, Limit::of_text("a configuration"))
+        let text = quell_files::read_text(path, Limit::of_settings("a gateway's configuration"))
             .map_err(|e| Failure::BadInput(format!("{name}: {e}")))?;
-        let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+        let starts = LineStarts::of(&text);
         let wrong = |at: Option<usize>, why: String| {
-            let place = at.map_or(String::new(), |at| format!(":{}", line(at)));
+            let place = at.map_or(String::new(), |at| format!(":{}", starts.line(at)));
             Failure::BadInput(format!("{name}{place}: {why}"))
         };
         let begin = |e: &toml::de::Error| e.span().map(|span| span.start);
-        let table = DeTable::parse(&text).map_err(|e| wrong(begin(&e), e.message().into()))?;
-        let mut all = Vec::new();
-        fields(table.get_ref(), "", &mut all);
+        let table = DeTable::parse(&text).map_err(|e| {
+            // Which one does not say itself.
+            let key = e.span().filter(|_| e.message() == "duplicate key").and_then(|span| text.get(span));
+            let of = key.map_or(String::new(), |key| format!(" {}: give it once", cut(key)));
+            wrong(begin(&e), format!("{}{of}", named(e.message())))
+        })?;
+        let fields = Fields::of(table.get_ref());
+        // What none of them can have, and what reads it would take for something else.
+        if let Some((field, rule)) = fields.strange {
+            let field = &fields.all[field];
+            let value = text.get(field.value.clone()).unwrap_or_default();
+            let why = format!("{} = {}: {rule}", cut(&fields.name(field)), cut(value));
+            return Err(wrong(Some(field.key.start), why));
+        }
         let mut file: File = toml::from_str(&text).map_err(|e| {
             let span = e.span().unwrap_or_default();
             let within = |range: &Range<usize>| range.start <= span.start && span.end <= range.end;
             // The innermost of those that it is in.
-            let of = |of: fn(&Field) -> &Range<usize>| all.iter().rfind(|field| within(of(field)));
-            let Some(field) = of(|field| &field.key).or_else(|| of(|field| &field.value)) else {
-                return wrong(begin(&e), e.message().into());
+            let of = |of: for<'r> fn(&'r Field<'_>) -> &'r Range<usize>| {
+                fields.all.iter().rfind(|field| within(of(field)))
             };
-            let why = match e.message().split('`').skip(1).step_by(2).collect::<Vec<_>>()[..] {
-                [unknown, ref known @ ..] if e.message().starts_with("unknown field") => {
-                    let (rule, nearest) = meant("key", unknown, known);
+            let Some(field) = of(|field| &field.key).or_else(|| of(|field| &field.value)) else {
+                return wrong(begin(&e), named(e.message()).into_owned());
+            };
+            let why = match unknown_and_known(e.message()) {
+                Some((unknown, known)) if e.message().starts_with("unknown field") => {
+                    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+                    let (rule, nearest) = meant("key", unknown, &known);
                     let known = format!("known: {}", known.join(", "));
-                    format!("{}: {}", cut(unknown), suggest(&rule, nearest.as_deref(), Some(&known)))
+                    format!("{}: {}", cut(unknown), suggest(&named(&rule), nearest.as_deref(), Some(&known)))
                 }
                 _ => {
                     let value = text.get(field.value.clone()).unwrap_or_default();
-                    format!("{} = {}: {}", field.name, cut(value), explained(e.message()))
+                    format!("{} = {}: {}", cut(&fields.name(field)), cut(value), explained(e.message()))
                 }
             };
             wrong(Some(field.key.start), why)
         })?;
-        let lines = all.into_iter().map(|field| (field.name, line(field.key.start))).collect();
+        let line = |field: &Field<'_>| (fields.name(field), starts.line(field.key.start));
+        let lines = fields.named().map(line).collect();
         file.places = Places { name, lines };
         Ok(file)
     }
@@ -142,6 +233,7 @@ impl File {
         let Places { name, lines } = &self.places;
         let around = field.rfind(['.', '[']).map_or("", |end| &field[..end]);
         let line = lines.get(field).or_else(|| lines.get(around));
+        let field = cut(field);
         format!("{name}{}: {field}", line.map_or(String::new(), |line| format!(":{line}")))
     }
 }
@@ -166,5 +258,48 @@ mod tests {
             assert_eq!(file.place(field), format!("{name}:{line}: {field}"));
         }
         assert_eq!(file.place("down"), format!("{name}: down"));
+    }
+    /// The time to read a file grows with its size, not with the square of that: a gateway that runs reads it while
+    /// packets wait.
+    #[test]
+    fn a_file_of_any_shape_is_read_at_once_and_a_large_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("g.toml");
+        let read = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let begin = std::time::Instant::now();
+            let read = File::read(&path).map_err(|e| e.to_string());
+            assert!(begin.elapsed().as_secs() < 10, "{} ms", begin.elapsed().as_millis());
+            read
+        };
+        let ones = |n: usize| format!("[{}]", vec!["1"; n].join(","));
+        let key = "k".repeat(30_000);
+        assert_eq!(read(&format!("shadow = {}", ones(32_000))).unwrap().shadow.len(), 32_000);
+        read(&format!("[aqm]\n{key} = {}", ones(16_000))).unwrap();
+        assert!(read(&format!("{key} = {}", ones(16_000))).unwrap_err().contains(": unknown key"));
+        read(&format!("shadow = [{}]", vec!["\n{a=1}"; 8_000].join(","))).unwrap();
+        for text in [
+            format!("shadow = {}", ones(200_000)),
+            format!("[aqm]\n{} = {}", "k".repeat(100_000), ones(100_000)),
+        ] {
+            let said = read(&text).unwrap_err();
+            assert!(said.contains("is too large: it has ") && said.contains("at most 64.0 KiB"), "{said}");
+        }
+    }
+
+    /// What is kept of a file is not larger than it, but for a few numbers of each field.
+    #[test]
+    fn a_name_is_kept_once() {
+        let text =
+            format!("[aqm]\n{} = [{}]\n[[shadow]]\na = 1", "k".repeat(1000), vec!["1"; 1000].join(","));
+        let table = DeTable::parse(&text).unwrap();
+        let fields = Fields::of(table.get_ref());
+        let names: Vec<String> = fields.named().map(|field| fields.name(field)).collect();
+        assert_eq!(names.iter().map(String::len).sum::<usize>(), 3 + 1004 + 6 + 9 + 11);
+        assert_eq!(fields.all.len(), names.len() + 1000);
+        assert_eq!(
+            fields.name(fields.all.iter().find(|field| matches!(field.step, Step::Item(7))).unwrap()).len(),
+            1007
+        );
     }
 }

@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use quell_units::text::named;
+
 use crate::port::nfqueue::MarkBits;
 use crate::sys;
 
@@ -178,15 +180,9 @@ impl Table {
             said.lines().filter(move |line| line.starts_with(&begin))
         };
         let jumps = self.jumps.iter().all(|Jump { from, to, first }| {
-            // A comment may hold anything.
-            let bare = |line: &str| line.split('"').step_by(2).collect::<String>();
-            let target = |line: &str| {
-                let bare = bare(line);
-                let words: Vec<&str> = bare.split_whitespace().collect();
-                let pair = words.windows(2).find(|pair| ["-j", "-g"].contains(&pair[0]));
-                pair.map(|pair| pair[1].to_string())
-            };
-            let there: Vec<String> = of(from).filter_map(target).collect();
+            // One without a target still has a place.
+            let there: Vec<String> =
+                of(from).map(|line| target(line).unwrap_or_default().to_string()).collect();
             let is_it = |target: &String| target == to;
             // Other gateways want the same place.
             let is_ours = |target: &&String| target.starts_with("quell-");
@@ -223,7 +219,9 @@ impl Rules {
     /// gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, and what the
     /// host itself sends would be routed anew from its OUTPUT. So that is queued at the end of POSTROUTING of `mangle`,
     /// and what the host receives at the end of INPUT there, without a mark. The verdict about a packet of the host's own that
-    /// is to be marked sends it through the chain again (`NF_REPEAT`) with both bits, and the first rule sets CE.
+    /// is to be marked sends it through the chain again (`NF_REPEAT`) with both bits, and the first rule sets CE. No new
+    /// packet has them: what others remembered of them, or who sends it set (SO_MARK), is cleared in PREROUTING and
+    /// OUTPUT.
     /// The host's own always passes while nobody reads the queue, so that the router can still be reached and mended.
     fn tables(&self) -> Vec<Table> {
         if self.kind == Kind::Mangle {
@@ -233,13 +231,14 @@ impl Rules {
         let down = up + 1;
         let (waits, marks, both) = (bits.waits(), bits.marked(), bits.both());
         let bypass = if self.open { " --queue-bypass" } else { "" };
-        let [waiting, leaving, repeated, sent, received] =
-            ["q", "m", "c", "o", "i"].map(|end| format!("quell-{id}-{end}"));
+        let [waiting, leaving, repeated, sent, received, new] =
+            ["q", "m", "c", "o", "i", "p"].map(|end| format!("quell-{id}-{end}"));
         let jump = |from: &'static str, to: &str, first: bool| Jump { from, to: to.into(), first };
         let own = format!("-A {sent} -o {wan}");
         let mangle = Table {
             name: "mangle",
             rules: vec![
+                format!("-A {new} -j MARK --set-xmark 0x0/{both:#x}"),
                 format!("-A {leaving} -m mark --mark {waits:#x}/{both:#x}"),
                 // Whether one bit or both.
                 format!(
@@ -256,12 +255,14 @@ impl Rules {
                 format!("-A {received} -i {wan} -j NFQUEUE --queue-num {down} --queue-bypass"),
             ],
             jumps: vec![
+                jump("PREROUTING", &new, false),
+                jump("OUTPUT", &new, false),
                 jump("POSTROUTING", &leaving, true),
                 jump("POSTROUTING", &sent, false),
                 jump("INPUT", &leaving, true),
                 jump("INPUT", &received, false),
             ],
-            chains: vec![leaving, repeated, sent, received],
+            chains: vec![new, leaving, repeated, sent, received],
         };
         let security = Table {
             name: "security",
@@ -283,7 +284,7 @@ impl Rules {
     /// Filters are between FORWARD and POSTROUTING of `mangle`, and would see a mark that a packet has while it waits. So
     /// there is none: what goes out is queued at the end of POSTROUTING, behind all filters, and what comes in at the end
     /// of FORWARD and INPUT. Every packet that is to be marked goes through its chain again, with both bits, which no new
-    /// packet has: what others remembered of them is cleared in PREROUTING.
+    /// packet has: what others remembered of them, or who sends it set, is cleared in PREROUTING and OUTPUT.
     fn mangle_alone(&self) -> Table {
         let Rules { id, wan, queue: up, bits, .. } = self;
         let (down, both) = (up + 1, bits.both());
@@ -310,6 +311,7 @@ impl Rules {
             ],
             jumps: vec![
                 jump("PREROUTING", &new, false),
+                jump("OUTPUT", &new, false),
                 jump("FORWARD", &leaving, true),
                 jump("FORWARD", &forwarded, false),
                 jump("POSTROUTING", &leaving, true),
@@ -322,7 +324,7 @@ impl Rules {
     }
 
     /// The rules of nft: a queue behind all chains of others at each hook, and directly behind it a chain that sets CE
-    /// and clears the marks. What this host sends is queued where it has been routed and not translated: in output it
+    /// and clears the marks. A new packet has none of them. What this host sends is queued where it has been routed and not translated: in output it
     /// would be routed anew.
     fn nft(&self) -> String {
         let Rules { id, wan, queue: up, bits, .. } = self;
@@ -357,6 +359,16 @@ impl Rules {
             hook("forward", BEHIND, &[queue("oifname", *up, self.open), queue("iifname", down, self.open)]);
         let input = hook("input", BEHIND, &[queue("iifname", down, true)]);
         let sent = hook("postrouting", BEFORE_NAT, &[queue("fib saddr type local oifname", *up, true)]);
+        // A chain of this type does not route what is sent anew.
+        let new = ["prerouting", "output"].map(|hook| {
+            format!(
+                "\tchain {hook}_new {{\n\
+                 \t\ttype filter hook {hook} priority {BEHIND}; policy accept;\n\
+                 \t\tmeta mark set meta mark & {others:#x}\n\
+                 \t}}\n"
+            )
+        });
+        let new = new.concat();
         format!(
             "table inet quell_{id} {{\n\
              \tchain marked {{\n\
@@ -364,7 +376,7 @@ impl Rules {
              \t\tip6 ecn != not-ect ip6 ecn set ce\n\
              \t\tmeta mark set meta mark & {others:#x} accept\n\
              \t}}\n\
-             {forward}{input}{sent}}}\n"
+             {new}{forward}{input}{sent}}}\n"
         )
     }
 
@@ -377,6 +389,21 @@ impl Rules {
                 .collect(),
             Kind::Nft => vec![Call::new("nft", &["-f", "-"], self.text())],
         }
+    }
+
+    /// The packets that these rules hide from those of another gateway of the host, or the other way around, if there are
+    /// any.
+    pub fn hidden_from(&self, other: &Rules) -> Option<String> {
+        // A verdict ends the chain in which its packet waited, and only this kind has both gateways' queues in one.
+        let one_chain = (self.kind, other.kind) == (Kind::Iptables, Kind::Iptables) && self.wan != other.wan;
+        one_chain.then(|| {
+            let Rules { id, wan, .. } = other;
+            format!(
+                "gateway \"{id}\" at {wan} has its queues in FORWARD of the table security too, so what is forwarded between {wan} and \
+                 {} waits in only one of the two and passes the other unshaped: end one of the two",
+                self.wan
+            )
+        })
     }
 
     /// Adds them.
@@ -429,7 +456,7 @@ impl Rules {
                 for [program, _] in families() {
                     for table in self.tables() {
                         let list = ["-w", "1", "-t", table.name, "-v", "-S"];
-                        let said = Call::new(program, &list, String::new()).run(false)?;
+                        let said = of_table(Call::new(program, &list, String::new()).run(false))?;
                         if !table.is_in(&said) {
                             return Ok(None);
                         }
@@ -498,7 +525,7 @@ impl Rules {
 
     /// What this table of this family of iptables has.
     fn rules_in(&self, program: &'static str, table: &Table) -> Result<String, String> {
-        Call::new(program, &["-w", "5", "-t", table.name, "-S"], String::new()).run(false)
+        of_table(Call::new(program, &["-w", "5", "-t", table.name, "-S"], String::new()).run(false))
     }
 
     /// The lines that remove what is there of this name, whichever rules they are: another version of this program, or
@@ -611,6 +638,16 @@ impl Rules {
     }
 }
 
+/// What iptables says of a table. One that is not there, since its module has gone, has no rules.
+fn of_table(said: Result<String, String>) -> Result<String, String> {
+    match said {
+        Err(why) if why.contains("Table does not exist") || why.contains("' does not exist") => {
+            Ok(String::new())
+        }
+        said => said,
+    }
+}
+
 /// Flow tables of the firewall: forwarded packets that bypass its rules, and so the gateway.
 pub(super) fn flow_tables() -> Vec<String> {
     let mut found = Vec::new();
@@ -659,6 +696,29 @@ fn number(text: &str) -> Option<u32> {
     text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok())
 }
 
+/// The words of a rule of iptables; what is in quotation marks is none of them, since a comment may hold anything.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let (mut begin, mut quoted, mut escaped) = (None, false, false);
+    for (at, c) in line.char_indices() {
+        let is_quote = c == '"' && !escaped;
+        escaped = quoted && c == '\\' && !escaped;
+        if is_quote || quoted || c.is_whitespace() {
+            quoted ^= is_quote;
+            words.extend(begin.take().map(|begin| &line[begin..at]));
+        } else {
+            begin.get_or_insert(at);
+        }
+    }
+    words.extend(begin.map(|begin| &line[begin..]));
+    words
+}
+
+/// Where a rule of iptables sends a packet.
+fn target(line: &str) -> Option<&str> {
+    words(line).windows(2).find(|pair| ["-j", "-g"].contains(&pair[0])).map(|pair| pair[1])
+}
+
 /// Those in what iptables-save says.
 fn colliding_rules(program: &str, said: &str, bits: MarkBits) -> Vec<String> {
     const VALUES: [&str; 6] =
@@ -670,12 +730,11 @@ fn colliding_rules(program: &str, said: &str, bits: MarkBits) -> Vec<String> {
         (VALUES.contains(&option) || MASKS.contains(&option) && !whole) && value & bits.both() != 0
     };
     let (mut table, mut found) = ("", Vec::new());
-    for line in said.lines().filter(|line| !line.contains("quell-")) {
-        let words: Vec<&str> = line.split_whitespace().collect();
+    for line in said.lines().filter(|line| !words(line).iter().any(|word| word.starts_with("quell-"))) {
         match line.strip_prefix('*') {
             Some(name) => table = name,
-            None if words.windows(2).any(|pair| uses(pair[0], pair[1])) => {
-                let program = program.trim_end_matches("-save");
+            None if words(line).windows(2).any(|pair| uses(pair[0], pair[1])) => {
+                let (program, line) = (program.trim_end_matches("-save"), named(line));
                 found.push(format!("rule \"{program} -t {table} {line}\" {}", uses_a_bit(bits)));
             }
             None => {}
@@ -684,24 +743,52 @@ fn colliding_rules(program: &str, said: &str, bits: MarkBits) -> Vec<String> {
     found
 }
 
-/// The rules in what iptables-save says that accept packets in a chain of mangle before its end, where a queue is.
+/// The rules in what iptables-save says that accept packets in mangle before the end of a chain, where the gateway's
+/// are: in that chain, or in one that it leads to.
 fn ending_rules(program: &str, said: &str, kind: Kind) -> Vec<String> {
     let program = program.trim_end_matches("-save");
-    let chains: &[&str] = match kind {
-        Kind::Iptables => &["INPUT", "POSTROUTING"],
-        Kind::Mangle => &["INPUT", "FORWARD", "POSTROUTING"],
+    const QUEUE: &str = "ends the chain before the gateway's queue, so what it accepts is not shaped";
+    const BITS: &str = "ends the chain before the gateway clears its bits of the mark, so what it accepts may pass as marked already";
+    let hooks: &[(&str, &str)] = match kind {
+        Kind::Iptables => &[("INPUT", QUEUE), ("POSTROUTING", QUEUE), ("PREROUTING", BITS), ("OUTPUT", BITS)],
+        Kind::Mangle => &[
+            ("INPUT", QUEUE),
+            ("FORWARD", QUEUE),
+            ("POSTROUTING", QUEUE),
+            ("PREROUTING", BITS),
+            ("OUTPUT", BITS),
+        ],
         Kind::Nft => &[],
     };
-    let ends = |line: &&str| {
-        let mut words = line.split_whitespace();
-        words.next() == Some("-A")
-            && words.next().is_some_and(|chain| chains.contains(&chain))
-            && line.ends_with(" -j ACCEPT")
-    };
     let mangle = said.lines().skip_while(|line| *line != "*mangle").take_while(|line| *line != "COMMIT");
-    let why = "ends the chain before the gateway's queue, so what it accepts is not shaped: put such rules into a chain \
-               of their own, with RETURN in place of ACCEPT";
-    mangle.filter(ends).map(|line| format!("rule \"{program} -t mangle {line}\" {why}")).collect()
+    // The chain, the target, and the rule.
+    let rules: Vec<(&str, &str, &str)> = mangle
+        .filter_map(|line| {
+            let words = words(line);
+            (words.first() == Some(&"-A")).then_some(())?;
+            Some((*words.get(1)?, target(line)?, line))
+        })
+        .filter(|(chain, target, _)| ![chain, target].iter().any(|name| name.starts_with("quell-")))
+        .collect();
+    // The chains that each hook leads to; a chain that several lead to is told of for the first.
+    let mut reached: Vec<(&str, &str)> = Vec::new();
+    for (hook, why) in hooks {
+        let mut new = vec![*hook];
+        while let Some(chain) = new.pop() {
+            if reached.iter().all(|(known, _)| *known != chain) {
+                reached.push((chain, *why));
+                new.extend(rules.iter().filter(|(from, ..)| *from == chain).map(|(_, to, _)| *to));
+            }
+        }
+    }
+    let ends = |(chain, target, line): &(&str, &str, &str)| {
+        let (_, why) = reached.iter().find(|(known, _)| known == chain).filter(|_| *target == "ACCEPT")?;
+        let line = named(line);
+        Some(format!(
+            "rule \"{program} -t mangle {line}\" {why}: put such rules into a chain of their own, with RETURN in place of ACCEPT"
+        ))
+    };
+    rules.iter().filter_map(ends).collect()
 }
 
 fn uses_a_bit(bits: MarkBits) -> String {
@@ -811,6 +898,43 @@ mod tests {
         }
     }
 
+    #[test]
+    fn two_gateways_whose_queues_are_in_one_chain_are_told() {
+        let [ours, nft, mangle] = [Kind::Iptables, Kind::Nft, Kind::Mangle].map(|kind| rules(kind, true));
+        let other = Rules { wan: "eth1".into(), id: "8".into(), queue: 5200, ..ours.clone() };
+        let said = ours.hidden_from(&other).unwrap();
+        assert!(
+            said.contains("\"8\" at eth1") && said.contains("between eth1 and eth0 waits in only one"),
+            "{said}"
+        );
+        assert!(ours.hidden_from(&nft).is_none() && nft.hidden_from(&other).is_none());
+        assert!(mangle.hidden_from(&Rules { kind: Kind::Mangle, ..other }).is_none());
+    }
+
+    /// Who sends a packet may set the bits of its mark (SO_MARK), and others remember them.
+    #[test]
+    fn a_new_packet_has_none_of_the_bits() {
+        for kind in [Kind::Iptables, Kind::Mangle] {
+            let mut tables = rules(kind, true).tables();
+            let mangle = tables.remove(0);
+            let clears = |chain: &str| {
+                let rule = format!("-A {chain} -j MARK --set-xmark 0x0/0x60000000");
+                mangle.rules.iter().find(|rule| rule.starts_with(&format!("-A {chain} "))) == Some(&rule)
+            };
+            for hook in ["PREROUTING", "OUTPUT"] {
+                let jump = mangle.jumps.iter().find(|jump| jump.from == hook).unwrap();
+                assert!(!jump.first && clears(&jump.to), "{kind:?} {hook}");
+            }
+        }
+        let text = rules(Kind::Nft, true).text();
+        for hook in ["prerouting", "output"] {
+            let chain = format!(
+                "type filter hook {hook} priority 1000; policy accept;\n\t\tmeta mark set meta mark & 0x9fffffff\n"
+            );
+            assert!(text.contains(&chain), "{text}");
+        }
+    }
+
     /// A rule that is missing or not in its place is noticed, whichever it is.
     #[test]
     fn rules_that_are_gone_or_out_of_order_show() {
@@ -846,12 +970,29 @@ mod tests {
                 let other = if *first { at + 1 } else { at - 1 };
                 moved.swap(at, other);
                 assert!(!table.is_in(&moved.join("\n")), "{to} in {from}");
+                // A rule that only counts has a place too.
+                let mut counting = lines.clone();
+                counting.insert(if *first { at } else { at + 1 }, format!("-A {from} -p tcp -c 1 60"));
+                assert!(!table.is_in(&counting.join("\n")), "{to} in {from}");
                 // Another gateway's may be where this one's would be.
                 let mut shared = lines.clone();
                 shared.insert(if *first { at } else { at + 1 }, format!("-A {from} -c 0 0 -j quell-8-x"));
                 assert!(table.is_in(&shared.join("\n")), "{to} in {from}");
             }
         }
+    }
+
+    #[test]
+    fn a_table_that_is_not_there_has_no_rules() {
+        let gone = "iptables: iptables v1.8.10 (legacy): can't initialize iptables table `security': Table does not exist \
+                    (do you need to insmod?)";
+        assert_eq!(of_table(Err(gone.into())), Ok(String::new()));
+        let forbidden = "iptables: iptables v1.8.10 (legacy): can't initialize iptables table `security': Permission denied \
+                         (you must be root)";
+        assert_eq!(of_table(Err(forbidden.into())), Err(forbidden.into()));
+        let rules = rules(Kind::Iptables, true);
+        assert!(rules.removing(&of_table(Err(gone.into())).unwrap()).is_empty());
+        assert!(rules.tables().iter().all(|table| !table.is_in("")));
     }
 
     #[test]
@@ -864,13 +1005,15 @@ mod tests {
             -A PREROUTING -j MARK --set-xmark 0x1/0xffffffff\n\
             -A quell-0-m -m mark --mark 0x20000000/0x60000000\nCOMMIT\n*filter\n\
             -A FORWARD -m mark --mark 0x2000000/0x2000000 -j ACCEPT\n\
-            -A FORWARD -m mark --mark 536870912 -j ACCEPT\n";
+            -A FORWARD -m comment --comment \"a --mark 0x20000000 \\\" --mark 0x20000000 \" -j ACCEPT\n\
+            -A FORWARD -m comment --comment \"not quell-0-m\" -m mark --mark 536870912 -j ACCEPT\n";
         let found = colliding_rules("iptables-save", said, bits);
-        let rules: Vec<&str> = found.iter().map(|f| f.split('"').nth(1).unwrap()).collect();
+        let rule = |text: &'_ String| text["rule \"".len()..text.rfind("\" uses bit").unwrap()].to_string();
+        let rules: Vec<String> = found.iter().map(rule).collect();
         let expected = [
             "iptables -t mangle -A PREROUTING -j MARK --set-xmark 0x40000000/0x40000000",
             "iptables -t mangle -A PREROUTING -j CONNMARK --restore-mark --nfmask 0xff000000 --ctmask 0xff000000",
-            "iptables -t filter -A FORWARD -m mark --mark 536870912 -j ACCEPT",
+            "iptables -t filter -A FORWARD -m comment --comment \"not quell-0-m\" -m mark --mark 536870912 -j ACCEPT",
         ];
         assert_eq!(rules, expected);
         assert!(
@@ -884,15 +1027,18 @@ mod tests {
     #[test]
     fn rules_that_end_a_chain_before_the_queue_are_found() {
         let said = "*mangle\n:INPUT ACCEPT [0:0]\n-A INPUT -p udp -j ACCEPT\n-A FORWARD -j ACCEPT\n-A PREROUTING -j ACCEPT\n\
-            -A zone -j ACCEPT\n-A INPUT -j zone\nCOMMIT\n*filter\n-A INPUT -j ACCEPT\nCOMMIT\n";
+            -A zone -j ACCEPT\n-A INPUT -j zone\n-A FORWARD -g deep\n-A deep -j deeper\n-A deeper -j ACCEPT\n\
+            -A deeper -j deep\n-A unused -j ACCEPT\n-A quell-8-c -j ACCEPT\n-A INPUT -j quell-8-c\n\
+            -A INPUT -m comment --comment \"a -j ACCEPT\"\nCOMMIT\n*filter\n-A INPUT -j ACCEPT\nCOMMIT\n";
         let of = |kind| {
             let found = ending_rules("ip6tables-save", said, kind);
             found.iter().map(|f| f.split('"').nth(1).unwrap().to_string()).collect::<Vec<_>>()
         };
-        let [input, forward] =
-            ["-A INPUT -p udp", "-A FORWARD"].map(|r| format!("ip6tables -t mangle {r} -j ACCEPT"));
-        assert_eq!(of(Kind::Mangle), [&input[..], &forward]);
-        assert_eq!(of(Kind::Iptables), [input]);
+        let [input, forward, prerouting, zone, deeper] =
+            ["-A INPUT -p udp", "-A FORWARD", "-A PREROUTING", "-A zone", "-A deeper"]
+                .map(|r| format!("ip6tables -t mangle {r} -j ACCEPT"));
+        assert_eq!(of(Kind::Mangle), [&input[..], &forward, &prerouting, &zone, &deeper]);
+        assert_eq!(of(Kind::Iptables), [&input[..], &prerouting, &zone]);
         assert!(of(Kind::Nft).is_empty());
     }
 
@@ -971,12 +1117,19 @@ mod tests {
             socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
             socket.recv(&mut [0; 10]).unwrap();
             assert_eq!(whole.look(), Ok(Some(2)));
-            // One that comes back from its queue to be marked gets CE.
-            socket2::SockRef::from(&socket).set_mark(MarkBits::default().marked()).unwrap();
+            // One that comes back from its queue to be marked gets CE, and one whose sender has set the bits does not.
             nft("delete table inet other\n");
             nft(
                 "table inet other {\nchain input { type filter hook input priority 2000; ip ecn ce counter drop; }\n}\n",
             );
+            socket2::SockRef::from(&socket).set_mark(MarkBits::default().both()).unwrap();
+            rustix::net::sockopt::set_ip_tos(&socket, 2).unwrap();
+            socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
+            socket.recv(&mut [0; 10]).unwrap();
+            let marked = MarkBits::default().marked();
+            nft(&format!(
+                "table inet other {{\nchain post {{ type filter hook postrouting priority {BEFORE_NAT}; meta mark set {marked:#x}; }}\n}}\n"
+            ));
             rustix::net::sockopt::set_ip_tos(&socket, 2).unwrap();
             socket.send_to(b"packet", socket.local_addr().unwrap()).unwrap();
             let said =

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use quell_aqm::catalog::AqmConfig;
+use quell_units::text::cut;
 use quell_units::{BitRate, Bytes, QueueSize};
 use serde_json::{Map, Value};
 
@@ -150,7 +151,7 @@ fn named_table(place: &str, value: &Value) -> Result<(String, Map<String, Value>
     let wrong = || {
         Failure::BadInput(format!(
             "{place}: {} must be an algorithm's name, or a table with \"algorithm\" and its parameters",
-            quell_units::text::cut(&value.to_string())
+            cut(&value.to_string())
         ))
     };
     match value {
@@ -185,7 +186,7 @@ fn user(place: &str, text: &str) -> Result<(u32, u32), Failure> {
         (None, Ok(number)) if number != u32::MAX => Ok((number, number)),
         _ => Err(Failure::BadInput(format!(
             "{place}: \"{}\" is not in /etc/passwd; use a number that nobody has, or none: then one is chosen",
-            quell_units::text::cut(text)
+            cut(text)
         ))),
     }
 }
@@ -210,6 +211,8 @@ impl RunArgs {
             wan: self.wan.clone().filter(|_| file.wan.is_none()),
             up: self.up.filter(|_| file.up.is_none()),
             down: self.down.filter(|_| file.down.is_none()),
+            // A permission, which changes nothing that the file says.
+            metrics_any: self.metrics_any,
             ..RunArgs::default()
         };
         alone.over(&file)?;
@@ -246,7 +249,7 @@ impl RunArgs {
         // What the kernel takes (dev_valid_name), less what a firewall's text could misread.
         let fine = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
         if wan.is_empty() || wan.len() > 15 || wan.starts_with('-') || !wan.chars().all(fine) {
-            let wan = quell_units::text::cut(&wan);
+            let wan = cut(&wan);
             return Err(Failure::BadInput(format!(
                 "{}: \"{wan}\" must be a device's name, 1 to 15 letters, digits and ._-@: `ip link` lists them",
                 at("wan", self.wan.is_some())
@@ -329,7 +332,7 @@ impl RunArgs {
         };
         let name = self.id.clone().or(file.id.clone()).unwrap_or_else(|| "0".into());
         let name = id(&name).map_err(|rule| {
-            Failure::BadInput(format!("{}: \"{name}\" {rule}", at("id", self.id.is_some())))
+            Failure::BadInput(format!("{}: \"{}\" {rule}", at("id", self.id.is_some()), cut(&name)))
         })?;
         let who = match (&self.user, &file.user) {
             (Some(text), _) | (None, Some(Value::String(text))) => Some(text.clone()),
@@ -388,7 +391,7 @@ impl RunArgs {
 pub(super) fn id_of(path: &Path) -> Result<String, Failure> {
     let file = File::read(path)?;
     let name = file.id.clone().unwrap_or_else(|| "0".into());
-    id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{name}\" {rule}", file.place("id"))))
+    id(&name).map_err(|rule| Failure::BadInput(format!("{}: \"{}\" {rule}", file.place("id"), cut(&name))))
 }
 
 /// Refuses what came through a pipe: it is gone.
@@ -507,6 +510,16 @@ mod tests {
                 "wan, down are not given: add --wan, --down, or `wan = ...`, `down = ...` to /gateway.toml",
             ),
             (GOOD.replace("wan", "id"), "wan is not given: add --wan, or `wan = ...` to /gateway.toml"),
+            (format!("{GOOD}wan = \"eth1\"\n"), "gateway.toml:4: duplicate key wan: give it once"),
+            (
+                format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = nan\n"),
+                "gateway.toml:6: aqm.max_p = nan: must be a number",
+            ),
+            (format!("{GOOD}seed = -inf\n"), "gateway.toml:4: seed = -inf: must be a number"),
+            (
+                format!("{GOOD}shadow = [{{ algorithm = \"pie\", target = 2026-01-01 }}]\n"),
+                "gateway.toml:4: shadow[0].target = 2026-01-01: a date is no value",
+            ),
             (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml:2: up = \"18 Mbit\": "),
             (GOOD.replace("\"18 Mbit/s\"", "[1"), "gateway.toml:3: "),
             (format!("{GOOD}rate = 1\n"), "gateway.toml:4: rate: unknown key; known: wan, up, down, "),
@@ -572,6 +585,15 @@ mod tests {
             let said = of(&text).unwrap_err();
             assert!(said.contains(expected), "{text}\n{said}");
         }
+    }
+
+    #[test]
+    fn an_option_permits_an_address_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        fs::write(&path, format!("{GOOD}metrics = \"0.0.0.0:9101\"\n")).unwrap();
+        let args = RunArgs { metrics_any: true, ..RunArgs::default() }.with_config(path);
+        assert!(args.settings().unwrap().fixed.metrics_any);
     }
 
     #[test]

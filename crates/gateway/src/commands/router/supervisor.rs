@@ -32,9 +32,9 @@ use super::lock::Lock;
 use super::notify::Service;
 use super::settings::{self, Fixed, RunArgs, Settings};
 use super::user;
-use crate::LineConfig;
 use crate::confine::{confine_programs, holds_without};
 use crate::record::{create_next_log, prune_logs};
+use crate::{ConfigError, LineConfig};
 
 /// A worker that has said nothing for so long hangs.
 pub(super) const HANGS: Wait = Wait::from_secs(3);
@@ -712,7 +712,7 @@ impl Supervisor<'_> {
             if !change.set.is_empty() {
                 line.aqm = changed_algorithm(&line.aqm, &change.set).map_err(|e| e.to_string())?;
             }
-            line.build().map_err(|e| e.to_string())?;
+            line.build().map_err(|ConfigError { field, rule }| format!("{}: {rule}", option(&field)))?;
             for aqm in &new.shadows {
                 let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
                 shadow.build().map_err(|e| format!("shadow: {e}"))?;
@@ -742,5 +742,26 @@ impl Supervisor<'_> {
                 say(format_args!("cannot write the journal: {e}"));
             }
         }
+    }
+}
+
+/// The option of `reload` that gives a field of a line.
+fn option(field: &str) -> String {
+    let (line, field) = field.split_once('.').unwrap_or(("", field));
+    match field.strip_prefix("aqm.") {
+        _ if field == "rate" => format!("--{line}"),
+        Some(key) => format!("--set {key}"),
+        None => format!("--{field}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_in_an_order_is_named_by_its_option() {
+        let options = ["up.rate", "down.rate", "up.buffer", "up.aqm.target"].map(option);
+        assert_eq!(options, ["--up", "--down", "--buffer", "--set target"]);
     }
 }
