@@ -201,7 +201,7 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
             ..Shorthand::new(rate, rtt, flows, packet)
         };
         let mut document = shorthand.document(FROM_OPTIONS);
-        simulate::change(&mut document, &args.changes)?;
+        simulate::change(&mut document, &args.changes, simulate::Chosen::default())?;
         Ok(document.study(&Plugins::new())?)
     };
     match args.buffer {

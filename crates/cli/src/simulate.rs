@@ -186,19 +186,33 @@ pub fn document(path: &Path) -> Result<Document, ScenarioError> {
     }
 }
 
-/// Makes changes in a scenario; gives the options that say so.
+/// Makes changes in a scenario; gives the options that say so. The last of several values for one field counts.
 ///
 /// # Errors
-/// If a field is not there.
+/// If a field is not there, or a value takes its name from an algorithm of `chosen`.
 #[allow(clippy::result_large_err)] // As above.
-pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>, ScenarioError> {
+pub fn change(
+    document: &mut Document,
+    changes: &Changes,
+    chosen: Chosen<'_>,
+) -> Result<Vec<String>, ScenarioError> {
     let blame = |option: &String, error| ScenarioError { file: option.clone(), line: None, ..error };
     let mut options = Vec::new();
-    for (field, value) in &changes.set {
-        let option = format!("--set {}={}", cut(field), cut(value));
+    for (at, (field, value)) in changes.set.iter().enumerate() {
+        let option = set_option(field, value);
+        let there: Vec<&str> = chosen.names().filter(|name| document.has_algorithm(name)).collect();
         document.set_text(field, value).map_err(|error| blame(&option, error))?;
+        // Who gives the whole list says which algorithms there are; that of the option then has its defaults.
+        let lost = there.into_iter().find(|name| field.trim() != "aqm" && !document.has_algorithm(name));
+        if let Some(name) = lost {
+            return Err(no_longer(option, name));
+        }
         if document.sweeps(field) {
             terminal::note(&format!("{option}: takes the place of the scenario's sweep of it"));
+        }
+        if let Some((field, value)) = changes.set[at + 1..].iter().find(|later| is_of(later, field)) {
+            let later = set_option(field, value);
+            terminal::note(&format!("{option} has no effect: {later} comes after it"));
         }
         options.push(option);
     }
@@ -208,6 +222,32 @@ pub fn change(document: &mut Document, changes: &Changes) -> Result<Vec<String>,
         options.push(option);
     }
     Ok(options)
+}
+
+fn set_option(field: &str, value: &str) -> String {
+    format!("--set {}={}", cut(field), cut(value))
+}
+
+/// True if a change is of this field.
+fn is_of((of, _): &(String, String), field: &str) -> bool {
+    of.trim() == field.trim()
+}
+
+/// The error of an option after which no algorithm has a name that another option uses.
+fn no_longer(option: String, name: &str) -> ScenarioError {
+    let rule = format!(
+        "no algorithm is called \"{}\" any more, which the command names: name what it is called then",
+        cut(name)
+    );
+    ScenarioError {
+        file: option,
+        line: None,
+        field: String::new(),
+        value: None,
+        rule,
+        nearest: None,
+        known: None,
+    }
 }
 
 /// The algorithms that a command names beside the changes of a scenario.
@@ -255,7 +295,8 @@ pub fn changed_of(
     let mut with = original.clone();
     let mut options = add(&mut with, changes, chosen);
     let mut document = with.clone();
-    options.extend(change(&mut document, changes)?);
+    options.extend(change(&mut document, changes, chosen)?);
+    options.extend(complete(&mut document, changes, chosen));
     if let Some(seeds) = &seeds {
         document.set("seeds", seeds)?;
         options.push("--seeds".to_string());
@@ -266,6 +307,7 @@ pub fn changed_of(
         let file = format!("{} with {}", error.file, options.join(" "));
         if blame { ScenarioError { file, line: None, ..error } } else { error }
     })?;
+    check_swept(&study, &document, changes, chosen)?;
     say_idle(&study, &with, changes, seeds.as_ref(), chosen);
     Ok((study, document))
 }
@@ -283,8 +325,43 @@ fn add(document: &mut Document, changes: &Changes, chosen: Chosen<'_>) -> Vec<St
     added.map(|name| format!("--aqm {name}")).collect()
 }
 
+/// Adds the others that are named, so that what a change does to them is seen; gives the options that say so.
+fn complete(document: &mut Document, changes: &Changes, chosen: Chosen<'_>) -> Vec<String> {
+    let mut added: Vec<&str> = Vec::new();
+    if !changes.set.is_empty() {
+        added.extend(chosen.names().filter(|name| document.add_algorithm(name)));
+    }
+    added.into_iter().map(|name| format!("--aqm {name}")).collect()
+}
+
+/// Refuses sweeps after which an algorithm that a command names has its name at some points only, or at none: the
+/// catalog's would take its place there.
+#[allow(clippy::result_large_err)] // As above.
+fn check_swept(
+    study: &Study,
+    document: &Document,
+    changes: &Changes,
+    chosen: Chosen<'_>,
+) -> Result<(), ScenarioError> {
+    let lacks = |name: &str| {
+        let of = |point: &quell_scenario::Point| point.scenario.aqm.iter().all(|aqm| aqm.label() != name);
+        document.has_algorithm(name) && study.points.iter().any(of)
+    };
+    match chosen.names().find(|name| lacks(name)) {
+        Some(name) if !changes.sweep.is_empty() => {
+            let options: Vec<String> =
+                changes.sweep.iter().map(|text| format!("--sweep {}", cut(text))).collect();
+            Err(no_longer(options.join(" "), name))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Beyond as many runs it takes long to see what a change has changed.
 const MOST_RUNS: usize = 500;
+
+/// Likewise beyond as many characters of all that is to be compared: those of a scenario with a long trace are many.
+const MOST_COMPARED: usize = 16 << 20;
 
 /// Says which changes are without effect: with them, every run is what it is without.
 fn say_idle(
@@ -295,34 +372,44 @@ fn say_idle(
     chosen: Chosen<'_>,
 ) {
     let runs: usize = study.points.iter().map(|point| point.scenario.aqm.len()).sum();
-    if runs > MOST_RUNS {
+    if changes.set.is_empty() || runs > MOST_RUNS {
         return;
     }
-    let without = |i: usize| {
+    // All algorithms of a point have the same traces.
+    let length = |point: &quell_scenario::Point| point.identity(0).map_or(0, |id| id.text.len());
+    let compared: usize = study.points.iter().map(|p| length(p) * p.scenario.aqm.len()).sum();
+    if compared.saturating_mul(changes.set.len()) > MOST_COMPARED {
+        return;
+    }
+    let without = |left_out: &str| {
         let mut document = original.clone();
-        for (at, (field, value)) in changes.set.iter().enumerate() {
-            if at != i {
+        for change @ (field, value) in &changes.set {
+            if !is_of(change, left_out) {
                 document.set_text(field, value).ok()?;
             }
         }
         for text in &changes.sweep {
             document.sweep_text(text).ok()?;
         }
+        complete(&mut document, changes, chosen);
         if let Some(seeds) = seeds {
             document.set("seeds", seeds).ok()?;
         }
         document.study(&Plugins::new()).ok()
     };
     for (i, (field, value)) in changes.set.iter().enumerate() {
-        if !without(i).is_some_and(|before| study.runs_as(&before, |label| chosen.has(label))) {
+        // Which is said already.
+        let is_last = !changes.set[i + 1..].iter().any(|later| is_of(later, field));
+        if !is_last || !without(field).is_some_and(|before| study.runs_as(&before, |label| chosen.has(label)))
+        {
             continue;
         }
         let label = field.strip_prefix("aqm.").and_then(|rest| rest.split(['.', '[']).next());
         let why = match label.filter(|label| !chosen.has(label)) {
-            Some(label) => format!("{label} is not among the algorithms of --aqm"),
+            Some(label) => format!("{} is not among the algorithms of --aqm", cut(label)),
             None => "every run is the same without it".to_string(),
         };
-        terminal::note(&format!("--set {}={} has no effect: {why}", cut(field), cut(value)));
+        terminal::note(&format!("{} has no effect: {why}", set_option(field, value)));
     }
 }
 

@@ -22,6 +22,11 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// The limit for a program's settings, which it reads again while it runs.
+    pub const fn of_settings(of: &'static str) -> Limit {
+        Limit { of, bytes: 64 << 10 }
+    }
+
     /// The limit for what is written by hand: far above any.
     pub const fn of_text(of: &'static str) -> Limit {
         Limit { of, bytes: 16 << 20 }
@@ -61,7 +66,11 @@ impl Limit {
 }
 
 fn size(bytes: u64) -> String {
-    let (unit, name) = if bytes >= 1 << 30 { (1_u64 << 30, "GiB") } else { (1 << 20, "MiB") };
+    let (unit, name) = match bytes {
+        n if n >= 1 << 30 => (1_u64 << 30, "GiB"),
+        n if n >= 1 << 20 => (1 << 20, "MiB"),
+        _ => (1 << 10, "KiB"),
+    };
     format!("{} {name}", three_digits(bytes as f64 / unit as f64))
 }
 

@@ -131,6 +131,23 @@ pub(crate) fn read_only(
     file: impl ChunkReader + 'static,
     wanted: Option<&str>,
 ) -> Result<Vec<(String, Column)>, ParquetError> {
+    read_within(file, wanted, UNPACKED)
+}
+
+/// The bytes that columns may take, whatever their file has.
+const UNPACKED: u64 = 512 << 20;
+
+/// How often larger than their file columns may be beyond that: several times what those of any run are.
+const MOST_PACKED: u64 = 500;
+
+/// The same of columns that take at most so many bytes, or are packed as those of a run can be: one value for all rows
+/// takes a few bytes in a file.
+fn read_within(
+    file: impl ChunkReader + 'static,
+    wanted: Option<&str>,
+    unpacked: u64,
+) -> Result<Vec<(String, Column)>, ParquetError> {
+    let most = file.len().saturating_mul(MOST_PACKED).max(unpacked);
     let reader = SerializedFileReader::new(file)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let mut columns = (0..)
@@ -139,6 +156,15 @@ pub(crate) fn read_only(
         .filter(|(_, name, _)| wanted.is_none_or(|wanted| name == wanted))
         .map(|(at, name, column)| empty(column).map(|values| (at, (name, values))))
         .collect::<Result<Vec<(usize, (String, Column))>, _>>()?;
+    let rows =
+        reader.metadata().row_groups().iter().try_fold(0_u64, |all, group| {
+            u64::try_from(group.num_rows()).map(|rows| all.saturating_add(rows))
+        })?;
+    if rows.saturating_mul(8).saturating_mul(columns.len() as u64) > most {
+        return Err(ParquetError::General(format!(
+            "has {rows} rows, more than a run keeps in a file of this size"
+        )));
+    }
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
         for (at, (name, column)) in &mut columns {
@@ -260,6 +286,19 @@ mod tests {
         fn what_is_written_is_read(columns in columns()) {
             prop_assert!(same(&columns, &read_bytes(write(columns.iter()).unwrap()).unwrap()));
         }
+    }
+
+    /// One value for all rows takes a few bytes, and memory for each row.
+    #[test]
+    fn more_rows_than_a_file_of_a_run_has_are_not_read() {
+        let column = Column::U32(vec![Some(7); 2_000_000]);
+        let file = write([("a", &column)].into_iter()).unwrap();
+        let size = file.len() as u64;
+        assert!(size * MOST_PACKED < 16_000_000, "{size}");
+        let read = |unpacked| read_within(Bytes::from(file.clone()), None, unpacked);
+        assert_eq!(read(16_000_000).unwrap()[0].1.len(), 2_000_000);
+        let said = read(15_999_999).unwrap_err().to_string();
+        assert!(said.contains("has 2000000 rows, more than a run keeps"), "{said}");
     }
 
     #[test]

@@ -249,7 +249,10 @@ pub fn without_temporary_name(error: std::io::Error) -> std::io::Error {
     let system = error.get_ref().and_then(|inner| inner.source()?.downcast_ref::<std::io::Error>());
     match system.and_then(std::io::Error::raw_os_error) {
         Some(code) => std::io::Error::from_raw_os_error(code),
-        None => error,
+        None => match error.to_string().split_once(" at path \"") {
+            Some((why, _)) => std::io::Error::new(error.kind(), why),
+            None => error,
+        },
     }
 }
 

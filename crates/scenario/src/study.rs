@@ -492,12 +492,15 @@ impl Document {
         Ok(())
     }
 
+    /// True if one of the file's algorithms has this name.
+    pub fn has_algorithm(&self, name: &str) -> bool {
+        resolve(&self.tree, &format!("aqm.{name}")).is_ok()
+    }
+
     /// Adds an algorithm of the catalog with its defaults to the file's, unless one has that name: then its fields can
     /// be set. True if it was added.
     pub fn add_algorithm(&mut self, name: &str) -> bool {
-        if CATALOG.iter().all(|entry| entry.name != name)
-            || resolve(&self.tree, &format!("aqm.{name}")).is_ok()
-        {
+        if CATALOG.iter().all(|entry| entry.name != name) || self.has_algorithm(name) {
             return false;
         }
         let Some(Node { value: Value::Array(items), .. }) = self.tree.get_mut("aqm") else { return false };

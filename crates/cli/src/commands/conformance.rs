@@ -10,6 +10,7 @@ use quell_conformance::museum::{self, EXHIBITS, Exhibit};
 use quell_conformance::vector::Answer;
 use quell_conformance::{Difference, Outcome, RunError, Runner, Vector, Warning, generate};
 use quell_files::Limit;
+use quell_units::text::{cut, named};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -243,21 +244,21 @@ fn write_own(aqm: &str, args: &WriteArgs) -> Result<(), Failure> {
     let mut table = toml::Table::from_iter([("algorithm".to_string(), aqm.into())]);
     for (key, value) in &args.set {
         if table.insert(key.clone(), setting(value)).is_some() {
-            return Err(bad_input!("--set {key}: is set twice"));
+            return Err(bad_input!("--set {}: is set twice", cut(key)));
         }
     }
     let config: AqmConfig = toml::Value::Table(table)
         .try_into()
-        .map_err(|e: toml::de::Error| bad_input!("--set of {aqm}: {}", e.message().trim()))?;
+        .map_err(|e: toml::de::Error| bad_input!("--set of {aqm}: {}", named(e.message().trim())))?;
     let settings = args.set.iter().map(|(key, value)| format!(",{key}={value}"));
     let name = format!("{}{}", args.course, settings.collect::<String>());
     let vector = generate::own(&config, &name, &args.course, args.seed)
-        .map_err(|why| bad_input!("{aqm} in course {}: {why}", args.course))?;
+        .map_err(|why| bad_input!("{aqm} in course {}: {}", args.course, named(&why.to_string())))?;
     crate::folder::replace(&vector.text(), &args.path)?;
     let (all, overflows) = vector.signals();
     terminal::print(&format!(
         "{}: {} events, {} marks and drops, {overflows} overflows in {}\n",
-        vector.header.vector,
+        named(&vector.header.vector),
         vector.header.events,
         all - overflows,
         quell_files::name(&args.path)

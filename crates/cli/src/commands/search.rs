@@ -83,10 +83,13 @@ struct ProbeOutput {
 /// Searches for the point of an axis at which a metric crosses a value.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let mut document = simulate::document(&args.scenario)?;
-    if let Some(name) = &args.aqm {
+    // Without --aqm, the one that the field names.
+    let of_field = args.over.name.strip_prefix("aqm.").and_then(|rest| rest.split(['.', '[']).next());
+    let named: Option<String> = args.aqm.clone().or(of_field.map(str::to_string));
+    if let Some(name) = &named {
         document.add_algorithm(name);
     }
-    let chosen = Chosen { aqm: args.aqm.as_slice(), baseline: None };
+    let chosen = Chosen { aqm: named.as_slice(), baseline: None };
     let (study, document) = simulate::changed_of(document, &args.changes, None, chosen)?;
     let bad = |option: &str, why: String| bad_input!("{option}: {why}");
     let question = Search {

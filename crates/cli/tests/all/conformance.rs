@@ -384,6 +384,11 @@ fn vectors_of_ones_own_are_written() {
     let write = |args: &[&str]| bench.run(&[&["conformance", "write"], args].concat());
     let own =
         ["--aqm", "codel", "--set", "arithmetic=linux", "--set", "target=\"8 ms\"", "--course", "marks"];
+    let ran = write(&[&own[..], &["nowhere/own.jsonl"]].concat());
+    assert!(
+        ran.err.ends_with("write nowhere/own.jsonl: No such file or directory (os error 2)\n"),
+        "{ran:?}"
+    );
     let ran = write(&[&own[..], &["own.jsonl"]].concat());
     assert!(ran.code == 0 && ran.out.starts_with("codel/marks,arithmetic=linux"), "{ran:?}");
     let text = std::fs::read_to_string(bench.path("own.jsonl")).unwrap();

@@ -87,7 +87,7 @@ fn what_is_too_large_is_refused_with_its_size_and_the_limit() {
         let ran = soon(bench.command(&args));
         assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
         for part in
-            ["large: ", "it has 3072 GiB, and at most ", " MiB of a ", "; shorten it, or name another file"]
+            ["large: ", "it has 3072 GiB, and at most ", "iB of a ", "; shorten it, or name another file"]
         {
             assert!(ran.err.contains(part), "{args:?}: {part}: {ran:?}");
         }

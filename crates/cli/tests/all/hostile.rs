@@ -118,6 +118,11 @@ fn no_name_or_value_forges_a_line() {
     let folder = format!("{FORGED}/b");
     let with = format!("aqm={FORGED}");
     let set = format!("{FORGED}={FORGED}");
+    let line = "wan = \"lo\"\nup = \"1 Mbit/s\"\ndown = \"1 Mbit/s\"\n";
+    let quoted = FORGED.replace('\n', "\\n").replace('\t', "\\t");
+    bench.file("aqm.toml", &format!("{line}[aqm]\nalgorithm = \"codel\"\n\"{quoted}\" = 1\n"));
+    bench.file("shadow.toml", &format!("{line}shadow = [\"{quoted}\"]\n"));
+    bench.file("id.toml", &format!("{line}id = \"{quoted}\"\n"));
     let mut all: Vec<Vec<&str>> = vec![
         vec!["run", FORGED],
         vec!["run", "small.toml", FORGED],
@@ -150,6 +155,7 @@ fn no_name_or_value_forges_a_line() {
         vec!["conformance", "run", "--vector", FORGED, "--", "true"],
         vec!["conformance", "run", "--vector", "codel/drops", "--", FORGED],
         vec!["conformance", "write", FORGED],
+        vec!["conformance", "write", "v.jsonl", "--aqm", "codel", "--set", &set],
         vec!["reproduce", FORGED],
         vec!["reproduce", "--papers", FORGED, "--list"],
         vec!["characterize", FORGED],
@@ -161,7 +167,16 @@ fn no_name_or_value_forges_a_line() {
             vec!["gateway", "replay", FORGED],
             vec!["gateway", "replay", "small.toml", "--with", &with],
             vec!["gateway", "status", "--socket", FORGED],
+            vec!["gateway", "replay", "small.toml", "--with", "aqm=codel", "--set", &set],
+            vec!["gateway", "check", "--wan", "lo", "--up", "1Mbit/s", "--down", "1Mbit/s", "--set", &set],
+            vec!["gateway", "reload", "--aqm", "codel", "--set", &set],
+            vec!["gateway", "check", "--config", "aqm.toml"],
+            vec!["gateway", "check", "--config", "shadow.toml"],
+            vec!["gateway", "check", "--config", "id.toml"],
+            vec!["gateway", "reload", "--config", "id.toml"],
             vec!["wire", "--rate", FORGED, "--", "true"],
+            vec!["wire", "--rate", "1Mbit/s", "--aqm", "codel", "--set", &set, "--", "true"],
+            vec!["wire", "--rate", "1Mbit/s", "--", FORGED],
         ]);
     }
     for args in all {

@@ -279,6 +279,9 @@ fn fields_of_an_algorithm_that_the_command_line_adds_can_be_set() {
     let ran = bench.run(&[&search[..], &over].concat());
     let what = "small.toml with --set aqm.codel.interval=0 s: aqm[2].interval";
     assert!(ran.code == 2 && ran.err.contains(what), "{ran:?}");
+    // The field names it too.
+    let ran = bench.run(&[&search[..], &over[2..]].concat());
+    assert!(ran.code == 2 && ran.err.contains(what), "{ran:?}");
     // Its name is still checked, and that of a field.
     let ran = bench.run(&["run", "small.toml", "--aqm", "codle", "--set", "aqm.codle.target=9 ms"]);
     assert!(ran.code == 2 && ran.err.contains("nothing is called \"codle\" there"), "{ran:?}");
@@ -306,4 +309,73 @@ fn a_setting_without_effect_is_told() {
     {
         assert_eq!(note(&["--set", set]), "", "{set}");
     }
+}
+
+/// What `--aqm` and `--baseline` take from the catalog is compared too, though the file has none of it.
+#[test]
+fn a_setting_that_changes_what_runs_has_an_effect() {
+    let bench = Bench::new();
+    for args in
+        [&["tasks", "small.toml", "--aqm", "codel"][..], &["tasks", "small.toml", "--aqm", "codel,pie"]]
+    {
+        let ran = bench.run(&[args, &["--set", "dumbbell.rate=3 Mbit/s", "--set", "duration=3 s"]].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+        let ran = bench.run(&[args, &["--set", "dumbbell.rate=2 Mbit/s"]].concat());
+        assert!(
+            ran.err.contains("--set dumbbell.rate=2 Mbit/s has no effect: every run is the same"),
+            "{ran:?}"
+        );
+        // That of an algorithm which does not run is told still.
+        let ran = bench.run(&[args, &["--set", "aqm.red.max_p=0.3"]].concat());
+        assert!(ran.err.contains("has no effect: red is not among the algorithms of --aqm"), "{ran:?}");
+    }
+    let compare = ["compare", "small.toml", "--baseline", "codel", "--aqm", "pie", "-q"];
+    let ran = bench.run(&[&compare[..], &["--set", "duration=3 s", "--set", "segments=1 s"]].concat());
+    assert!(ran.code == 0 && !ran.err.contains("no effect"), "{ran:?}");
+    // Where the whole list is given, the catalog's is added to that.
+    let ran = bench.run(&[
+        "tasks",
+        "small.toml",
+        "--aqm",
+        "pie",
+        "--set",
+        "aqm=[{ algorithm = \"red\" }]",
+        "--set",
+        "duration=3 s",
+    ]);
+    assert!(ran.code == 0 && !ran.err.contains("--set duration"), "{ran:?}");
+}
+
+#[test]
+fn a_setting_that_takes_the_name_of_what_runs_is_refused() {
+    let bench = Bench::new();
+    for (aqm, set) in [
+        ("codel", "aqm.codel.algorithm=pie"),
+        ("codel", "aqm.codel.label=foo"),
+        ("red", "aqm.red.algorithm=pie"),
+        ("red", "aqm[1].label=foo"),
+    ] {
+        let ran = bench.run(&["tasks", "small.toml", "--aqm", aqm, "--set", set]);
+        let said = format!("error: --set {set}: no algorithm is called \"{aqm}\" any more");
+        assert!(ran.code == 2 && ran.err.contains(&said), "{ran:?}");
+    }
+    let ran = bench.run(&["tasks", "small.toml", "--aqm", "red", "--sweep", "aqm.red.label=red,foo"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("--sweep aqm.red.label=red,foo: no algorithm is called"),
+        "{ran:?}"
+    );
+    bench.ok(&["tasks", "small.toml", "--aqm", "foo", "--set", "aqm.red.label=foo"]);
+}
+
+#[test]
+fn the_last_value_of_a_field_counts() {
+    let bench = Bench::new();
+    let twice = ["tasks", "small.toml", "--set", "dumbbell.rate=5 Mbit/s", "--set", "dumbbell.rate=3 Mbit/s"];
+    let ran = bench.run(&twice);
+    let said =
+        "note: --set dumbbell.rate=5 Mbit/s has no effect: --set dumbbell.rate=3 Mbit/s comes after it\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, said));
+    assert_eq!(ran.out, bench.ok(&["tasks", "small.toml", "--set", "dumbbell.rate=3 Mbit/s"]));
+    let same = bench.run(&["tasks", "small.toml", "--set", "duration=3 s", "--set", "duration=3 s"]);
+    assert_eq!(same.err.matches("has no effect").count(), 1, "{same:?}");
 }

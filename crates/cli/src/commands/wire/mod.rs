@@ -192,7 +192,7 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     if let Some(text) = &args.far {
         let command = with_env(&["sh".into(), "-c".into(), text.clone()]);
         let child = quell_gateway::wire::spawn(wire.host(Side::Far), command);
-        server = Some(child.map_err(|e| Failure::cannot(format!("run \"{text}\""), e))?);
+        server = Some(child.map_err(|e| Failure::cannot(format!("run \"{}\"", cut(text)), e))?);
     }
     let words = if args.command.is_empty() {
         terminal::say(&format!("a shell at {near}; the other host is {far}; exit ends the wire"));
@@ -201,7 +201,7 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
         args.command.clone()
     };
     let child = quell_gateway::wire::spawn(wire.host(Side::Near), with_env(&words));
-    let mut child = child.map_err(|e| Failure::cannot(format!("run \"{}\"", words[0]), e))?;
+    let mut child = child.map_err(|e| Failure::cannot(format!("run \"{}\"", cut(&words[0])), e))?;
     let ended = ended(&mut child);
     let congestion = wire.host(Side::Near).run(traffic::default_congestion_control);
     // It is meant to be there as long as the other command is.
