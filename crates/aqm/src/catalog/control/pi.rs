@@ -15,7 +15,9 @@ use alloc::vec::Vec;
 use quell_units::{Duration, QueueSize};
 use serde::{Deserialize, Serialize};
 
-use crate::params::{AutoSize, ParamError, ParamValue, Remark, in_range, positive_queue, positive_to, require};
+use crate::params::{
+    AutoSize, ParamError, ParamValue, Remark, in_range, positive_queue, positive_to, require,
+};
 use crate::part::{Gauge, SignalMode, Sizer, Ticker};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 

@@ -151,11 +151,8 @@ impl Lane {
             }
             late = now > self.drop_next;
         }
-        let unsent = if !verdict.drops(pkt) && rng.chance(self.p) {
-            Verdict::Drop(Cause::Early)
-        } else {
-            verdict
-        };
+        let unsent =
+            if !verdict.drops(pkt) && rng.chance(self.p) { Verdict::Drop(Cause::Early) } else { verdict };
         let drops = unsent.drops(pkt);
         if self.count == 0 {
             self.drop_next = now + law.interval;
@@ -294,8 +291,21 @@ pub fn inverse_root(root: u32, count: u32) -> u32 {
 
 /// The reciprocal roots of small counts, `2^32 / sqrt(count)`; the largest number for 0.
 const ROOTS: [u32; 16] = [
-    u32::MAX, u32::MAX, 3_037_000_500, 2_479_700_525, 2_147_483_647, 1_920_767_767, 1_753_413_056, 1_623_345_051,
-    1_518_500_250, 1_431_655_765, 1_358_187_914, 1_294_981_364, 1_239_850_263, 1_191_209_601, 1_147_878_294,
+    u32::MAX,
+    u32::MAX,
+    3_037_000_500,
+    2_479_700_525,
+    2_147_483_647,
+    1_920_767_767,
+    1_753_413_056,
+    1_623_345_051,
+    1_518_500_250,
+    1_431_655_765,
+    1_358_187_914,
+    1_294_981_364,
+    1_239_850_263,
+    1_191_209_601,
+    1_147_878_294,
     1_108_955_788,
 ];
 

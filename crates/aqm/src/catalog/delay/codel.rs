@@ -546,7 +546,8 @@ mod tests {
         let law = linux(OnEmpty::Forgets);
         let mut state = CodelState::default();
         (0..38).for_each(|_| state.hurry());
-        let mut stands = |at: Time| state.signals(&law, at, Duration::from_millis(50), 5000, Mtu::new(None), true);
+        let mut stands =
+            |at: Time| state.signals(&law, at, Duration::from_millis(50), 5000, Mtu::new(None), true);
         assert!(!stands(ms(900)));
         assert_eq!([stands(ms(1001)), stands(ms(1001))], [true, false], "the second packet is sent");
         // 976 steps later.

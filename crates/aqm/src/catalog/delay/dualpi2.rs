@@ -29,8 +29,8 @@
 //! - The limit, 250 ms of the link's rate with room for one packet of 1500 bytes, is a limit of DualPI2 within the
 //!   host's buffer, which the two queues share.
 
-use alloc::vec::Vec;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 

@@ -73,7 +73,9 @@ impl StepParams {
                 let rule = alloc::format!("give it or delay ({delay}), not both");
                 return Err(ParamError::new("queue", queue, rule));
             }
-            (None, Some(queue)) => Threshold::Queue(Gauge::of(queue, link), positive_queue("queue", queue, link)?),
+            (None, Some(queue)) => {
+                Threshold::Queue(Gauge::of(queue, link), positive_queue("queue", queue, link)?)
+            }
             (delay, None) => Threshold::Delay(delay.unwrap_or(DELAY)),
         };
         Ok(Step { threshold, marks: self.marks, marked: false })

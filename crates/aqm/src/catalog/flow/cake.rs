@@ -542,7 +542,12 @@ impl Discipline for Cake {
             let (n, o) = tin.rounds.counts();
             (new, old) = (new + n, old + o);
             let base = t * self.given.flows as usize;
-            p = tin.rounds.active().chain(tin.aging.iter()).map(|i| self.lanes[base + i].cobalt.p()).fold(p, f64::max);
+            p = tin
+                .rounds
+                .active()
+                .chain(tin.aging.iter())
+                .map(|i| self.lanes[base + i].cobalt.p())
+                .fold(p, f64::max);
         }
         out.value("new_queues", "queues", f64::from(new));
         out.value("old_queues", "queues", f64::from(old));

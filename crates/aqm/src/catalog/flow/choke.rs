@@ -63,7 +63,11 @@ impl ChokeParams {
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         // The least backlog is none of its parameters.
-        self.red().remarks(link).into_iter().filter(|remark| remark.about != About::Buffer || remark.field == "min_th").collect()
+        self.red()
+            .remarks(link)
+            .into_iter()
+            .filter(|remark| remark.about != About::Buffer || remark.field == "min_th")
+            .collect()
     }
 
     /// CHOKe for a link.

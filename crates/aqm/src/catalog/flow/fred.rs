@@ -18,7 +18,9 @@
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::params::{AutoSize, ParamError, positive, positive_duration};
-use crate::part::{Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Thresholds, Weight, thresholds};
+use crate::part::{
+    Average, Curve, FlowCount, FlowCounts, Gauge, Spacer, Spacing, Thresholds, Weight, thresholds,
+};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Verdict, params};
 
 params! {

@@ -28,7 +28,7 @@ use quell_units::{BitRate, Duration, QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use super::red::{Signals, red_params};
-use crate::params::{ParamError, Remark, ParamValue, in_range, positive_duration, require};
+use crate::params::{ParamError, ParamValue, Remark, in_range, positive_duration, require};
 use crate::part::{FlowTable, Ticker, Weight};
 use crate::red::{Red, RedParams};
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};

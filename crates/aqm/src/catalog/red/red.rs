@@ -25,7 +25,10 @@ use alloc::vec::Vec;
 use quell_units::{QueueSize, Time};
 
 use crate::params::{ParamError, Remark, in_range, require};
-use crate::part::{Average, Curve, Forced, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step, thresholds};
+use crate::part::{
+    Average, Curve, Forced, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step,
+    thresholds,
+};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict};
 
 /// [`params!`](crate::params!) with the parameters by which RED and its descendants signal, after their own.

@@ -26,7 +26,9 @@ use quell_units::{QueueSize, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::params::{ParamError, ParamValue, Remark, require};
-use crate::part::{Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step, thresholds};
+use crate::part::{
+    Average, Curve, Gauge, SignalMode, Sizer, Spacer, Spacing, Thresholds, Weight, is_step, thresholds,
+};
 use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
 /// Precedences are three bits.
