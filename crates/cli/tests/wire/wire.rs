@@ -249,7 +249,7 @@ fn commands_are_processes_of_their_own() {
     let done = wire("true", "test $$ -ne 1 && (sleep 0.1 &) && sleep 0.3 && kill -TERM $$");
     assert_eq!(done.status.code(), Some(128 + 15), "{done:?}");
     let done = wire("kill -INT $$", "sleep 0.5");
-    assert!(text(&done.stderr).contains("failed before (signal: 2 (SIGINT)"), "{done:?}");
+    assert!(text(&done.stderr).contains("failed before the other ended (signal: 2 (SIGINT)"), "{done:?}");
     let done = quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--", "/no/such/program"]);
     let said = text(&done.stderr);
     assert!(!done.status.success() && said.contains("cannot run \"/no/such/program\""), "{said}");
@@ -538,7 +538,7 @@ fn the_buffer_fits_the_algorithm_and_each_direction_has_its_rate() {
             quell(dir.path(), &["wire", "--rate", "100Mbit/s", "--rtt", "2ms", "--aqm", aqm, "--", "true"]);
         assert!(done.status.success(), "{aqm}: {}", text(&done.stderr));
     }
-    // One that is asked for is not made larger, and what is wrong otherwise is said as before.
+    // One that is asked for is not made larger, and may be too short for the target.
     let small = [
         "wire",
         "--rate",
@@ -553,7 +553,7 @@ fn the_buffer_fits_the_algorithm_and_each_direction_has_its_rate() {
         "true",
     ];
     let done = quell(dir.path(), &small);
-    assert!(done.status.code() == Some(2) && text(&done.stderr).contains("target"), "{}", text(&done.stderr));
+    assert!(done.status.success(), "{}", text(&done.stderr));
     let wide =
         ["wire", "--up", "18Mbit/s", "--down", "95Mbit/s", "--rtt", "10ms", "--log", "log", "--", "true"];
     let done = quell(dir.path(), &wide);
