@@ -164,7 +164,9 @@ def stub() -> str:
     text = "\n".join(parts)
     done = subprocess.run(formatter, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        message = f"{' '.join(formatter)}: {done.stderr.strip()}; tests/python/requirements.txt has what it needs"
+        message = (
+            f"{' '.join(formatter)}: {done.stderr.strip()}; tests/python/requirements.txt has what it needs"
+        )
         raise RuntimeError(message)
     return done.stdout
 

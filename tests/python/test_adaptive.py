@@ -104,4 +104,6 @@ def test_search_refuses_a_plug_in_that_nothing_names() -> None:
     scenario = quell.theory.dumbbell(rate="2 Mbit/s", rtt="50 ms", flows=4, algorithms=["red"])
     rule = r'aqms\["redd"\]: no \[\[aqm\]\] of the scenario has this algorithm.*red'
     with pytest.raises(ValueError, match=rule):
-        quell.search(scenario, over="flows.tcp.count=2..8", metric="loss_rate", crosses="2%", aqms={"redd": object})
+        quell.search(
+            scenario, over="flows.tcp.count=2..8", metric="loss_rate", crosses="2%", aqms={"redd": object}
+        )

@@ -13,8 +13,14 @@ MISSING = [
     (["tests/targets.py"], "targets: there is no `"),
     (["crates/aqm/tests/new_algorithm.py"], "new_algorithm: there is no `cargo` in PATH; to get it"),
     (["crates/validate/ns2/run.py", "", "999"], "ns2: there is no `ns` in PATH; to get it"),
-    (["crates/validate/ns3/run.py", "/absent"], "ns3: /absent cannot be run: No such file or directory; the README"),
-    (["conformance/museum/effects.py", "/absent"], "effects: /absent cannot be run: No such file or directory; name"),
+    (
+        ["crates/validate/ns3/run.py", "/absent"],
+        "ns3: /absent cannot be run: No such file or directory; the README",
+    ),
+    (
+        ["conformance/museum/effects.py", "/absent"],
+        "effects: /absent cannot be run: No such file or directory; name",
+    ),
 ]
 
 

@@ -706,4 +706,6 @@ def test_a_dumbbell_has_a_buffer_that_its_algorithm_needs() -> None:
     assert roomy["dumbbell"]["buffer"] == "25000 packets"
     assert theory.analyze(roomy)
     assert theory.dumbbell(**fast, algorithms=["drop-tail"])["dumbbell"]["buffer"] == "250 packets"
-    assert theory.dumbbell(**fast, algorithms=["pie"], buffer="90 packets")["dumbbell"]["buffer"] == "90 packets"
+    assert (
+        theory.dumbbell(**fast, algorithms=["pie"], buffer="90 packets")["dumbbell"]["buffer"] == "90 packets"
+    )
