@@ -9,6 +9,7 @@ import struct
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -701,11 +702,9 @@ def test_diagrams() -> None:
 
 
 def test_a_dumbbell_has_a_buffer_that_its_algorithm_needs() -> None:
-    fast = {"rate": "1 Gbit/s", "rtt": "1 ms", "flows": 10}
-    roomy = theory.dumbbell(**fast, algorithms=["pie"])
+    fast = partial(theory.dumbbell, rate="1 Gbit/s", rtt="1 ms", flows=10)
+    roomy = fast(algorithms=["pie"])
     assert roomy["dumbbell"]["buffer"] == "25000 packets"
     assert theory.analyze(roomy)
-    assert theory.dumbbell(**fast, algorithms=["drop-tail"])["dumbbell"]["buffer"] == "250 packets"
-    assert (
-        theory.dumbbell(**fast, algorithms=["pie"], buffer="90 packets")["dumbbell"]["buffer"] == "90 packets"
-    )
+    assert fast(algorithms=["drop-tail"])["dumbbell"]["buffer"] == "250 packets"
+    assert fast(algorithms=["pie"], buffer="90 packets")["dumbbell"]["buffer"] == "90 packets"
