@@ -1,10 +1,11 @@
 //! A scenario in a few words: one bottleneck, and flows of one kind.
 
 use quell_aqm::catalog::{self, AqmConfig};
-use quell_scenario::Document;
+use quell_aqm::params::About;
+use quell_scenario::{Document, Plugins, Study};
 use quell_theory::rules::design::Design;
 use quell_theory::{Congestion, Signal};
-use quell_units::{BitRate, Bytes, Duration, QueueSize};
+use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 /// One bottleneck and flows of one kind: the network of the formulas.
 #[derive(Clone, Debug)]
@@ -178,4 +179,15 @@ fn inline(value: &toml::Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Tells whether the buffer of each first link of a study is as long as its algorithms' targets.
+pub fn holds_targets(study: &Study) -> bool {
+    study.points.iter().all(|point| {
+        let at = point.links().first().and_then(|link| point.link_at(link, Time::ZERO, &Plugins::new()).ok());
+        at.is_none_or(|at| {
+            let mut remarks = at.algorithms.iter().flat_map(|(_, config)| config.remarks(&at.link));
+            remarks.all(|remark| remark.about != About::Buffer)
+        })
+    })
 }

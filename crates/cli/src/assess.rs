@@ -7,7 +7,6 @@ use quell_analysis::{
     Assessment, Bottleneck, Figures, MarginFigures, Motion, Packets, Prediction, Shorthand, shorthand,
 };
 use quell_aqm::catalog::AqmConfig;
-use quell_aqm::params::About;
 use quell_scenario::{Document, Plugins, ScenarioError, Study, suggest, unknown};
 use quell_theory::rules::reach::{Beyond, Edge, Quantity, Reach};
 use quell_theory::{Congestion, Plant, TheoryError};
@@ -208,20 +207,13 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
         Some(buffer) => study(buffer),
         None => {
             let ample = study(Shorthand::ample_buffer(rate, rtt, packet))?;
-            if holds_targets(&ample) { Ok(ample) } else { study(Shorthand::roomy_buffer(rate, packet)) }
+            if shorthand::holds_targets(&ample) {
+                Ok(ample)
+            } else {
+                study(Shorthand::roomy_buffer(rate, packet))
+            }
         }
     }
-}
-
-/// True if the buffer at the bottleneck holds what its algorithms wait for.
-fn holds_targets(study: &Study) -> bool {
-    study.points.iter().all(|point| {
-        let at = point.links().first().and_then(|link| point.link_at(link, Time::ZERO, &Plugins::new()).ok());
-        at.is_none_or(|at| {
-            let mut remarks = at.algorithms.iter().flat_map(|(_, config)| config.remarks(&at.link));
-            remarks.all(|remark| remark.about != About::Buffer)
-        })
-    })
 }
 
 /// Refuses scalable flows beside scalable ones: of one kind the models have one law.

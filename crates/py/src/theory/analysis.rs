@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use quell_analysis::shorthand::{Shorthand, changed};
+use quell_analysis::shorthand::{Shorthand, changed, holds_targets};
 use quell_analysis::{Assessment, Bottleneck as Seen, Figures};
 use quell_aqm::catalog::AqmConfig;
 use quell_scenario::{Plugins, Setting};
@@ -453,7 +453,8 @@ pub fn dumbbell<'py>(
     let dict = of(given.unwrap_or(plain.buffer))?;
     let is_valid = |dict: &Bound<'py, PyDict>| {
         let document = crate::scenario::document(py, dict.as_any(), None);
-        document.is_ok_and(|document| document.study(&Plugins::new()).is_ok())
+        document
+            .is_ok_and(|document| document.study(&Plugins::new()).is_ok_and(|study| holds_targets(&study)))
     };
     // As the command does where no buffer is given.
     if given.is_none() && !is_valid(&dict) {
