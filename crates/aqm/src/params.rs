@@ -121,7 +121,7 @@ impl Remark {
         Remark::new("limit", limit, says, About::Buffer)
     }
 
-    /// The remark on a threshold that is no lower than the other one.
+    /// The remark on a threshold that is not below the other one.
     pub(crate) fn on_step(max_th: QueueSize, gentle: bool, max_p: f64) -> Remark {
         let to = if gentle { max_p } else { 1.0 };
         let says = format!("a step: min_th is the same, and the probability goes from 0 to {to} there");

@@ -8,7 +8,7 @@ use quell_aqm::params::ParamDoc;
 use quell_aqm::tc::{self, Answer};
 use quell_units::text::cut;
 
-use crate::{nearest, plain};
+use crate::likeness::{nearest, plain};
 
 /// Words that are read of a line; the others are counted.
 const MOST_WORDS: usize = 256;

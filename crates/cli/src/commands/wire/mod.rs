@@ -222,7 +222,7 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     if let Some(why) = &report.log {
         return Err(Failure::Failed(format!("the log is not whole: {why}")));
     }
-    // What the near command did without the other is no measurement.
+    // What the near command did without the other is not a measurement.
     let failed_far =
         far_ended.map(|status| format!("the command of --far failed before the other ended ({status})"));
     match ended {
