@@ -18,7 +18,7 @@ SOURCE = """//! Toy: the probability is proportional to the queue.
 
 use quell_units::QueueSize;
 
-use crate::params::{ParamError, reachable};
+use crate::params::{ParamError, positive_queue};
 use crate::part::Gauge;
 use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 
@@ -37,7 +37,7 @@ impl ToyParams {
     /// Names the field that breaks a rule: a queue that the buffer cannot hold.
     pub fn build(&self, link: &Link) -> Result<Toy, ParamError> {
         link.check()?;
-        Ok(Toy { full: reachable("full", self.full, link)?, gauge: Gauge::of(self.full, link), p: 0.0 })
+        Ok(Toy { full: positive_queue("full", self.full, link)?, gauge: Gauge::of(self.full, link), p: 0.0 })
     }
 }
 
