@@ -1,6 +1,7 @@
 //! A shaped line, as a user configures it and as a log keeps it.
 
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig};
+use quell_aqm::params::{About, Remark};
 use quell_aqm::{Link, ParamError, Seed};
 use quell_queue::{Limit, Line, Qdisc, Queue};
 use quell_units::{BitRate, Bytes, QueueSize};
@@ -51,6 +52,16 @@ impl LineConfig {
     /// The link as the algorithm knows it.
     pub fn link(&self) -> Link {
         Link { rate: self.rate, buffer: self.buffer, mean_packet: self.mean_packet }
+    }
+
+    /// What may surprise about the algorithm on this link.
+    pub fn remarks(&self) -> Vec<Remark> {
+        self.aqm.remarks(&self.link())
+    }
+
+    /// Tells whether the buffer is as long as the algorithm's targets.
+    pub fn holds_targets(&self) -> bool {
+        self.remarks().iter().all(|remark| remark.about != About::Buffer)
     }
 
     /// The most packets that the buffer can hold, if none is smaller than `least`.

@@ -123,9 +123,16 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
             Some(buffer) => holding(buffer),
             // A bandwidth-delay product, as routers have it. An algorithm whose target is longer than that needs what a
             // gateway has.
-            None => holding(sent_in(rtt)).or_else(|e| holding(sent_in(ROOMY)).map_err(|_| e)),
+            None => match holding(sent_in(rtt)) {
+                Ok(line) if !line.holds_targets() => holding(sent_in(ROOMY)),
+                line => line,
+            },
         };
-        line.map_err(|e| Failure::BadInput(e.to_string()))
+        let line = line.map_err(|e| Failure::BadInput(e.to_string()))?;
+        for remark in line.remarks() {
+            terminal::note(&format!("{name}: {}: {remark}", args.aqm));
+        }
+        Ok::<_, Failure>(line)
     };
     let lines = [line("up", up)?, line("down", down)?];
     if let Some(name) = &args.congestion {

@@ -283,10 +283,14 @@ impl RouterState {
         }
     }
 
-    /// Looks whether the device carries and the machine moves as much.
+    /// Looks whether the device carries and the machine moves as much, and what may surprise at these rates.
     fn rates(&mut self, settings: &Settings) {
         self.link(settings);
         self.machine(settings);
+        for line in &settings.lines {
+            let remark = |remark| format!("{}: {}: {remark}", line.name, line.aqm.name());
+            self.notes.extend(line.remarks().into_iter().map(remark));
+        }
     }
 
     fn link(&mut self, settings: &Settings) {
