@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
 
-use crate::codel::check_times;
+use crate::codel::{check_times, step_of_root};
 use crate::params::{ParamError, Remark, require};
 use crate::{Aqm, Cause, Ctx, Departures, Link, PacketMeta, Probe, Rng, Verdict, params};
 
@@ -151,20 +151,19 @@ impl Lane {
             }
             late = now > self.drop_next;
         }
-        let unsent =
+        let wanted =
             if !verdict.drops(pkt) && rng.chance(self.p) { Verdict::Drop(Cause::Early) } else { verdict };
-        let drops = unsent.drops(pkt);
+        let drops = wanted.drops(pkt);
         if self.count == 0 {
             self.drop_next = now + law.interval;
         } else if late && !drops {
             self.drop_next = now;
         }
-        match (drops, last) {
-            (true, false) => unsent,
-            // What is kept from being dropped keeps its mark.
-            _ if verdict.drops(pkt) => Verdict::Pass,
-            _ => verdict,
+        if !(drops && last) {
+            return wanted;
         }
+        // What is kept from being dropped keeps its mark.
+        if verdict.drops(pkt) { Verdict::Pass } else { verdict }
     }
 
     /// A packet of the lane was dropped for want of room.
@@ -313,10 +312,7 @@ const ROOTS: [u32; 16] = [
 /// of 2^32.
 #[inline]
 pub fn newton_step(root: u32, count: u32) -> u32 {
-    let x = u64::from(root);
-    let square = (x * x) >> 32;
-    let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
-    (rest.wrapping_mul(x) >> 31) as u32
+    step_of_root(root, count)
 }
 
 /// Feng et al. 1999b: one step up.

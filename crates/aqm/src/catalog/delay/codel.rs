@@ -412,11 +412,17 @@ pub fn linux_control_law(t: Time, interval: Duration, root: u16) -> Time {
 /// 2^16, toward that of `count`: `x (3 - count x^2) / 2`.
 #[inline]
 pub fn newton_step(root: u16, count: u32) -> u16 {
-    let x = u64::from(root) << 16;
+    (step_of_root(u32::from(root) << 16, count) >> 16) as u16
+}
+
+/// [`newton_step`] in parts of 2^32.
+#[inline]
+pub(super) fn step_of_root(root: u32, count: u32) -> u32 {
+    let x = u64::from(root);
     let square = (x * x) >> 32;
-    let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
     // The product has two bits less than it would, against overflow; a root far from its count wraps as in Linux.
-    ((rest.wrapping_mul(x) >> 31) >> 16) as u16
+    let rest = (3u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
+    (rest.wrapping_mul(x) >> 31) as u32
 }
 
 /// RFC 8289 section 5.5: the count at which a drop state begins: where the last one ended, less what

@@ -207,9 +207,7 @@ impl CakeParams {
         let mtu_time = threshold.map_or(Duration::ZERO, |rate| rate.transmission_time(MTU));
         let (target, interval) = times(self.rtt, mtu_time);
         let cobalt = CobaltParams { target, interval, ..Default::default() };
-        // The target of a thin tin may be longer than a full buffer takes at the link's rate; it is never wrong.
-        let roomy = Link { rate: BitRate::from_bps(1), ..*link };
-        let law = cobalt.law(&roomy).map_err(|e| {
+        let law = cobalt.law(link).map_err(|e| {
             ParamError::new("rtt", self.rtt, format!("{} = {}: {}", e.field, e.value, e.rule))
         })?;
         Ok(Tin {
