@@ -157,6 +157,13 @@ impl Setting {
             )
         };
         let (shaped, blind) = (cake("flows"), cake("flowblind"));
+        // Block G leaves it at tc's default, which is ECT(1).
+        let classifier = if self.block == "G" { "ect1" } else { "any-ect" };
+        let dual = format!(
+            "algorithm = \"dualpi2\"\nclassifier = \"{classifier}\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
+             beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
+             c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n"
+        );
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
             "codel" if self.block == "G" => (
@@ -197,18 +204,7 @@ impl Setting {
             ),
             // Its defaults; the limit is the buffer's. It signals while two packets wait beside the one at the head, which
             // it has taken out before it counts.
-            "dualpi2" if self.block == "G" => (
-                "algorithm = \"dualpi2\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
-                 beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
-                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n",
-                format!("{limit} packets"),
-            ),
-            "dualpi2" => (
-                "algorithm = \"dualpi2\"\nclassifier = \"any-ect\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
-                 beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
-                 c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n",
-                format!("{limit} packets"),
-            ),
+            "dualpi2" => (dual.as_str(), format!("{limit} packets")),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
         let (reno, cubic) = match self.has_ecn() {
@@ -254,13 +250,15 @@ impl Setting {
         if loss > 0.0 {
             let _ = writeln!(text, "loss = {loss}");
         }
+        let mut way_back = "";
         if self.variant.as_deref() == Some("to2m") {
             let _ = writeln!(text, "changes = [{{ at = \"19.5 s\", rate = \"2 Mbit/s\" }}]");
+            way_back = "changes = []\n";
         }
         let _ = write!(
             text,
             "\n[dumbbell.reverse]\nrate = \"100 Gbit/s\"\ndelay = \"{back} ms\"\nloss = 0.0\naqm = {{ algorithm = \"drop-tail\" }}\n\
-             buffer = \"100000 packets\"\n\n[[aqm]]\n{aqm}",
+             buffer = \"100000 packets\"\n{way_back}\n[[aqm]]\n{aqm}",
         );
         for (name, count, tcp) in groups {
             let start = match self.apart_ms {

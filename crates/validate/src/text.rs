@@ -102,7 +102,10 @@ fn line(row: &ComparedFigure) -> String {
 pub fn cells(found: &[ChapterFindings]) -> String {
     let mut queues: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for comparison in found.iter().flat_map(|f| &f.comparisons) {
-        let inside = comparison.rows.iter().all(|row| row.verdict == Standing::Inside);
+        // What was not run is not inside.
+        let inside = comparison.left_out.is_none()
+            && !comparison.rows.is_empty()
+            && comparison.rows.iter().all(|row| row.verdict == Standing::Inside);
         for queue in [&comparison.queue, "all"] {
             let count = queues.entry(queue).or_default();
             *count = (count.0 + usize::from(inside), count.1 + 1);
