@@ -26,4 +26,5 @@ pub mod constants {
     pub use crate::part::fixed::FixedGauge::*;
     pub use crate::part::fixed::FixedSizer::*;
     pub use crate::part::fixed::Scale;
+    pub use crate::{Cause::Forced, Verdict::Drop, Verdict::Signal};
 }
