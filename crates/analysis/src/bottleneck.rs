@@ -136,6 +136,7 @@ fn see(
                 law: tcp.congestion.show().to_string(),
                 rtt: fact.base_rtt.as_secs_f64() + transmission,
                 marked: ecn && tcp.ecn,
+                ect1: tcp.is_l4s(),
                 rounds: tcp.congestion == CongestionControl::Dctcp && tcp.growth == Growth::WholePackets,
                 every: match tcp.growth {
                     Growth::Acknowledgments if tcp.delayed_ack.is_some() => tcp.ack_every,
@@ -212,6 +213,8 @@ struct Sender {
     rtt: f64,
     /// True if its packets can be marked.
     marked: bool,
+    /// True if its packets are ECT(1).
+    ect1: bool,
     /// True if its estimate of marks is rounded as Linux's.
     rounds: bool,
     /// The packets that count as one to its window, since one acknowledgment brings them.
@@ -242,6 +245,16 @@ impl Kind {
             1 => congestion,
             every => congestion.growing(1.0 / f64::from(every)),
         };
+        let ect1 = count(|s| s.ect1 && s.marked);
+        let is_scalable = matches!(congestion, Congestion::Scalable(_));
+        let congestion = congestion.as_ect1(most(ect1));
+        if mixed(ect1) {
+            left_out.push(format!("{ect1} of {all} flows of a kind send ECT(1); all are treated alike"));
+        } else if ect1 > 0 && !is_scalable {
+            left_out.push(format!(
+                "{ect1} flows send ECT(1), though {name} is not scalable: the model has them as ECT(0)"
+            ));
+        }
         if alike < all {
             let laws = laws(&senders);
             let listed: Vec<String> = laws

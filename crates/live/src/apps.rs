@@ -1,6 +1,7 @@
 //! The simulator's applications as the hosts' kernels run them. Their laws are the simulator's.
 
 use quell_aqm::Rng;
+use quell_aqm::params::ParamValue;
 use quell_gateway::traffic::{self, App, Draw, Kind, Transfer};
 use quell_scenario::FlowFact;
 use quell_sim::network::{self as sim, Connection, Distribution};
@@ -51,6 +52,11 @@ impl Tcp {
                 known.join(", ")
             );
             return refuse(congestion, rule);
+        }
+        if let Some(codepoint) = tcp.codepoint.filter(|c| tcp.ecn && *c != tcp.congestion.codepoint()) {
+            let value = format!("\"{}\"", codepoint.show());
+            let rule = format!("Linux sends {congestion} with its own codepoint; leave codepoint out");
+            return Err(job.refuse_flow(fact, "tcp.codepoint", &value, &rule));
         }
         let packet = tcp.packet.get() + tcp.header.get();
         // The kernel's smallest segment is 88 bytes with options.

@@ -98,7 +98,7 @@ fn groups_with(s: &Scenario, such: impl Fn(&TcpParams) -> bool) -> Option<String
 fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     let none: Vec<&str> =
         s.aqm.iter().filter(|choice| !choice.marks().any(ect1)).map(|c| c.label()).collect();
-    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
         format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
@@ -126,7 +126,7 @@ fn access_note(p: &Point) -> Option<String> {
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.
 fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
-    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.congestion.is_l4s() == ect1)?;
+    let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.is_l4s() == ect1)?;
     let classic = |tcp: &TcpParams| !tcp.congestion.is_scalable() && !tcp.congestion.is_model();
     let others = groups_with(s, classic)?;
     let all_capable = s.flows.iter().filter_map(|g| g.tcp.as_ref()).all(|tcp| !classic(tcp) || tcp.ecn);

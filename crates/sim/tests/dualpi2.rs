@@ -7,7 +7,7 @@ use quell_aqm::part::dual_queue::Classifier;
 use quell_sim::network::*;
 use quell_sim::outcome::{ClassStats, Counts, Outcome};
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
+use quell_tcp::{Codepoint, CongestionControl, Feedback, Recovery, TcpParams};
 use quell_units::Duration;
 
 const RTT: f64 = 0.03;
@@ -15,17 +15,29 @@ const EACH: usize = 5;
 
 /// As many Reno flows (class 0) as scalable ones (class 2) at 40 Mbit/s.
 fn network(scalable: CongestionControl, seed: u64, end: f64) -> Network {
+    let classifier =
+        if scalable == CongestionControl::Prague { Classifier::Ect1 } else { Classifier::AnyEct };
+    with_codepoint(scalable, None, classifier, seed, end)
+}
+
+/// The same with a codepoint and a classifier of the scalable flows.
+fn with_codepoint(
+    scalable: CongestionControl,
+    codepoint: Option<Codepoint>,
+    classifier: Classifier,
+    seed: u64,
+    end: f64,
+) -> Network {
     let reno = TcpParams { recovery: Recovery::Sack, ..Default::default() };
     let l4s = TcpParams {
         congestion: scalable,
         feedback: Feedback::Exact,
         pacing: scalable == CongestionControl::Prague,
         ecn: true,
+        codepoint,
         granularity: Duration::from_millis(1),
         ..reno.clone()
     };
-    let classifier =
-        if scalable == CongestionControl::Prague { Classifier::Ect1 } else { Classifier::AnyEct };
     let bed = Dumbbell {
         flows: 2 * EACH,
         rate: 40_000_000,
@@ -88,6 +100,14 @@ fn reno_and_scalable_senders_have_about_the_same_window() {
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         assert!((0.7..1.3).contains(&mean), "{scalable:?}: {mean}");
     }
+}
+
+/// Packets of DCTCP that say ECT(1) wait in the L queue under its usual classifier, as all of them do under "any-ect".
+#[test]
+fn a_sender_says_ect1_whatever_its_congestion_control() {
+    let any = network(CongestionControl::Dctcp, 1, 25.0);
+    let remarked = with_codepoint(CongestionControl::Dctcp, Some(Codepoint::Ect1), Classifier::Ect1, 1, 25.0);
+    assert_eq!(go(remarked).links, go(any).links);
 }
 
 /// What the lanes' records add up to is what the link did, and both engines have the same.

@@ -58,7 +58,7 @@ pub const COMMON: &[&str] = &[
 /// Keys that matter where another one is set.
 const SWITCHED: &[(&str, &[&str])] = &[
     ("pacing", &["pacing_burst"]),
-    ("ecn", &["ecn_retransmissions", "feedback"]),
+    ("ecn", &["codepoint", "ecn_retransmissions", "feedback"]),
     ("delayed_ack", &["ack_every", "quick_acks"]),
 ];
 
@@ -150,6 +150,7 @@ impl Parameter {
             Some(range) => range.to_string(),
             None if doc.unit == "true or false" => doc.unit.to_string(),
             None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
+            None if doc.name == "codepoint" => "\"ect0\" or \"ect1\"".to_string(),
             None if doc.name == "mark_reduction" => "\"at-once\" or \"proportional\"".to_string(),
             None if doc.name == "rules" => "\"rfc\" or \"ns-3\"".to_string(),
             None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
@@ -357,6 +358,7 @@ mod tests {
             [("mark_reduction", "congestion = \"reno\", \"cubic\", \"dctcp\" or \"ledbat\"".into())]
         );
         assert_eq!(idle("pacing_burst = 3"), [("pacing_burst", "pacing = true".into())]);
+        assert_eq!(idle("codepoint = \"ect1\""), [("codepoint", "ecn = true".into())]);
         assert_eq!(idle("ecn_retransmissions = true"), [("ecn_retransmissions", "ecn = true".into())]);
         assert_eq!(idle("ack_every = 4").len(), 1);
         assert_eq!(idle("ack_every = 4\ndelayed_ack = \"40 ms\""), []);

@@ -49,9 +49,20 @@ impl CongestionControl {
         matches!(self, CongestionControl::Bbr1 | CongestionControl::Bbr3)
     }
 
-    /// Returns whether its packets ask for the low-latency queue: they are ECT(1) (RFC 9331 section 4.1).
-    pub fn is_l4s(self) -> bool {
-        self == CongestionControl::Prague
+    /// The ECN codepoint of its packets where nothing else is asked for: that of RFC 9331 section 4.1 of Prague's, that
+    /// of RFC 3168 and RFC 8257 of all others.
+    pub fn codepoint(self) -> Codepoint {
+        if self == CongestionControl::Prague { Codepoint::Ect1 } else { Codepoint::Ect0 }
+    }
+}
+
+choice! {
+    /// The ECN codepoint of data that may be marked.
+    pub enum Codepoint {
+        /// ECT(0): a mark is a reason to reduce the window, as a loss is (RFC 3168).
+        Ect0 = "ect0",
+        /// ECT(1): the sender asks for the treatment of L4S (RFC 9331 section 4.1).
+        Ect1 = "ect1",
     }
 }
 

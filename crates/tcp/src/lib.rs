@@ -31,7 +31,9 @@ mod scoreboard;
 mod sender;
 mod slow_start;
 
-pub use choices::{CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, Rules, SlowStart};
+pub use choices::{
+    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, Rules, SlowStart,
+};
 pub use congestion::cubic;
 pub use feedback::Report;
 pub use params::{Config, TcpParams};

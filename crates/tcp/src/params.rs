@@ -10,7 +10,8 @@ use quell_aqm::params::{ParamError, ParamValue, require};
 use quell_units::{Bytes, Duration};
 
 use crate::choices::{
-    CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor, Rules, SlowStart,
+    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor, Rules,
+    SlowStart,
 };
 use crate::entry::Entry;
 
@@ -112,6 +113,8 @@ params! {
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
+        /// The ECN codepoint of data that may be marked: "ect0" or "ect1"; none for that of the congestion control, which is "ect1" of "prague" and "ect0" of the others.
+        codepoint: Option<Codepoint> = None, unit "name", source "RFC 3168 section 5; RFC 9331 section 4.1; RFC 8257 has ECT(0)";
         /// How the receiver tells of marks: "classic" (one bit), "exact" (their number) or "accecn" (modulo 8).
         feedback: Feedback = Feedback::Classic, unit "name", source "RFC 3168 section 6.1.3; RFC 9000 section 19.3.2; RFC 9768 section 3.2.2";
         /// How a mark reduces the window: "at-once", or, with "prr" and "rack", "proportional", as a loss does.
@@ -236,6 +239,8 @@ pub struct Config {
     pub(crate) initial_rto: Duration,
     pub(crate) granularity: Duration,
     pub(crate) ecn: bool,
+    /// The ECN field of data that may be marked.
+    capable: Ecn,
     pub(crate) ecn_retransmissions: bool,
     /// [`MarkReduction::AtOnce`] where the other one has no effect.
     pub(crate) mark_reduction: MarkReduction,
@@ -258,6 +263,11 @@ impl TcpParams {
     /// A data packet on the wire: `packet` and `header`.
     pub fn wire_bytes(&self) -> Bytes {
         Bytes::new(self.packet.get() + self.header.get())
+    }
+
+    /// Returns whether data that may be marked asks for the treatment of L4S: it is ECT(1) (RFC 9331 section 4.1).
+    pub fn is_l4s(&self) -> bool {
+        self.codepoint.unwrap_or(self.congestion.codepoint()) == Codepoint::Ect1
     }
 }
 
@@ -399,6 +409,7 @@ impl Config {
             initial_rto: p.initial_rto,
             granularity: p.granularity,
             ecn: p.ecn,
+            capable: if p.is_l4s() { Ecn::Ect1 } else { Ecn::Ect0 },
             ecn_retransmissions: p.ecn_retransmissions,
             mark_reduction: if gradual { p.mark_reduction } else { MarkReduction::AtOnce },
             feedback,
@@ -451,11 +462,8 @@ impl Config {
 
     /// The ECN field of a data packet: sent for the first time, or again.
     pub fn ecn(&self, retransmission: bool) -> Ecn {
-        match self.congestion.is_l4s() {
-            _ if !self.ecn || retransmission && !self.ecn_retransmissions => Ecn::NotEct,
-            true => Ecn::Ect1,
-            false => Ecn::Ect0,
-        }
+        let capable = self.ecn && (!retransmission || self.ecn_retransmissions);
+        if capable { self.capable } else { Ecn::NotEct }
     }
 
     /// Returns whether each acknowledgment of data carries a [`Report`](crate::Report).

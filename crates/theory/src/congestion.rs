@@ -114,13 +114,15 @@ pub struct Scalable {
     pub gain: f64,
     /// The round-trip time that shorter ones behave like, in seconds; 0 for none.
     pub reference: f64,
+    /// Whether its packets say that they are of a scalable sender: ECT(1) (RFC 9331 section 4.1).
+    pub ect1: bool,
 }
 
 impl Scalable {
     /// g = 1/16 (RFC 8257 section 4.2).
-    pub const DCTCP: Scalable = Scalable { increase: 1.0, gain: 1.0 / 16.0, reference: 0.0 };
+    pub const DCTCP: Scalable = Scalable { increase: 1.0, gain: 1.0 / 16.0, reference: 0.0, ect1: false };
     /// The same with independence of round-trip times below 25 ms.
-    pub const PRAGUE: Scalable = Scalable { reference: 0.025, ..Scalable::DCTCP };
+    pub const PRAGUE: Scalable = Scalable { reference: 0.025, ect1: true, ..Scalable::DCTCP };
 
     /// V, in seconds.
     fn virtual_rtt(&self, rtt: f64) -> f64 {
@@ -225,9 +227,17 @@ impl Congestion {
     pub const NAMES: [&'static str; 4] = ["reno", "cubic", "dctcp", "prague"];
 
     /// Tells whether its packets say that they are of a scalable sender: ECT(1) (RFC 9331 section 4.1).
-    /// DCTCP's are ECT(0).
+    /// DCTCP's are ECT(0), unless a scenario says otherwise.
     pub fn is_l4s(&self) -> bool {
-        matches!(self, Congestion::Scalable(s) if s.reference > 0.0)
+        matches!(self, Congestion::Scalable(s) if s.ect1)
+    }
+
+    /// The law of senders whose packets are ECT(1) or are not. Only a scalable law keeps it.
+    pub fn as_ect1(self, ect1: bool) -> Congestion {
+        match self {
+            Congestion::Scalable(s) => Congestion::Scalable(Scalable { ect1, ..s }),
+            other => other,
+        }
     }
 
     /// The law of a congestion control, with the constants of its specification.

@@ -154,9 +154,9 @@ pub(super) fn unmarked<'a>(s: &'a Scenario, groups: &[Group], frame: &Frame) -> 
         })
     };
     let is_unmarked = |(g, routes): &(&Group, &Vec<Route>)| {
-        let scalable = g.tcp().map(|tcp| tcp.congestion).filter(|c| c.is_scalable());
-        scalable.is_some_and(|congestion| {
-            let marked = |route: &Route| route.there.iter().any(|link| marks(link, congestion.is_l4s()));
+        let scalable = g.tcp().filter(|tcp| tcp.congestion.is_scalable());
+        scalable.is_some_and(|tcp| {
+            let marked = |route: &Route| route.there.iter().any(|link| marks(link, tcp.is_l4s()));
             !routes.iter().all(marked)
         })
     };

@@ -705,6 +705,8 @@ fn senders_that_live_on_marks_may_meet_none_with_a_note() {
     // ECT(1).
     let prague = "{ congestion = \"prague\", ecn = true, feedback = \"exact\", pacing = true }";
     assert!(!noted("algorithm = \"step\"", prague) && noted("algorithm = \"sfq\"", prague));
+    let remarked = "{ congestion = \"dctcp\", ecn = true, feedback = \"exact\", codepoint = \"ect1\" }";
+    assert!(!noted("algorithm = \"step\"", remarked) && noted("algorithm = \"sfq\"", remarked));
     // A queue that does not mark, whatever its algorithm could do.
     let said = note("algorithm = \"codel\"", "ecn = false", dctcp);
     assert!(said.is_some_and(|note| note.contains("ECN-capable, but a queue has ecn = false")));

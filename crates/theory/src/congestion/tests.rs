@@ -122,7 +122,7 @@ fn any_law() -> impl Strategy<Value = Congestion> {
             decrease
         })),
         (0.5..1.0, 0.01..1.0, prop_oneof![Just(0.0), 0.01..0.1]).prop_map(|(increase, gain, reference)| {
-            Congestion::Scalable(Scalable { increase, gain, reference })
+            Congestion::Scalable(Scalable { increase, gain, reference, ect1: false })
         }),
     ]
 }

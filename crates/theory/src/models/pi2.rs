@@ -337,6 +337,10 @@ mod tests {
         let by = |classifier| DualPi2Params { classifier, ..Default::default() };
         assert_eq!(place(by(Classifier::Ect1), "prague", Signal::Mark), Ok((Some(2.0), true)));
         assert_eq!(place(by(Classifier::Ect1), "dctcp", Signal::Mark), Ok((None, false)));
+        let (link, mut network) = shared("dctcp", Signal::Mark);
+        network.scalables.iter_mut().for_each(|s| s.congestion = s.congestion.as_ect1(true));
+        let remarked = Pi2::of_dualpi2(&by(Classifier::Ect1), &link, &network).unwrap();
+        assert_eq!((remarked.coupling().factor, remarked.coupling().apart), (Some(2.0), true));
         assert_eq!(place(by(Classifier::AnyEct), "dctcp", Signal::Drop), Ok((Some(2.0), true)));
         assert_eq!(place(by(Classifier::Off), "prague", Signal::Mark), Ok((None, false)));
         let refused = place(by(Classifier::AnyEct), "dctcp", Signal::Mark).unwrap_err().to_string();
