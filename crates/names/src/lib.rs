@@ -49,8 +49,15 @@ const SENDERS: &[(&str, &[&str], &str)] = &[
 const BBR: &str = "two versions are here: \"bbr1\", which is mostly meant by this name alone, and \"bbr3\"";
 
 /// Names of dialects, without signs; any other that begins with "ns2" is of the last release of ns-2.
-const DIALECTS: &[(&str, &str)] =
-    &[("quell", "quell"), ("linux", "linux"), ("quic", "quic"), ("ns21b", "ns-2.1b"), ("ns227", "ns-2.27")];
+const DIALECTS: &[(&str, &str)] = &[
+    ("quell", "quell"),
+    ("linux", "linux"),
+    ("quic", "quic"),
+    ("ns21b", "ns-2.1b"),
+    ("ns227", "ns-2.27"),
+    ("ns344", "ns-3.44"),
+    ("ns3", "ns-3.44"),
+];
 
 /// Returns the message about the name of a dialect that stands where one part of a sender is chosen.
 pub fn of_dialect(wrong: &str) -> Option<String> {

@@ -1,5 +1,5 @@
 //! Dialects: named sets of defaults, those of the releases of ns-2 with which the source papers were simulated, and
-//! those of the hosts of Linux and of QUIC.
+//! those of the hosts of ns-3, of Linux and of QUIC.
 //!
 //! A dialect gives a value to keys that a file leaves out; what the file says always wins. [`TABLE`] is all that
 //! there is to know about them: a row for each key, with the value in each release and where that is written.
@@ -30,6 +30,9 @@ pub enum Dialect {
     /// ns-2.35 of November 2011.
     #[serde(rename = "ns-2.35")]
     Ns235,
+    /// The senders and receivers of ns-3.44.
+    #[serde(rename = "ns-3.44")]
+    Ns344,
     /// The senders and receivers of Linux 7.2, and its RED.
     #[serde(rename = "linux")]
     Linux,
@@ -40,8 +43,8 @@ pub enum Dialect {
 
 impl Dialect {
     /// Those that depart from Quell's own, in the order of [`KeyDefaults::values`].
-    pub const ALL: [Dialect; 5] =
-        [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Linux, Dialect::Quic];
+    pub const ALL: [Dialect; 6] =
+        [Dialect::Ns21b, Dialect::Ns227, Dialect::Ns235, Dialect::Ns344, Dialect::Linux, Dialect::Quic];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -50,6 +53,7 @@ impl Dialect {
             Dialect::Ns21b => "ns-2.1b",
             Dialect::Ns227 => "ns-2.27",
             Dialect::Ns235 => "ns-2.35",
+            Dialect::Ns344 => "ns-3.44",
             Dialect::Linux => "linux",
             Dialect::Quic => "quic",
         }
@@ -62,6 +66,7 @@ impl Dialect {
             Dialect::Ns21b => "2.1b8, 6 June 2001",
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
             Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
+            Dialect::Ns344 => "3.44, hosts only; see docs/dialects.md",
             Dialect::Linux => "7.2.13, hosts and RED; see docs/senders.md and docs/algorithms/red.md",
             Dialect::Quic => "RFC 9000 and RFC 9002 of May 2021, hosts only; see docs/senders.md",
         }
@@ -81,6 +86,8 @@ enum Place {
     Capable,
     /// `Tcp`, if the congestion control is CUBIC.
     Cubic,
+    /// `Tcp`, if ns-3's rules are known of its recovery and congestion control.
+    OfNs3,
     /// The tables with the key `algorithm`, if it is one of these and has the parameter.
     Aqm(&'static str, fn(&catalog::Entry) -> bool),
     /// `Aqm`, if the queue marks.
@@ -114,7 +121,7 @@ pub struct KeyDefaults {
     place: Place,
     /// The key.
     pub key: &'static str,
-    values: [Given; 5],
+    values: [Given; 6],
     /// The places where the values are written.
     pub source: &'static str,
 }
@@ -158,74 +165,74 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Tcp,
         key: "min_rto",
-        values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("200 ms"), Own],
+        values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("1 s"), Text("200 ms"), Own],
         source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 none, \
-                 two ticks in effect",
+                 two ticks in effect. ns-3: MinRto",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "rto_floor",
-        values: [Own, Own, Own, Text("variation"), Own],
+        values: [Own, Own, Own, Own, Text("variation"), Own],
         source: "Linux: 200 ms and the smoothed round-trip time at least",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "initial_rto",
-        values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("1 s"), Text("1 s")],
+        values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("3 s"), Text("1 s"), Text("1 s")],
         source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \
-                 round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2)",
+                 round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2). ns-3: ConnTimeout, of a SYN",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "max_rto",
-        values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("120 s"), Own],
+        values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("60 s"), Text("120 s"), Own],
         source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in \
-                 2.27 (not found)",
+                 2.27 (not found). ns-3: doubled up to 60 s",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "max_doublings",
-        values: [Whole(6), Whole(6), Whole(16), Whole(16), Own],
+        values: [Whole(6), Whole(6), Whole(16), Own, Whole(16), Own],
         source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
                  maxrto_ is the bound. The release in which that changed was not found",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "granularity",
-        values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms")],
+        values: [Text("100 ms"), Text("10 ms"), Text("10 ms"), Text("1 ms"), Text("1 ms"), Text("1 ms")],
         source: "tcpTick_: 0.01 s since 7 March 2002 (ns-default.tcl, change log), 0.1 s before. QUIC: kGranularity \
-                 (RFC 9002 section 6.1.2)",
+                 (RFC 9002 section 6.1.2). ns-3: ClockGranularity",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "header",
-        values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("66 B"), Text("42 B")],
+        values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("54 B"), Text("66 B"), Text("42 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
-                 QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet",
+                 QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet. ns-3: PPP, IPv4, TCP and time stamps",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "limited_transmit",
-        values: [Flag(false), Flag(true), Flag(true), Flag(true), Own],
-        source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before",
+        values: [Flag(false), Flag(true), Flag(true), Flag(false), Flag(true), Own],
+        source: "singledup_: 1 since 28 November 2001 (ns-default.tcl, change log), 0 before. ns-3: LimitedTransmit is for hosts without SACK (tcp-socket-base.cc)",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "syn",
-        values: [Flag(true), Flag(true), Flag(true), Flag(true), Own],
+        values: [Flag(true), Flag(true), Flag(true), Flag(true), Flag(true), Own],
         source: "syn_: true since 17 May 2001 (ns-default.tcl), false before",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "initial_window",
-        values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10)],
+        values: [Whole(2), Whole(2), Whole(2), Whole(10), Whole(10), Whole(10)],
         source: "windowInit_: 2 since 26 May 2001 (ns-default.tcl), 1 before. QUIC: ten packets, which are less than \
-                 14720 B (RFC 9002 section 7.2)",
+                 14720 B (RFC 9002 section 7.2). ns-3: InitialCwnd",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "ecn_retransmissions",
-        values: [Flag(true), Flag(true), Flag(true), Flag(false), Flag(true)],
+        values: [Flag(true), Flag(true), Flag(true), Own, Flag(false), Flag(true)],
         source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it \
                  runs; earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, \
                  is the default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new \
@@ -234,109 +241,121 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Tcp,
         key: "recovery",
-        values: [Own, Own, Own, Text("rack"), Text("rack")],
+        values: [Own, Own, Own, Text("prr"), Text("rack"), Text("rack")],
         source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \
-                 losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest",
+                 losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest. ns-3: TcpPrrRecovery",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "congestion",
-        values: [Own, Own, Own, Text("cubic"), Text("reno")],
-        source: "Linux: its default since 2.6.19. QUIC: NewReno (RFC 9002 section 7)",
+        values: [Own, Own, Own, Text("cubic"), Text("cubic"), Text("reno")],
+        source: "Linux: its default since 2.6.19. QUIC: NewReno (RFC 9002 section 7). ns-3: TcpCubic",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "reno_friendly",
-        values: [Own, Own, Own, Text("rfc8312"), Own],
-        source: "Linux: growth by alpha all the time",
+        values: [Own, Own, Own, Text("rfc8312"), Text("rfc8312"), Own],
+        source: "Linux and ns-3: growth by alpha all the time",
     },
     KeyDefaults {
         place: Place::Cubic,
         key: "slow_start",
-        values: [Own, Own, Own, Text("hystart"), Own],
+        values: [Own, Own, Own, Own, Text("hystart"), Own],
         source: "Linux: CUBIC's; Reno and BBR have none",
+    },
+    KeyDefaults {
+        place: Place::Cubic,
+        key: "growth",
+        values: [Own, Own, Own, Text("whole-packets"), Own, Own],
+        source: "ns-3: CUBIC counts segments; Reno takes an acknowledgment for one",
+    },
+    KeyDefaults {
+        place: Place::OfNs3,
+        key: "rules",
+        values: [Own, Own, Own, Text("ns-3"), Own, Own],
+        source: "ns-3: as it runs, with PRR and NewReno or CUBIC",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "growth",
-        values: [Own, Own, Own, Text("whole-packets"), Text("packets")],
+        values: [Own, Own, Own, Own, Text("whole-packets"), Text("packets")],
         source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts \
                  acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "packet",
-        values: [Own, Own, Own, Text("1448 B"), Text("1.2 kB")],
+        values: [Own, Own, Own, Text("536 B"), Text("1448 B"), Text("1.2 kB")],
         source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B. QUIC: the smallest maximum of a \
-                 datagram (RFC 9000 section 14)",
+                 datagram (RFC 9000 section 14). ns-3: SegmentSize",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "delayed_ack",
-        values: [Own, Own, Own, Text("40 ms"), Text("25 ms")],
+        values: [Own, Own, Own, Text("200 ms"), Text("40 ms"), Text("25 ms")],
         source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet. QUIC: max_ack_delay (RFC 9000 \
-                 section 18.2), every second packet is acknowledged (section 13.2.2)",
+                 section 18.2), every second packet is acknowledged (section 13.2.2). ns-3: DelAckTimeout, DelAckCount 2",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "quick_acks",
-        values: [Own, Own, Own, Whole(16), Own],
+        values: [Own, Own, Own, Own, Whole(16), Own],
         source: "Linux: the first 16 packets are acknowledged one by one",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "pacing",
-        values: [Own, Own, Own, Own, Flag(true)],
+        values: [Own, Own, Own, Own, Own, Flag(true)],
         source: "QUIC: RFC 9002 section 7.7",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "send_quantum",
-        values: [Own, Own, Own, Text("976562 ns"), Own],
+        values: [Own, Own, Own, Own, Text("976562 ns"), Own],
         source: "Linux: segments of 1/1024 s at the pace, which are kept back for an acknowledgment that is due",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "sack_delay",
-        values: [Own, Own, Own, Text("1 ms"), Own],
+        values: [Own, Own, Own, Own, Text("1 ms"), Own],
         source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
                  2018 5 %, 33 % since 6.19)",
     },
     KeyDefaults {
         place: Place::Capable,
         key: "feedback",
-        values: [Own, Own, Own, Own, Text("exact")],
+        values: [Own, Own, Own, Own, Own, Text("exact")],
         source: "QUIC: ACK frames with ECN counts (RFC 9000 section 19.3.2)",
     },
     KeyDefaults {
         place: Place::Capable,
         key: "mark_reduction",
-        values: [Own, Own, Own, Text("proportional"), Own],
+        values: [Own, Own, Own, Own, Text("proportional"), Own],
         source: "Linux: a mark reduces the window over a round trip, as a loss does",
     },
     KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "spacing",
-        values: [Text("wait"), Text("wait"), Text("wait"), Own, Own],
+        values: [Text("wait"), Text("wait"), Text("wait"), Own, Own, Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, RED family without wred", gentle),
         key: "gentle",
-        values: [Flag(true), Flag(true), Flag(true), Own, Own],
+        values: [Flag(true), Flag(true), Flag(true), Own, Own, Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
     KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "signal",
-        values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own],
+        values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own, Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
     KeyDefaults {
         place: Place::Aqm(RED, red_family),
         key: "mark_limit",
-        values: [As("max_p"), Real(0.1), Real(0.1), Own, Own],
+        values: [As("max_p"), Real(0.1), Real(0.1), Own, Own, Own],
         source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
                  is on). Before, an average below max_th was the condition (red.cc): p below max_p",
     },
@@ -349,6 +368,7 @@ pub static TABLE: &[KeyDefaults] = &[
             ByUnit { packets: 2, bytes: 1 },
             Own,
             Own,
+            Own,
         ],
         source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
                  releases are taken to do the same)",
@@ -356,7 +376,7 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Aqm("aqm, red and feng-ared", of_ns2),
         key: "weight",
-        values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own],
+        values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own, Own],
         source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
                  on links of up to 33 ms",
     },
@@ -381,27 +401,27 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),
         key: "mark_at",
-        values: [Text("departure"), Text("departure"), Text("departure"), Own, Own],
+        values: [Text("departure"), Text("departure"), Text("departure"), Own, Own, Own],
         source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
                  are taken to do the same",
     },
     KeyDefaults {
         place: Place::Marking("aqm, rem and avq where the link marks", rem_or_avq),
         key: "unmarkable",
-        values: [Text("pass"), Text("pass"), Text("pass"), Own, Own],
+        values: [Text("pass"), Text("pass"), Text("pass"), Own, Own, Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
                  earlier releases are taken to do the same)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),
         key: "update_interval",
-        values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own],
+        values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own, Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
     },
     KeyDefaults {
         place: Place::Reverse,
         key: "changes",
-        values: [Nothing, Nothing, Nothing, Own, Own],
+        values: [Nothing, Nothing, Nothing, Own, Own, Own],
         source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of \
                  2.35); earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
     },
@@ -414,6 +434,7 @@ impl KeyDefaults {
             Place::Tcp => "flows.tcp",
             Place::Capable => "flows.tcp with ecn",
             Place::Cubic => "flows.tcp with cubic",
+            Place::OfNs3 => "flows.tcp with prr, reno or cubic",
             Place::Aqm(algorithms, _) | Place::Marking(algorithms, _) => algorithms,
             Place::Reverse => "reverse of a link with changes",
         }
@@ -426,7 +447,7 @@ impl KeyDefaults {
             doc.map(|doc| doc.default.clone())
         };
         let shown = match self.place {
-            Place::Tcp | Place::Capable | Place::Cubic => shown(&TcpParams::docs()),
+            Place::Tcp | Place::Capable | Place::Cubic | Place::OfNs3 => shown(&TcpParams::docs()),
             Place::Aqm(_, of) | Place::Marking(_, of) => {
                 let entries = CATALOG.iter().filter(|e| of(e));
                 let mut all: Vec<String> = entries.filter_map(|e| shown(&(e.params)())).collect();
@@ -513,6 +534,7 @@ fn given(dialect: Dialect, at: &Path, table: &Node, key: &str) -> Option<toml::V
                 Place::Tcp => within("tcp"),
                 Place::Capable => within("tcp") && has_ecn(table),
                 Place::Cubic => within("tcp") && has_cubic(table),
+                Place::OfNs3 => within("tcp") && of_ns3(table),
                 Place::Reverse => within("reverse"),
                 Place::Aqm(..) | Place::Marking(..) => {
                     algorithm.is_some_and(|a| rows_of(a).any(|r| std::ptr::eq(r, *row)))
@@ -573,11 +595,12 @@ fn give(tree: &mut Node) {
         if !matches!(group.get("kind").and_then(Node::text), Some("udp" | "trace"))
             && let Some(table) = table(group, "tcp")
         {
-            let (capable, cubic) = (has_ecn(table), has_cubic(table));
+            let (capable, cubic, of_ns3) = (has_ecn(table), has_cubic(table), of_ns3(table));
             let of_group = |row: &&KeyDefaults| match row.place {
                 Place::Tcp => true,
                 Place::Capable => capable,
                 Place::Cubic => cubic,
+                Place::OfNs3 => of_ns3,
                 _ => false,
             };
             let rows = TABLE.iter().filter(of_group);
@@ -667,7 +690,16 @@ fn parameters(algorithm: &str, choice: &Node) -> Option<toml::Table> {
     Node::of(&config).ok().map(|all| all.to_table())
 }
 
-/// True if a table `tcp` has CUBIC, which is the default of the one dialect that asks.
+/// True if a table `tcp` has a recovery and a congestion control of which ns-3's rules are known, which are the defaults
+/// of the one dialect that asks.
+fn of_ns3(table: &Node) -> bool {
+    let is_one = |key: &str, of: &[&str]| {
+        table.get(key).is_none_or(|node| node.text().is_some_and(|text| of.contains(&text)))
+    };
+    is_one("recovery", &["prr"]) && is_one("congestion", &["reno", "cubic"])
+}
+
+/// True if a table `tcp` has CUBIC, which is the default of the dialects that ask.
 fn has_cubic(table: &Node) -> bool {
     table.get("congestion").is_none_or(|node| node.text() == Some("cubic"))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use quell_aqm::catalog::CATALOG;
 use quell_scenario::dialect::{Dialect, KeyDefaults, TABLE};
 use quell_scenario::{Document, Plugins, Point, Study};
-use quell_tcp::{CongestionControl, Feedback, Recovery, TcpParams};
+use quell_tcp::{CongestionControl, Feedback, Growth, Recovery, Rules, TcpParams};
 use quell_units::Duration;
 
 const FRAME: &str = r#"
@@ -110,6 +110,24 @@ fn quic_counts_marks_where_packets_may_be_marked() {
     assert_eq!(own.feedback, Feedback::AccEcn);
     // It forbids no congestion control.
     assert_eq!(of(&[("flows.ftp.tcp.congestion", "bbr3")]).congestion, CongestionControl::Bbr3);
+}
+
+#[test]
+fn ns3_has_its_rules_where_they_are_known() {
+    let of = |settings: &[(&str, &str)]| tcp(&speaking("ns-3.44", settings)).clone();
+    let plain = of(&[]);
+    assert_eq!((plain.recovery, plain.congestion), (Recovery::Prr, CongestionControl::Cubic));
+    assert_eq!((plain.rules, plain.growth), (Rules::Ns3, Growth::WholePackets));
+    assert_eq!((plain.limited_transmit, plain.packet.get(), plain.wire_bytes().get()), (false, 536, 590));
+    // Its NewReno counts acknowledgments.
+    let reno = of(&[("flows.ftp.tcp.congestion", "reno")]);
+    assert_eq!((reno.rules, reno.growth), (Rules::Ns3, Growth::Acknowledgments));
+    // Of others nothing is known.
+    assert_eq!(of(&[("flows.ftp.tcp.recovery", "sack")]).rules, Rules::Rfc);
+    assert_eq!(of(&[("flows.ftp.tcp.congestion", "ledbat")]).rules, Rules::Rfc);
+    // What it gives is marked so, and may be written out.
+    let written = speaking("ns-3.44", &[]).to_toml();
+    assert!(written.contains("growth = \"whole-packets\" # as in ns-3.44"), "{written}");
 }
 
 #[test]
@@ -332,7 +350,7 @@ fn an_optional_key_is_none_in_every_dialect() {
         assert_eq!(tcp(&again), params, "{written}");
         assert_eq!(again.to_toml(), written);
         let says = written.contains("\ndelayed_ack = \"none\"\n");
-        assert_eq!(says, matches!(dialect, Dialect::Linux | Dialect::Quic), "{written}");
+        assert_eq!(says, matches!(dialect, Dialect::Ns344 | Dialect::Linux | Dialect::Quic), "{written}");
         assert!(!written.contains("\ninitial_ssthresh = "), "{written}");
     }
     // Of an algorithm, too: ns-2 limits the marks of RED, and "none" changes nothing else.
