@@ -48,7 +48,7 @@ pub(crate) const WHOLE_PACKETS: Entry = Entry {
     source: "Linux 7.2, as it runs",
     choices: &[
         "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
-        "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once.",
+        "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once: it grows by one with 15/8 of a window, rounded down. While the window stays what it is, that number is found anew every 32 ms: a window of two packets waits so long, and then grows by two at once. A reduction leaves 717/1024. With rules = \"ns-3\" neither is so.",
         "A window that is reduced is whole, and the count begins anew. DCTCP's estimate is a whole number of 1024ths, and what it takes from the window whole packets, none where that would be less than one. LEDBAT and Prague count as with \"packets\".",
     ],
     ..Entry::PLAIN
