@@ -55,6 +55,7 @@ fn of(p: &Point) -> Vec<String> {
         share_note(s, true),
         share_note(s, false),
         access_note(p),
+        host_note(p),
         wire_note(s),
     ];
     let idle = |(group, idle): (&str, Idle)| {
@@ -121,6 +122,19 @@ fn access_note(p: &Point) -> Option<String> {
     Some(format!(
         "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
          access_rate a higher rate"
+    ))
+}
+
+/// Senders whose own access link is their bottleneck.
+fn host_note(p: &Point) -> Option<String> {
+    let limited = p.limited_by_access();
+    let (_, rate) = limited.first()?;
+    let names: Vec<&str> = limited.iter().map(|(name, _)| name.as_str()).collect();
+    Some(format!(
+        "{}: access_rate = {rate} is less than a flow's share of the link: the queue is in the sender's own access link, \
+         without limit or algorithm, where a host keeps a few packets; give access_rate a higher rate, or limit \
+         max_window",
+        names.join(", ")
     ))
 }
 

@@ -169,6 +169,12 @@ impl Point {
         plan::lifted_above_access(self.loaded())
     }
 
+    /// The groups of greedy flows whose access links are slower than their share of the slowest link between routers,
+    /// each with the rate of its access links: these are its bottleneck, and have no algorithm.
+    pub fn limited_by_access(&self) -> Vec<(String, BitRate)> {
+        plan::limited_by_access(self.loaded())
+    }
+
     /// The names of the links that are measured, in order; known before anything runs.
     pub fn links(&self) -> Vec<String> {
         plan::observed_links(self.loaded())

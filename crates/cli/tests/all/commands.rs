@@ -622,6 +622,11 @@ fn what_may_surprise_in_a_scenario_is_noted() {
         "note: dumbbell.changes: up to 600 Mbit/s, and all access links together carry 500 Mbit/s: they are the \
          bottleneck then; give access_rate a higher rate\n"
     );
+    // What a flow's own link cannot carry waits in it.
+    let access = |rate: &str| SMALL.replace("[dumbbell]", &format!("[dumbbell]\naccess_rate = \"{rate}\""));
+    let said = notes(&access("100 kbit/s"));
+    assert!(said.starts_with("note: ftp: access_rate = 100 kbit/s is less than a flow's share"), "{said}");
+    assert_eq!(notes(&access("2 Mbit/s")), "");
     // Both kinds of senders that live on marks.
     let tcp = |congestion: &str| {
         format!("tcp = {{ congestion = \"{congestion}\", ecn = true, feedback = \"exact\", pacing = true }}")

@@ -54,3 +54,40 @@ pub(crate) fn lifted_above_access(s: Loaded<'_>) -> Option<(String, BitRate, Bit
         (link.rate <= access && most > access).then_some((field, most, access))
     })
 }
+
+/// The groups of greedy flows whose access links are slower than their share of the slowest link between routers, each
+/// with the rate of its access links: these are its bottleneck, and have no algorithm.
+pub(crate) fn limited_by_access(s: Loaded<'_>) -> Vec<(String, BitRate)> {
+    let default = access_rate(s);
+    // Sessions are as many as come, and what a trace offers is no rate.
+    if s.flows.iter().any(|g| matches!(g.kind, Kind::Sessions | Kind::Trace)) {
+        return Vec::new();
+    }
+    let Some(mut left) = s.links().map(|(_, link)| link.rate.bps() as f64).min_by(f64::total_cmp) else {
+        return Vec::new();
+    };
+    // The shares are max-min fair: what the slow ones cannot use is the others'.
+    let most = |g: &FlowGroup| match (g.rate, g.access_rate.unwrap_or(default)) {
+        (Some(rate), Access::Rate(access)) => rate.min(access).bps() as f64,
+        (Some(rate), _) => rate.bps() as f64,
+        (None, Access::Rate(access)) => access.bps() as f64,
+        (None, _) => f64::INFINITY,
+    };
+    let mut groups: Vec<&FlowGroup> = s.flows.iter().collect();
+    groups.sort_by(|a, b| most(a).total_cmp(&most(b)));
+    let mut flows: f64 = groups.iter().map(|g| f64::from(g.count.unwrap_or(1))).sum();
+    let mut limited = Vec::new();
+    for group in groups {
+        let (count, rate) = (f64::from(group.count.unwrap_or(1)), most(group));
+        if rate * flows >= left {
+            break;
+        }
+        if let (Kind::Bulk, None, Access::Rate(access)) =
+            (group.kind, group.rate, group.access_rate.unwrap_or(default))
+        {
+            limited.push((group.name.clone(), access));
+        }
+        (left, flows) = (left - rate * count, flows - count);
+    }
+    limited
+}
