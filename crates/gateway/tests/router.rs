@@ -824,7 +824,8 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     let done = net.asked("reload", &["--up", "70Mbit/s"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("pie up 70 Mbit/s"), "{done:?}");
     let sums = streams.map(Stream::finish);
-    // RED and PIE may drop some of a burst, and say so; nothing else is lost.
+    // RED and PIE may drop some of a burst, and say so; nothing else is lost. The router's own packets (neighbor
+    // discovery) pass the queue, too.
     let queue = net.status()["lines"][0]["queue"].clone();
     let packets = |v: &serde_json::Value| v["packets"].as_u64().unwrap_or_else(|| panic!("{queue}"));
     let decided: u64 = ["refused", "dropped"]
@@ -834,7 +835,10 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     println!("(sent, came) through 25 reloads: {sums:?}, dropped by decision: {decided}");
     let sent: u64 = sums.iter().map(|(sent, _)| u64::from(*sent)).sum();
     let came: u64 = sums.iter().map(|(_, came)| *came as u64).sum();
-    assert_eq!((packets(&queue["arrived"]), came + decided), (sent, sent), "a reload loses packets");
+    let arrived = packets(&queue["arrived"]);
+    let own = arrived.checked_sub(sent).unwrap_or_else(|| panic!("{sent} sent, {arrived} arrived"));
+    println!("of the router itself: {own}");
+    assert!((sent..=sent + own).contains(&(came + decided)), "a reload loses packets");
     let (code, printed, _) = running.stop();
     assert!(code == Some(0) && printed.contains("red, then blue, then red, then pie "), "{printed}");
     check_log(&std::fs::read(&log).unwrap(), true);
