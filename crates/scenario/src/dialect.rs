@@ -383,19 +383,19 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Aqm("aqm, red", linux_red),
         key: "gentle",
-        values: [Own, Own, Own, Flag(false), Own],
+        values: [Own, Own, Own, Own, Flag(false), Own],
         source: "Linux 7.2.13: the probability is 1 from max on (red.h)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, red", linux_red),
         key: "forced",
-        values: [Own, Own, Own, Text("mark"), Own],
+        values: [Own, Own, Own, Own, Text("mark"), Own],
         source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, red", linux_red),
         key: "min_backlog",
-        values: [Own, Own, Own, Whole(0), Own],
+        values: [Own, Own, Own, Own, Whole(0), Own],
         source: "Linux 7.2.13: only the average decides (sch_red.c)",
     },
     KeyDefaults {
