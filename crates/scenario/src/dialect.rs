@@ -177,6 +177,12 @@ pub static TABLE: &[KeyDefaults] = &[
     },
     KeyDefaults {
         place: Place::Tcp,
+        key: "rtt_samples",
+        values: [Own, Own, Own, Own, Text("acknowledgment"), Text("acknowledgment")],
+        source: "Linux: tcp_ack_update_rtt(), by the first packet that an acknowledgment is of. QUIC: RFC 9002 section 5",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
         key: "initial_rto",
         values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("3 s"), Text("1 s"), Text("1 s")],
         source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \

@@ -153,6 +153,7 @@ impl Parameter {
             None if doc.name == "codepoint" => "\"ect0\" or \"ect1\"".to_string(),
             None if doc.name == "mark_reduction" => "\"at-once\" or \"proportional\"".to_string(),
             None if doc.name == "rules" => "\"rfc\" or \"ns-3\"".to_string(),
+            None if doc.name == "rtt_samples" => "\"round-trip\" or \"acknowledgment\"".to_string(),
             None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
             None => listed(names),
         };

@@ -158,6 +158,16 @@ choice! {
 }
 
 choice! {
+    /// What measures the round-trip time of which the retransmission timeout is made.
+    pub enum RttSamples {
+        /// One packet in a round trip (RFC 6298 section 3).
+        RoundTrip = "round-trip",
+        /// Each acknowledgment of new data, as timestamps do (RFC 7323 section 4; RFC 9002 section 5.1).
+        Acknowledgment = "acknowledgment",
+    }
+}
+
+choice! {
     /// Whose rules hold where ns-3's senders and the RFCs differ.
     pub enum Rules {
         /// Those of the RFCs.

@@ -32,7 +32,8 @@ mod sender;
 mod slow_start;
 
 pub use choices::{
-    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, Rules, SlowStart,
+    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, RttSamples, Rules,
+    SlowStart,
 };
 pub use congestion::cubic;
 pub use feedback::Report;

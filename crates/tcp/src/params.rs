@@ -10,8 +10,8 @@ use quell_aqm::params::{ParamError, ParamValue, require};
 use quell_units::{Bytes, Duration};
 
 use crate::choices::{
-    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor, Rules,
-    SlowStart,
+    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor,
+    RttSamples, Rules, SlowStart,
 };
 use crate::entry::Entry;
 
@@ -103,6 +103,8 @@ params! {
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
         /// What `min_rto` is the least of: the "timeout", or the "variation" that the smoothed round-trip time is added to.
         rto_floor: RtoFloor = RtoFloor::Timeout, unit "name", source "RFC 6298 rule 2.4; Linux: variation";
+        /// What measures the round-trip time for the timeout: one packet in a "round-trip", or, with "rack", each "acknowledgment".
+        rtt_samples: RttSamples = RttSamples::RoundTrip, unit "name", source "RFC 6298 section 3; RFC 7323 section 4 and Linux: acknowledgment";
         /// Largest retransmission timeout.
         max_rto: Duration = Duration::from_secs(60), unit "time", source "RFC 6298 rule 2.5";
         /// Most doublings of the retransmission timeout.
@@ -234,6 +236,8 @@ pub struct Config {
     pub(crate) dup_threshold: u32,
     pub(crate) min_rto: Duration,
     pub(crate) rto_floor: RtoFloor,
+    /// Each acknowledgment measures the round-trip time for the timeout.
+    pub(crate) rtt_of_each: bool,
     pub(crate) max_rto: Duration,
     pub(crate) max_doublings: u32,
     pub(crate) initial_rto: Duration,
@@ -404,6 +408,7 @@ impl Config {
             dup_threshold: p.dup_threshold,
             min_rto: p.min_rto,
             rto_floor: p.rto_floor,
+            rtt_of_each: p.rtt_samples == RttSamples::Acknowledgment && p.recovery == Recovery::Rack,
             max_rto: p.max_rto,
             max_doublings: p.max_doublings,
             initial_rto: p.initial_rto,
@@ -481,6 +486,12 @@ impl Config {
     /// Returns whether each acknowledgment says how many packets have come marked.
     pub fn counts_marks(&self) -> bool {
         self.feedback != Feedback::Classic
+    }
+
+    /// The ticks in which round-trip times are measured: those of timestamps are fine.
+    #[inline]
+    pub(crate) fn rtt_tick(&self) -> Duration {
+        if self.rtt_of_each { Duration::from_micros(1) } else { self.granularity }
     }
 
     /// Returns whether data carries the time it was sent, so that the receiver can tell how long it was on its way.

@@ -10,7 +10,7 @@ use crate::ring::Ring;
 const FORGETTING: u32 = 4;
 
 /// Estimates the round-trip time and derives the retransmission timeout from it, in whole ticks of a
-/// coarse clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
+/// clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
 /// integers cut off makes the timeout one or two ticks longer than exact arithmetic would.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
@@ -23,13 +23,27 @@ pub struct RttEstimator {
     rto: Duration,
     /// Doublings since the last measurement (RFC 6298 rule 5.5).
     backoff: u32,
+    /// Where each acknowledgment measures: four times the mean deviation in ticks, the largest of this round trip, and
+    /// one past the last packet that is of this round trip.
+    deviation4: u32,
+    largest4: u32,
+    round_end: u32,
 }
 
 impl RttEstimator {
     /// Nothing measured yet.
     pub fn new(cfg: &Config) -> Self {
         let base = cfg.initial_rto;
-        RttEstimator { srtt8: 0, rttvar4: 0, base, rto: base.min(cfg.max_rto), backoff: 0 }
+        RttEstimator {
+            srtt8: 0,
+            rttvar4: 0,
+            base,
+            rto: base.min(cfg.max_rto),
+            backoff: 0,
+            deviation4: 0,
+            largest4: 0,
+            round_end: 0,
+        }
     }
 
     /// Takes in the measurement of a packet that was sent once, at `sent` (RFC 6298 rules 2.2 and 2.3,
@@ -47,9 +61,56 @@ impl RttEstimator {
         self.rto = self.backed_off_rto(cfg);
     }
 
+    /// Does [`RttEstimator::sample`] for one of the many acknowledgments of a round trip, after which `una` is the first
+    /// packet that is outstanding and `next` the next one to be sent. A floor under the variation comes with what Linux
+    /// does: the largest deviation of a round trip counts, and the variation falls once in each (`tcp_rtt_estimator()`
+    /// in tcp_input.c).
+    #[inline]
+    pub fn sample_each(&mut self, cfg: &Config, sent: Time, now: Time, una: u32, next: u32) {
+        if cfg.rto_floor == RtoFloor::Variation {
+            self.measure_each(cfg, sent, now, una, next);
+        } else {
+            self.measure(cfg, sent, now);
+        }
+        self.rto = self.base.min(cfg.max_rto);
+        self.backoff = 0;
+    }
+
+    fn measure_each(&mut self, cfg: &Config, sent: Time, now: Time, una: u32, next: u32) {
+        let tick = cfg.rtt_tick().nanos();
+        let rtt = (now.nanos() / tick - sent.nanos() / tick).max(1);
+        let limited = |ticks: u64| u32::try_from(ticks).unwrap_or(u32::MAX / 2);
+        let least4 = limited(cfg.min_rto.nanos() / tick);
+        if self.srtt8 == 0 {
+            self.srtt8 = rtt * 8;
+            self.deviation4 = limited(rtt * 2);
+            self.largest4 = self.deviation4.max(least4);
+            self.rttvar4 = self.largest4.into();
+            self.round_end = next;
+        } else {
+            let smoothed = self.srtt8 / 8;
+            self.srtt8 = (self.srtt8 + rtt - smoothed).max(1);
+            let (deviation, mean) = (limited(rtt.abs_diff(smoothed)), self.deviation4 / 4);
+            self.deviation4 = match deviation > mean {
+                // A round trip that becomes shorter says little of how long one may be.
+                true if rtt < smoothed => self.deviation4 + (deviation - mean) / 8,
+                _ => (self.deviation4 - mean).saturating_add(deviation),
+            };
+            if self.deviation4 > self.largest4 {
+                self.largest4 = self.deviation4;
+                self.rttvar4 = self.rttvar4.max(self.largest4.into());
+            }
+            if una > self.round_end {
+                self.rttvar4 -= self.rttvar4.saturating_sub(self.largest4.into()) / 4;
+                (self.round_end, self.largest4) = (next, least4);
+            }
+        }
+        self.base = self.smoothed(cfg) + cfg.rtt_tick() * self.rttvar4;
+    }
+
     #[inline]
     fn measure(&mut self, cfg: &Config, sent: Time, now: Time) {
-        let tick = cfg.granularity.nanos();
+        let tick = cfg.rtt_tick().nanos();
         // Ticks of the clock between the two events, at least one.
         let rtt = (now.nanos() / tick - sent.nanos() / tick).max(1);
         if self.srtt8 == 0 {
@@ -63,15 +124,15 @@ impl RttEstimator {
         self.base = match cfg.rto_floor {
             RtoFloor::Timeout => {
                 let ticks = (self.srtt8 + 8 * self.rttvar4) / 8;
-                (cfg.granularity * ticks).max(cfg.min_rto)
+                (cfg.rtt_tick() * ticks).max(cfg.min_rto)
             }
-            RtoFloor::Variation => self.smoothed(cfg) + (cfg.granularity * self.rttvar4).max(cfg.min_rto),
+            RtoFloor::Variation => self.smoothed(cfg) + (cfg.rtt_tick() * self.rttvar4).max(cfg.min_rto),
         };
     }
 
     /// The smoothed round-trip time; zero before the first measurement.
     pub fn smoothed(&self, cfg: &Config) -> Duration {
-        cfg.granularity * self.srtt8 / 8
+        cfg.rtt_tick() * self.srtt8 / 8
     }
 
     /// The timeout now.
@@ -215,7 +276,7 @@ impl RoundTrips {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpParams;
+    use crate::{Recovery, RttSamples, TcpParams};
 
     fn measure(e: &mut RttEstimator, cfg: &Config, ms: u64) {
         e.sample(cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms));
@@ -236,6 +297,29 @@ mod tests {
             let rto = e.rto().nanos() / 1_000_000;
             assert!(want.contains(&rto), "{rto_floor:?} {ms}: {rto}");
         }
+    }
+
+    /// Linux's estimator by arithmetic, in round trips of twenty packets.
+    #[test]
+    fn a_variation_with_a_floor_rises_at_once_and_falls_once_in_a_round_trip() {
+        let params = TcpParams {
+            rto_floor: RtoFloor::Variation,
+            rtt_samples: RttSamples::Acknowledgment,
+            recovery: Recovery::Rack,
+            ..Default::default()
+        };
+        let cfg = Config::new(&params).unwrap();
+        let mut e = RttEstimator::new(&cfg);
+        let mut rto = |ms, una, next| {
+            e.sample_each(&cfg, Time::ZERO, Time::ZERO + Duration::from_millis(ms), una, next);
+            e.rto().nanos() / 1000
+        };
+        assert_eq!(rto(100, 1, 20), 300_000, "the first deviation is half, and four of it are the floor");
+        assert_eq!(rto(180, 2, 20), 110_000 + 230_000, "200 + 80 - 50");
+        assert_eq!(rto(100, 21, 40), 108_750 + 230_000, "the largest of the round trip that ends");
+        assert_eq!(rto(100, 41, 60), 107_656 + 222_500, "a quarter of what it is above the floor");
+        assert_eq!(rto(20, 42, 60), 96_699 + 222_500, "a shorter one moves the deviation by little");
+        assert_eq!(e.deviation4, 152_031);
     }
 
     #[test]

@@ -390,7 +390,20 @@ impl Sender {
             self.end_fall();
         }
         let (una, sacked) = (self.una, self.repair.sacked());
-        let flight = if RACK { self.deliver::<C>(now, from, blocks) } else { 0 };
+        let (flight, measured) = if RACK { self.deliver::<C>(now, from, blocks) } else { (0, None) };
+        if RACK
+            && cfg.rtt_of_each
+            && let Some(rtt) = measured
+        {
+            let sent = Time::from_nanos(now.nanos() - rtt.nanos());
+            self.rtt.sample_each(cfg, sent, now, from, self.max);
+            // What is acknowledged selectively and was sent before the first packet was sent again, too, says that
+            // packets still come.
+            let first = self.repair.by_time().and_then(|by_time| by_time.rack.first_sent());
+            if ack <= una && first.is_some_and(|first| sent < first) {
+                self.arm(now);
+            }
+        }
         let board = if RACK { None } else { self.repair.board_mut() };
         let sack_news = board.is_some_and(|b| b.update(from, blocks, cfg.dup_threshold));
         // What was acknowledged selectively before has arrived before.
@@ -663,7 +676,9 @@ impl Sender {
         if ack > self.timed {
             self.timed = UNTIMED;
             self.measured = now - self.timed_at;
-            if congested && self.echo_at_one {
+            if cfg.rtt_of_each {
+                // This acknowledgment has measured already.
+            } else if congested && self.echo_at_one {
                 self.rtt.sample_backed_off(cfg, self.timed_at, now);
             } else {
                 self.rtt.sample(cfg, self.timed_at, now);

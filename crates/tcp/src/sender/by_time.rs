@@ -1,6 +1,6 @@
 //! The part of a sender that finds losses by time (RFC 8985).
 
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
 use crate::congestion::Kind;
@@ -12,18 +12,26 @@ use crate::scoreboard::Block;
 
 impl Sender {
     /// Takes in what an acknowledgment says to have arrived: all below `ack`, and its blocks. Returns how many packets
-    /// were in flight before.
+    /// were in flight before, and the round-trip time for the timeout: of the first packet, or, where none was sent
+    /// once, of what was sent again and is acknowledged cumulatively, whose timestamp says of which one it is.
     #[inline(always)]
-    pub(super) fn deliver<C: Kind>(&mut self, now: Time, ack: u32, blocks: &[Block]) -> u32 {
-        let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return 0 };
-        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return 0 };
-        let Some(control) = C::of(control) else { return 0 };
+    pub(super) fn deliver<C: Kind>(
+        &mut self,
+        now: Time,
+        ack: u32,
+        blocks: &[Block],
+    ) -> (u32, Option<Duration>) {
+        let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return (0, None) };
+        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return (0, None) };
+        let Some(control) = C::of(control) else { return (0, None) };
         let flight = rack.flying();
-        let (mut measured, mut first) = (None, None);
+        let (mut measured, mut first, mut again) = (None, None, None);
         rack.acknowledge(ack, blocks, now, |seq, delivery| {
             if !delivery.again {
                 measured = Some(delivery.rtt);
                 first = first.or(measured);
+            } else if seq < ack {
+                again = Some(delivery.rtt);
             }
             control.on_delivered(now, seq);
         });
@@ -32,7 +40,7 @@ impl Sender {
             pacer.acknowledged(rtt);
         }
         gauges.rtts.measure(measured);
-        flight
+        (flight, first.or(again.filter(|rtt| !rack.is_too_soon(*rtt))))
     }
 
     /// Returns whether data that was outstanding when the timer ran out still is.

@@ -165,6 +165,11 @@ impl Sender {
                     (gauges.rtts.measured, gauges.rtts.srtt) = (Some(rtt), Some(srtt));
                 }
                 if RACK && let Some(by_time) = self.repair.by_time() {
+                    if cfg.rtt_of_each
+                        && let Some(first) = by_time.rack.first_sent()
+                    {
+                        self.rtt.sample_each(cfg, first, now, ack, self.max);
+                    }
                     by_time.rack.deliver_first(newly, sent, rtt);
                     by_time.rack.tlp.measured = true;
                 } else if PACED && let Some(times) = &mut gauges.rtts.sent {
@@ -204,6 +209,11 @@ impl Sender {
         if RACK && let Some(by_time) = self.repair.by_time() {
             if PACED && let (Some(pacer), Some(sent)) = (release.pacer_mut(), by_time.rack.first_sent()) {
                 pacer.acknowledged(now - sent);
+            }
+            if cfg.rtt_of_each
+                && let Some(first) = by_time.rack.first_sent()
+            {
+                self.rtt.sample_each(cfg, first, now, ack, self.max);
             }
             let sent = by_time.rack.sent_at(ack - 1);
             by_time.rack.deliver_first(newly, sent, now - sent);
@@ -412,7 +422,9 @@ impl Sender {
         if ack > self.timed {
             self.timed = UNTIMED;
             self.measured = now - self.timed_at;
-            self.rtt.sample(cfg, self.timed_at, now);
+            if !cfg.rtt_of_each {
+                self.rtt.sample(cfg, self.timed_at, now);
+            }
         }
     }
 
