@@ -24,17 +24,18 @@ const HELP: &str =
 const SECONDS: &str = "30";
 
 /// The settings that make Quell's queue the one of `peers/ns3.cc`. A device of ns-3 has a packet waiting that its
-/// queue disc does not see: buffers and thresholds have one more here, and delays the time that one takes.
+/// queue disc does not see: buffers and thresholds have one more here, and delays the time that one takes. A packet has
+/// 498 bytes there and 500 here: of either, three are no more than CoDel's packet of the largest size.
 const QUEUES: [(&str, &[&str]); 5] = [
     ("drop-tail", &[]),
     ("red", &["aqm.red.min_th=7.25 packets", "aqm.red.max_th=19.75 packets"]),
-    ("codel", &["aqm.codel.target=5.4 ms", "aqm.codel.mtu=1499 B", "aqm.codel.arithmetic=linux"]),
+    ("codel", &["aqm.codel.target=5.4 ms", "aqm.codel.mtu=1500 B", "aqm.codel.arithmetic=linux"]),
     ("pie", &["aqm.pie.derandomize=false"]),
     (
         "fq-codel",
         &[
             "aqm.fq-codel.target=5.4 ms",
-            "aqm.fq-codel.mtu=1499 B",
+            "aqm.fq-codel.mtu=1500 B",
             "aqm.fq-codel.quantum=1506 B",
             "aqm.fq-codel.arithmetic=linux",
             "aqm.fq-codel.rules=ns-3",
@@ -53,7 +54,7 @@ const SENDERS: [&str; 10] = [
     "flows.reno.tcp.granularity=1 ms",
     "flows.reno.tcp.initial_rto=1 s",
     "flows.reno.tcp.min_rto=200 ms",
-    "flows.reno.tcp.limited_transmit=true",
+    "flows.reno.tcp.limited_transmit=false",
 ];
 
 /// An ns-3 that is installed, and `peers/ns3.cc` compiled against it.
