@@ -58,6 +58,22 @@ impl Figure {
         let band = self.band.at(reference.value);
         Some(ComparedFigure::new(case, (self.name, self.unit, self.decimals), reference, quell, band))
     }
+
+    /// [`Figure::row`], whose band reaches on Quell's side as far as the values of the reference do: what lies between
+    /// them agrees.
+    pub fn row_within(
+        &self,
+        case: &str,
+        reference: &[f64],
+        samples: &[f64],
+        unit: f64,
+    ) -> Option<ComparedFigure> {
+        let row = self.row(case, reference, samples, unit)?;
+        let scale = if self.unit == "%" { 100.0 } else { 1.0 };
+        let aside = |x: &f64| (x * scale - row.reference.value) * row.difference().signum();
+        let band = reference.iter().map(aside).fold(row.band, f64::max);
+        Some(ComparedFigure::new(case, (self.name, self.unit, self.decimals), row.reference, row.quell, band))
+    }
 }
 
 /// A mean over seeds.

@@ -21,7 +21,7 @@ pub struct Setting {
     /// S: one flow and random losses; W: one flow at a buffer of one bandwidth-delay product; N: few flows; K: 20;
     /// E: as K, with ECN; R: half of the flows over a longer path; B: BBR
     /// beside CUBIC; U: beside as much UDP; L: DCTCP beside CUBIC at
-    /// DualPI2, half of the flows each; G: a third of a grid of queues, rates, flows, round-trip times and senders.
+    /// DualPI2, half of the flows each, all with ECN where `variant` is "remark"; G: a third of a grid of queues, rates, flows, round-trip times and senders.
     pub block: String,
     pub qdisc: String,
     pub cc: String,
@@ -38,7 +38,8 @@ pub struct Setting {
     pub limit: Option<u32>,
     /// 1 where block G has ECN.
     pub ecn: Option<u32>,
-    /// What block G does besides: "to2m", the link has 2 Mbit/s from 19.5 s on; "offloads", TSO, GSO and GRO are on.
+    /// What is done besides. "to2m": the link has 2 Mbit/s from 19.5 s on; "offloads": TSO, GSO and GRO are on;
+    /// "remark": DCTCP's ECT(0) becomes ECT(1) before the queue, which knows L4S by it.
     pub variant: Option<String>,
     pub seconds: u32,
     pub warmup: u32,
@@ -112,6 +113,10 @@ impl Setting {
         self.block == "E" || self.ecn == Some(1)
     }
 
+    fn is_remarked(&self) -> bool {
+        self.variant.as_deref() == Some("remark")
+    }
+
     fn figures(&self) -> &'static [Figure] {
         match self.block.as_str() {
             "S" => &[GOODPUT, AGAIN],
@@ -129,7 +134,10 @@ impl Setting {
         }
         match (block.as_str(), self.asked_loss) {
             (_, Some(p)) => format!("{block} {cc}, {rtt_ms} ms, loss {p}"),
-            ("L", _) => format!("{block} {qdisc} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows"),
+            ("L", _) => {
+                let besides = if self.is_remarked() { ", ECT(1)" } else { "" };
+                format!("{block} {qdisc} {cc}, {rate_mbit} Mbit/s, {rtt_ms} ms, {flows} flows{besides}")
+            }
             ("B", _) => {
                 format!("{block} {qdisc} {cc}, {flows} flows, {} packets", self.limit.unwrap_or_default())
             }
@@ -157,8 +165,8 @@ impl Setting {
             )
         };
         let (shaped, blind) = (cake("flows"), cake("flowblind"));
-        // Block G leaves it at tc's default, which is ECT(1).
-        let classifier = if self.block == "G" { "ect1" } else { "any-ect" };
+        // Block G and what is remarked leave it at tc's default, which is ECT(1).
+        let classifier = if self.block == "G" || self.is_remarked() { "ect1" } else { "any-ect" };
         let dual = format!(
             "algorithm = \"dualpi2\"\nclassifier = \"{classifier}\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
              beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
@@ -212,7 +220,10 @@ impl Setting {
             false => ("congestion = \"reno\"\n", "congestion = \"cubic\"\n"),
         };
         let bbr = "congestion = \"bbr1\"\npacing = true\n";
-        let dctcp = "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\n";
+        let dctcp = match self.is_remarked() {
+            true => "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\ncodepoint = \"ect1\"\n",
+            false => "congestion = \"dctcp\"\necn = true\nfeedback = \"exact\"\n",
+        };
         let Setting { flows, rate_mbit, seconds, warmup, .. } = self;
         let half = flows / 2;
         let all = if self.block == "U" { "tcp" } else { "hosts" };
@@ -335,7 +346,11 @@ impl run::Case for Case {
     fn rows(&self, samples: &Samples<'_>) -> Vec<ComparedFigure> {
         let row = |figure: &Figure| {
             let reference = values(&self.boots, figure.column);
-            figure.row(&self.setting.name(), &reference, &samples(figure.metric), unit(figure))
+            let (name, samples, unit) = (self.setting.name(), samples(figure.metric), unit(figure));
+            match self.setting.block.as_str() {
+                "G" => figure.row_within(&name, &reference, &samples, unit),
+                _ => figure.row(&name, &reference, &samples, unit),
+            }
         };
         self.setting.figures().iter().filter_map(row).collect()
     }
@@ -367,6 +382,7 @@ pub fn grid() -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Standing;
 
     /// A third of 528 settings, one with a rate that changes and one with offloads.
     #[test]
@@ -374,6 +390,19 @@ mod tests {
         let grid = grid();
         assert_eq!(grid.len(), 528 / 3 + 2);
         assert!(grid.iter().all(|c| c.boots.len() == 3 && c.setting.scenario(1, 0.0).is_ok()));
+    }
+
+    /// Between the boots, on the side where Quell is; beyond them the band alone counts.
+    #[test]
+    fn a_figure_of_the_grid_may_lie_between_boots() {
+        let boots = [0.80, 0.90, 0.97];
+        let verdict = |quell: f64| UTILIZATION.row_within("x", &boots, &[quell], 1.0).unwrap().verdict;
+        let inside = [0.80, 0.85, 0.97].map(verdict);
+        assert_eq!(inside, [Standing::Inside; 3]);
+        assert_eq!([0.799, 0.971].map(verdict), [Standing::Outside; 2]);
+        let close = UTILIZATION.row_within("x", &[0.90, 0.90], &[0.909], 1.0).unwrap();
+        assert_eq!((close.verdict, close.band), (Standing::Inside, 1.0));
+        assert_eq!(UTILIZATION.row("x", &boots, &[0.80], 1.0).unwrap().verdict, Standing::Outside);
     }
 
     #[test]

@@ -64,7 +64,7 @@ with `dialect = \"linux\"`, whose hosts [Dialects](dialects.md) lists; the rules
 flows at 50 Mbit/s and 40 ms, **K** 20 flows at 10 Mbit/s and 100 ms, **E** the same with ECN; several flows of **N**, **K**,
 **E** and **B** begin within half a round trip, each at a time of its own. **R** are five flows over each of two
 round-trip times, **U** five flows beside UDP of half the rate, **B** a flow of BBR beside one of CUBIC, **L** as many DCTCP flows
-as CUBIC flows at DualPI2, by its `any_ect` in a queue each.
+as CUBIC flows at DualPI2, in a queue each: by its `any_ect`, or all with ECN and DCTCP's packets as ECT(1).
 
 A figure agrees if the means over boots and seeds lie within its band:
 

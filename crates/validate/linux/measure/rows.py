@@ -50,6 +50,9 @@ def row(r):
         out["marks"] = "%.6g" % (float(r["marks_win"] or 0) / packets)
     if block == "L":
         out |= {"goodput_c": r["g1_goodput"], "goodput_l": r["g2_goodput"]}
+        if "_remark_" in r["id"]:
+            # Its marks say little: the qdisc counts a packet again that its step marks once more.
+            out |= {"ecn": "1", "variant": "remark"}
     elif block in ("R", "B"):
         out |= {"goodput_1": r["g1_goodput"], "goodput_2": r["g2_goodput"]}
     elif block == "U":
