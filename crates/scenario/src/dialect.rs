@@ -322,6 +322,12 @@ pub static TABLE: &[KeyDefaults] = &[
     },
     KeyDefaults {
         place: Place::Tcp,
+        key: "small_queues",
+        values: [Own, Own, Own, Own, Flag(true), Own],
+        source: "Linux: TCP small queues (since 3.6)",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
         key: "sack_delay",
         values: [Own, Own, Own, Own, Text("1 ms"), Own],
         source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \

@@ -55,7 +55,8 @@ fn of(p: &Point) -> Vec<String> {
         share_note(s, true),
         share_note(s, false),
         access_note(p),
-        host_note(p),
+        host_note(p, true),
+        host_note(p, false),
         wire_note(s),
     ];
     let idle = |(group, idle): (&str, Idle)| {
@@ -125,17 +126,29 @@ fn access_note(p: &Point) -> Option<String> {
     ))
 }
 
-/// Senders whose own access link is their bottleneck.
-fn host_note(p: &Point) -> Option<String> {
-    let limited = p.limited_by_access();
+/// Senders whose own access link is their bottleneck: those whose hosts keep little there, or those that fill it.
+fn host_note(p: &Point, small: bool) -> Option<String> {
+    let is_small = |name: &str| {
+        let mut groups = p.scenario.flows.iter().filter(|g| g.name == name);
+        groups.any(|g| g.tcp.as_ref().is_some_and(TcpParams::keeps_small_queues)) == small
+    };
+    let limited: Vec<_> = p.limited_by_access().into_iter().filter(|(name, _)| is_small(name)).collect();
     let (_, rate) = limited.first()?;
     let names: Vec<&str> = limited.iter().map(|(name, _)| name.as_str()).collect();
-    Some(format!(
-        "{}: access_rate = {rate} is less than a flow's share of the link: the queue is in the sender's own access link, \
-         without limit or algorithm, where a host keeps a few packets; give access_rate a higher rate, or limit \
-         max_window",
+    let why = format!(
+        "{}: access_rate = {rate} is less than a flow's share of the link: the queue is in the sender's own",
         names.join(", ")
-    ))
+    );
+    Some(match small {
+        true => format!(
+            "{why} host, which keeps a few packets (tcp.small_queues), and no algorithm has a part in it; give access_rate \
+             a higher rate"
+        ),
+        false => format!(
+            "{why} access link, without limit or algorithm, where a host keeps a few packets; give access_rate a higher \
+             rate, set tcp.small_queues (as dialect = \"linux\" does), or limit max_window"
+        ),
+    })
 }
 
 /// Congestion controls that live on marks, with ECT(1) or ECT(0), beside others where a mark means the same to both.

@@ -153,6 +153,15 @@ impl Flow {
         }
     }
 
+    /// Returns whether its sender asks when its host has sent its packets.
+    pub fn asks_host(&self) -> bool {
+        match self {
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => cfg.tcp.asks_host(),
+            Flow::Timed(f) => f.flow.asks_host(),
+            Flow::Connection(_) | Flow::Open(_) => false,
+        }
+    }
+
     /// The number of flows by which the one that it is a connection of comes before it; 0 if it is none.
     pub fn first_connection(&self) -> u32 {
         match self {
@@ -231,6 +240,9 @@ impl Host for Stamping<'_> {
             pkt.set_sack(self.host.sacks().put(Entry::Sent(now)));
         }
         self.host.send(now, pkt, direction);
+    }
+    fn leaves(&self, pkt: Pkt) -> Time {
+        self.host.leaves(pkt)
     }
     fn sacks(&mut self) -> &mut SackTable {
         self.host.sacks()

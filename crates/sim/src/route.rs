@@ -49,21 +49,22 @@ fn reorders(link: &LinkSpec) -> bool {
     link.delay.ever(|before, delay| delay < before)
 }
 
+/// Per link: whether flows merge there, or it is measured or has a queue of its own. The others are private.
+pub(crate) fn merges(network: &Network) -> Vec<bool> {
+    let mut users = vec![0u32; network.links.len()];
+    for flow in network.flows.iter().filter(|flow| flow.first_connection().is_none()) {
+        for link in flow.forward.iter().chain(&flow.reverse) {
+            users[link.0 as usize] += 1;
+        }
+    }
+    let merges = |(link, users): (&LinkSpec, &u32)| *users > 1 || link.observe || link.queue.is_some();
+    network.links.iter().zip(&users).map(merges).collect()
+}
+
 impl Plan {
     pub fn new(network: &Network) -> Result<Plan, Error> {
         check(network)?;
-        let mut users = vec![0u32; network.links.len()];
-        for flow in network.flows.iter().filter(|flow| flow.first_connection().is_none()) {
-            for link in flow.forward.iter().chain(&flow.reverse) {
-                users[link.0 as usize] += 1;
-            }
-        }
-        let merges: Vec<bool> = network
-            .links
-            .iter()
-            .zip(&users)
-            .map(|(link, users)| *users > 1 || link.observe || link.queue.is_some())
-            .collect();
+        let merges = merges(network);
         let reorders: Vec<bool> = network.links.iter().map(reorders).collect();
         let mut plan = Plan { hops: Vec::new(), ways: Vec::new(), private: Vec::new(), merges };
         for flow in &network.flows {

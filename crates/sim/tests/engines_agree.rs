@@ -327,7 +327,9 @@ fn network(case: &Case) -> Network {
         }
         if !f.direct {
             let delay = ms(if case.same_rtt { 10 } else { f.access_ms });
-            let mut out = link(100_000_000, delay);
+            // The host's own link is the bottleneck of some that keep little there.
+            let own = if f.hosts[0] && f.modern[1] { rate / 2 } else { 100_000_000 };
+            let mut out = link(own, delay);
             let mut back = link(100_000_000, delay);
             if f.access_delay_drops {
                 out.delay = Schedule::changing(delay, vec![(at(700), ms(1))]);
@@ -368,6 +370,7 @@ fn network(case: &Case) -> Network {
             ack_every: 2 + f.modern[0] as u32,
             quick_acks: if f.delayed_ack && f.modern[1] { 16 } else { 0 },
             send_quantum: f.hosts[0].then_some(ms(1)),
+            small_queues: f.hosts[0],
             sack_delay: f.hosts[1].then_some(ms(2)),
             mark_reduction: if f.hosts[2] { MarkReduction::Proportional } else { MarkReduction::AtOnce },
             rules: if f.hosts[3] && ns3_has { Rules::Ns3 } else { Rules::Rfc },

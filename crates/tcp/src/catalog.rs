@@ -205,6 +205,9 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
                 .filter(|e| e.name != chosen[0].1 && e.refuses.iter().all(|(key, _)| *key != "ecn"));
             return Some(setting("congestion", &others.map(|e| e.name).collect::<Vec<_>>()));
         }
+        if key == "small_queues" && tcp.recovery == crate::Recovery::Rack && tcp.send_quantum.is_none() {
+            return Some("send_quantum".to_string());
+        }
         let together = matches!(key, "delayed_ack" | "quick_acks") && tcp.ack_every == 1;
         if together && tcp.delayed_ack.is_some() {
             return Some("ack_every = 2 or more".to_string());

@@ -20,6 +20,7 @@ mod congestion;
 mod entry;
 mod feedback;
 mod float;
+mod host_queue;
 mod pacing;
 mod params;
 mod rate;

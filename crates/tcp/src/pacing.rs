@@ -5,6 +5,7 @@ use quell_units::{Duration, Time};
 
 use crate::congestion::window::Window;
 use crate::float::{duration, larger, seconds};
+use crate::host_queue::{HostQueue, Sizes};
 use crate::params::Config;
 
 /// The pace of a sender without a rate of its own, in windows a smoothed round-trip time: less than half of the
@@ -41,18 +42,29 @@ struct Together {
     /// The round-trip time of the first packet that each acknowledgment acknowledges, smoothed: with the time that
     /// acknowledgments were delayed. Zero for none.
     srtt: Duration,
+    /// What the host has still to send, if it tells.
+    host: Option<HostQueue>,
+    /// Bytes of the time at the rate.
+    quantum: f64,
 }
 
 /// The longest time until an acknowledgment for which packets wait, and since the last packet left.
 pub(crate) const SOON: Duration = Duration::from_millis(1);
 
 impl Together {
+    fn sizes(&self) -> Sizes {
+        Sizes { packet: self.packet as u64, together: self.count, quantum: self.quantum as u64 }
+    }
+
     /// A packet leaves, which may at `next`; when the one behind it may.
     fn sent(&mut self, now: Time, next: Time, gap: Duration) -> Time {
         let mut next = next;
         if self.left == 0 || self.at != now {
             self.late = now.since(next);
             (self.at, self.left, next) = (now, self.count, next.max(now));
+        }
+        if let Some(host) = &mut self.host {
+            host.sent();
         }
         self.left -= 1;
         self.sent = self.sent.saturating_add(1);
@@ -131,6 +143,8 @@ impl Pacer {
             late: Duration::ZERO,
             sent: 0,
             srtt: Duration::ZERO,
+            host: cfg.host_tells.then(HostQueue::default),
+            quantum: 0.0,
         });
         (cfg.pacing || together.is_some()).then(|| Pacer { together, ..Pacer::new(cfg.pacing_burst) })
     }
@@ -163,6 +177,7 @@ impl Pacer {
             self.credit = Duration::ZERO;
             let bytes = rate * t.packet;
             let least = if bytes < t.slow { 1.0 } else { 2.0 };
+            t.quantum = bytes * t.time;
             t.count = larger((bytes * t.time).min(MOST_TOGETHER) / t.packet, least) as u32;
         }
     }
@@ -190,6 +205,47 @@ impl Pacer {
         let due = self.next_due();
         self.wake = if due <= now { Time::MAX } else { due };
         due <= now
+    }
+
+    /// Returns whether the host has so much of what was sent that the next packets wait, of which there are `most`;
+    /// `wake` says until when. What `repairs` waits for less.
+    #[inline]
+    pub fn waits_for_host(&mut self, now: Time, most: u32, repairs: bool) -> bool {
+        match &self.together {
+            Some(t) if t.host.is_some() && (t.left == 0 || t.at != now) => {
+                self.host_keeps_back(now, most, repairs)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn host_keeps_back(&mut self, now: Time, most: u32, repairs: bool) -> bool {
+        let Some(t) = &mut self.together else { return false };
+        let (sizes, packets) = (t.sizes(), t.count.min(most));
+        let kept = t.host.as_mut().and_then(|host| host.keeps_back(now, packets, repairs, sizes));
+        if let Some(until) = kept {
+            self.wake = until;
+        }
+        kept.is_some()
+    }
+
+    /// The host will have sent a packet at `leaves`, see [`HostQueue::told`]. Returns whether `wake` has changed.
+    pub fn on_handed_over(&mut self, now: Time, leaves: Time) -> bool {
+        let Some(t) = &mut self.together else { return false };
+        let sizes = t.sizes();
+        let until = t.host.as_mut().and_then(|host| host.told(now, leaves, sizes));
+        if let Some(until) = until {
+            self.wake = until;
+        }
+        until.is_some()
+    }
+
+    /// Goes on with what the host of another one has still to send.
+    pub fn inherit(&mut self, other: &mut Pacer) {
+        if let (Some(t), Some(other)) = (&mut self.together, &mut other.together) {
+            t.host = other.host.take();
+        }
     }
 
     /// The time at which the next packet may leave.

@@ -75,6 +75,8 @@ params! {
         pacing_burst: u32 = 10, unit "packets", source "RFC 9002 section 7.7";
         /// What leaves together with "rack": as much as a sender's pace allows in this time, 2 packets to 64 kB, for which it also waits for an acknowledgment that is due within 1 ms; none to send each packet when it may go.
         send_quantum: Option<Duration> = None, unit "time", source "RFC 9002 section 7.7 spaces packets; Linux: 1/1024 s";
+        /// Whether a sender's own host holds no more of its packets than two times what leaves together, or a `send_quantum` of its pace if that is more; with "rack" and `send_quantum`, where it has an access link.
+        small_queues: bool = false, unit "true or false", source "no RFC has a host's own queue; Linux: TCP small queues";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
@@ -220,6 +222,9 @@ pub struct Config {
     pub(crate) pacing: bool,
     pub(crate) pacing_burst: u32,
     pub(crate) send_quantum: Option<Duration>,
+    small_queues: bool,
+    /// Whoever sends the packets says when they have left.
+    pub(crate) host_tells: bool,
     pub(crate) sack_delay: Option<Duration>,
     pub(crate) ack_every: u32,
     pub(crate) quick_acks: u32,
@@ -267,6 +272,11 @@ impl TcpParams {
     /// A data packet on the wire: `packet` and `header`.
     pub fn wire_bytes(&self) -> Bytes {
         Bytes::new(self.packet.get() + self.header.get())
+    }
+
+    /// Returns whether `small_queues` has an effect.
+    pub fn keeps_small_queues(&self) -> bool {
+        self.small_queues && self.recovery == Recovery::Rack && self.send_quantum.is_some()
     }
 
     /// Returns whether data that may be marked asks for the treatment of L4S: it is ECT(1) (RFC 9331 section 4.1).
@@ -394,6 +404,8 @@ impl Config {
             pacing: p.pacing,
             pacing_burst: p.pacing_burst,
             send_quantum: p.send_quantum.filter(|_| p.recovery == Recovery::Rack),
+            small_queues: p.keeps_small_queues(),
+            host_tells: false,
             sack_delay: p.sack_delay.filter(|_| p.recovery.is_selective()),
             ack_every: p.ack_every,
             quick_acks: p.quick_acks,
@@ -422,6 +434,22 @@ impl Config {
             ledbat_target: p.ledbat_target,
             ledbat_gain: p.ledbat_gain,
         })
+    }
+
+    /// Promises to tell senders when their packets will have left the host ([`Sender::on_handed_over`]), which
+    /// those with `small_queues` wait for.
+    ///
+    /// [`Sender::on_handed_over`]: crate::Sender::on_handed_over
+    #[must_use]
+    pub fn with_host(mut self) -> Self {
+        self.host_tells = self.small_queues;
+        self
+    }
+
+    /// Returns whether senders are to be told when their packets will have left the host.
+    #[inline]
+    pub fn asks_host(&self) -> bool {
+        self.host_tells
     }
 
     /// Returns whether ns-3's rules hold.

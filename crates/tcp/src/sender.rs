@@ -288,6 +288,16 @@ impl Sender {
         self.deadline.min(self.sooner)
     }
 
+    /// The host has taken over the packet that was sent first of those of which it has not said this yet, and will
+    /// have sent it at `leaves`. Only for those who [promised](Config::with_host) to say it of all.
+    pub fn on_handed_over(&mut self, now: Time, leaves: Time) {
+        if let Some(pacer) = self.modern.as_mut().and_then(|m| m.release.pacer_mut())
+            && pacer.on_handed_over(now, leaves)
+        {
+            self.look_ahead();
+        }
+    }
+
     /// Finds out which of the other timers is the first.
     #[inline]
     fn look_ahead(&mut self) {
@@ -1049,7 +1059,10 @@ impl Modern {
         if let Some(sent) = &mut sent {
             sent.clear();
         }
-        let (control, release) = (Control::new(cfg), Release::new(cfg));
+        let (control, mut release) = (Control::new(cfg), Release::new(cfg));
+        if let (Some(new), Some(old)) = (release.pacer_mut(), self.release.pacer_mut()) {
+            new.inherit(old);
+        }
         *self = Modern { control, gauges: Gauges::new(cfg, RoundTrips::new(sent)), release };
     }
 

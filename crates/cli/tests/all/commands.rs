@@ -626,6 +626,10 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     let access = |rate: &str| SMALL.replace("[dumbbell]", &format!("[dumbbell]\naccess_rate = \"{rate}\""));
     let said = notes(&access("100 kbit/s"));
     assert!(said.starts_with("note: ftp: access_rate = 100 kbit/s is less than a flow's share"), "{said}");
+    assert!(said.contains("without limit or algorithm"), "{said}");
+    // A host that limits its own queue has little there.
+    let said = notes(&format!("dialect = \"linux\"\n{}", access("100 kbit/s")));
+    assert!(said.contains("the sender's own host, which keeps a few packets (tcp.small_queues)"), "{said}");
     assert_eq!(notes(&access("2 Mbit/s")), "");
     // Both kinds of senders that live on marks.
     let tcp = |congestion: &str| {

@@ -27,6 +27,7 @@ use crate::flow::{Alone, Flow, Group};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{Losses, Recorder, RoundTrips};
+use crate::route::merges;
 use crate::tap::Tap;
 use crate::{Control, Error};
 
@@ -45,19 +46,23 @@ impl Ends {
         if let Some(LinkId(link)) = control.logged.iter().find(|link| !observed(link)) {
             return Err(Error::Invalid(format!("link {link} is not observed, so it has no log")));
         }
-        let mut known: Vec<(&TcpParams, u8, Arc<Group>)> = Vec::new();
+        let mut known: Vec<(&TcpParams, u8, bool, Arc<Group>)> = Vec::new();
+        let merges = merges(network);
         let mut flows = Vec::with_capacity(network.flows.len());
         let mut alone = Alone::new(network);
         for (i, spec) in network.flows.iter().enumerate() {
             let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
+                // Who sits on a router has no link that only its packets wait for.
+                let has_access = !merges[spec.forward[0].0 as usize];
                 // Flows of one group follow each other: look at the latest first.
-                let at = known.iter().rposition(|k| k.1 == spec.dscp && k.0 == tcp);
+                let at = known.iter().rposition(|k| (k.1, k.2) == (spec.dscp, has_access) && k.0 == tcp);
                 if at.is_none() {
                     let new = Config::new(tcp).map_err(|e| Error::Invalid(format!("flow {i}: tcp.{e}")))?;
-                    known.push((tcp, spec.dscp, Arc::new(Group::new(new, spec.dscp))));
+                    let new = if has_access { new.with_host() } else { new };
+                    known.push((tcp, spec.dscp, has_access, Arc::new(Group::new(new, spec.dscp))));
                 }
-                let found = &known[at.unwrap_or(known.len() - 1)].2;
+                let found = &known[at.unwrap_or(known.len() - 1)].3;
                 alone.add(network, i as u32, found);
                 config = Some(found);
             }

@@ -77,6 +77,10 @@ pub(super) struct Ways<B> {
 }
 
 impl<B: Beyond> Host for Ways<B> {
+    fn leaves(&self, pkt: Pkt) -> Time {
+        let first = &self.hops[self.own_hop(self.ways[self.own_flow(pkt)][Direction::Forward as usize])];
+        first.wire.busy_until
+    }
     #[inline(always)]
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         self.count.sent += 1;

@@ -50,6 +50,9 @@ struct Net {
     plan: Plan,
     /// Per flow: the one that takes its packets, which is the first of the connections of one client's pages.
     takers: Vec<u32>,
+    /// Per flow: its access link's wire, if senders ask when it will have sent their packets. It takes each packet when
+    /// it is put on its way, ahead of the link itself.
+    access: Vec<Option<Wire>>,
     /// Per flow: the links of data and of acknowledgments. A packet's `hop` counts links here.
     ways: Vec<[Vec<LinkId>; 2]>,
     links: Vec<Link>,
@@ -68,8 +71,17 @@ struct Net {
 }
 
 impl Host for Net {
-    fn send(&mut self, now: Time, pkt: Pkt, _: Direction) {
+    fn leaves(&self, pkt: Pkt) -> Time {
+        let access = &self.access[self.takers[pkt.flow() as usize] as usize];
+        access.as_ref().map_or(Time::ZERO, |wire| wire.busy_until)
+    }
+    fn send(&mut self, now: Time, pkt: Pkt, direction: Direction) {
         self.count.sent += 1;
+        if let (Some(wire), Direction::Forward) =
+            (&mut self.access[self.takers[pkt.flow() as usize] as usize], direction)
+        {
+            wire.transmit(wire.start(now), pkt.bytes());
+        }
         self.go_on(now, pkt);
     }
     fn sacks(&mut self) -> &mut SackTable {
@@ -173,6 +185,11 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
     let seed = network.seed;
     let hosts = hosts_of_flows(&network);
+    let access = network.flows.iter().zip(&ends.flows).map(|(spec, flow)| {
+        let link = spec.forward[0].0;
+        flow.asks_host().then(|| Wire::new(&network.links[link as usize], seed, link))
+    });
+    let access = access.collect();
     let links = network.links.into_iter().zip(recorders).enumerate().map(|(i, (spec, recorder))| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
@@ -185,6 +202,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let mut net = Net {
         plan,
         takers,
+        access,
         ways,
         departures: vec![Time::MAX; links.len()],
         links,

@@ -255,6 +255,10 @@ impl Host for Path {
         let place = queue.iter().rposition(|(before, _)| *before <= at).map_or(0, |i| i + 1);
         queue.insert(place, (at, pkt));
     }
+    fn leaves(&self, _: Pkt) -> Time {
+        let free = self.wires[0].first().map_or(Time::ZERO, |wire| wire.busy_until);
+        Time::ZERO + free.since(Time::ZERO + self.ahead)
+    }
     fn sacks(&mut self) -> &mut SackTable {
         &mut self.sacks
     }

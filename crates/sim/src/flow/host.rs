@@ -10,6 +10,9 @@ pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.
     fn send(&mut self, now: Time, pkt: Pkt, direction: Direction);
+    /// The time at which the access link of a packet's flow, if it has one, has sent all that was put on its way towards
+    /// the receiver. Only for those who [ask](quell_tcp::Config::asks_host).
+    fn leaves(&self, pkt: Pkt) -> Time;
     /// The table of what the packets on their way carry beside themselves.
     fn sacks(&mut self) -> &mut SackTable;
     /// All of a transfer is acknowledged.

@@ -21,6 +21,8 @@ pub(crate) struct Group {
     /// See [`Config::acknowledges_by_number`] and [`Config::counts_marks`].
     by_number: bool,
     counts: bool,
+    /// See [`Config::asks_host`].
+    asks_host: bool,
     /// Data for the first time, and data again.
     data: Pkt,
     again: Pkt,
@@ -45,6 +47,7 @@ impl Group {
             payload: tcp.payload().get(),
             by_number: tcp.acknowledges_by_number(),
             counts: tcp.counts_marks(),
+            asks_host: tcp.asks_host(),
             tcp,
         }
     }
@@ -448,7 +451,11 @@ impl TcpFlow {
     fn send_new(&mut self, cfg: &Group, now: Time, new: Range<u32>, host: &mut impl Host) {
         self.sent.at(now, host).sent_packets += u64::from(new.end - new.start);
         for seq in new {
-            host.send(now, cfg.data.with(self.id, self.epoch, seq), Direction::Forward);
+            let pkt = cfg.data.with(self.id, self.epoch, seq);
+            host.send(now, pkt, Direction::Forward);
+            if cfg.asks_host {
+                self.sender.on_handed_over(now, host.leaves(pkt));
+            }
         }
     }
 
@@ -560,5 +567,8 @@ impl TcpFlow {
             }
         };
         host.send(now, pkt, Direction::Forward);
+        if cfg.asks_host && !pkt.is_syn() {
+            self.sender.on_handed_over(now, host.leaves(pkt));
+        }
     }
 }

@@ -288,6 +288,13 @@ impl Sender {
             if seq == self.max && cfg.send_quantum.is_some() && self.waits_for_more(now, libm::floor(room)) {
                 return None;
             }
+            if cfg.host_tells {
+                let new = seq == self.max;
+                let most = if new { (room as u32).min(self.limit - seq) } else { 1 };
+                if self.waits_for_host(now, most, !new) {
+                    return None;
+                }
+            }
             if !self.released(now) {
                 return None;
             }

@@ -489,7 +489,7 @@ fn release_together(
         if waits_for_more(pacer, rack, now, next, f64::from(open - next), cwnd) {
             return (next, true);
         }
-        if !pacer.releases(now) {
+        if pacer.waits_for_host(now, end - next, false) || !pacer.releases(now) {
             break;
         }
         pacer.sent(now);

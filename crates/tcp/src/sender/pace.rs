@@ -22,6 +22,16 @@ impl Sender {
         released
     }
 
+    /// Returns whether `most` packets wait until the host has sent others; if so, a timer runs.
+    pub(super) fn waits_for_host(&mut self, now: Time, most: u32, repairs: bool) -> bool {
+        let Some(Release::Paced(pacer)) = self.modern.as_mut().map(|m| &mut m.release) else { return false };
+        let waits = pacer.waits_for_host(now, most, repairs);
+        if waits {
+            self.look_ahead();
+        }
+        waits
+    }
+
     /// Returns whether new packets wait for an acknowledgment that opens the window further; it allows `room` now.
     pub(super) fn waits_for_more(&mut self, now: Time, room: f64) -> bool {
         let repairs = self.repairing() != Repairing::Nothing;

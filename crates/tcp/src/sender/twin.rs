@@ -39,6 +39,8 @@ struct Ends {
     loss: u64,
     marks: u64,
     fast: u32,
+    /// The times until which the hosts are busy with what was sent.
+    busy: [Time; 2],
 }
 
 impl Ends {
@@ -62,14 +64,31 @@ impl Ends {
 
     /// What may be sent now. The second twin asks what is next before it asks whether that may leave.
     fn drain(&mut self, now: Time, which: usize) -> Vec<Outgoing> {
-        let (cfg, sender) = (&self.cfg, &mut self.senders[which]);
-        let at_length = which == 1 && cfg.recovery == Recovery::Rack && sender.phase != Phase::Handshake;
-        let mut poll = || if at_length { sender.poll_released(cfg, now) } else { sender.poll(cfg, now) };
-        core::iter::from_fn(&mut poll).collect()
+        let mut sent = Vec::new();
+        loop {
+            let (cfg, sender) = (&self.cfg, &mut self.senders[which]);
+            let at_length = which == 1 && cfg.recovery == Recovery::Rack && sender.phase != Phase::Handshake;
+            let next = if at_length { sender.poll_released(cfg, now) } else { sender.poll(cfg, now) };
+            let Some(out) = next else { return sent };
+            self.hand_over(now, which, &[out]);
+            sent.push(out);
+        }
+    }
+
+    /// The host, which takes 2 ms for a packet, takes over what was sent.
+    fn hand_over(&mut self, now: Time, which: usize, sent: &[Outgoing]) {
+        let data = sent.iter().filter(|out| matches!(out, Outgoing::Data { .. }));
+        for _ in data.filter(|_| self.cfg.asks_host()) {
+            self.busy[which] = self.busy[which].max(now) + Duration::from_millis(2);
+            self.senders[which].on_handed_over(now, self.busy[which]);
+        }
     }
 
     /// Sends what may be sent now, `first` of it by the first twin already.
     fn pump(&mut self, now: Time, first: Option<Vec<Outgoing>>) -> Result<(), TestCaseError> {
+        if let Some(first) = &first {
+            self.hand_over(now, 0, first);
+        }
         let sent = [first.unwrap_or_else(|| self.drain(now, 0)), self.drain(now, 1)];
         prop_assert_eq!(&sent[0], &sent[1]);
         // Asked of a copy: a sender that is asked notes that it has nothing to send, which no fast path may owe to this.
@@ -249,6 +268,7 @@ fn params() -> impl Strategy<Value = TcpParams> {
                 growth,
                 delayed_ack: delayed.then(|| Duration::from_millis(40)),
                 send_quantum: linux.then(|| Duration::from_millis(20)),
+                small_queues: linux && gradual,
                 sack_delay: linux.then(|| Duration::from_millis(3)),
                 granularity: Duration::from_millis(if coarse { 10 } else { 1 }),
                 mark_reduction: if gradual { MarkReduction::Proportional } else { MarkReduction::AtOnce },
@@ -273,7 +293,7 @@ proptest! {
         packets in 1u32..2000,
         gap_us in prop_oneof![Just(0), 5u64..300],
     ) {
-        let cfg = Config::new(&params).unwrap();
+        let cfg = Config::new(&params).unwrap().with_host();
         let sender = Sender::new(&cfg);
         let mut ends = Ends {
             senders: [sender.clone(), sender],
@@ -284,6 +304,7 @@ proptest! {
             loss,
             marks: if params.ecn { marks } else { 0 },
             fast: 0,
+            busy: [Time::ZERO; 2],
             cfg,
         };
         let at_once = if gap_us == 0 { packets } else { 1 };
