@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::common::{Pkt, Run, random_steps};
-use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, on_wire};
+use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, Layer, on_wire};
 use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules};
 use quell_aqm::fq_pie::FqPieParams;
 use quell_aqm::pie::{DelayFrom, PieParams};
@@ -777,6 +777,33 @@ fn cake_shapes_to_what_is_on_the_wire() {
         }
         // A packet at the link's 10 Mbit/s may hold up one that is due, for 1.2 ms: 600 bytes at 4 Mbit/s.
         assert!(least_slack <= 700.0, "{framing:?}: {least_slack} bytes behind");
+    }
+}
+
+/// By tc's arithmetic a frame of 1514 bytes on ATM with an overhead of 32 is 1500 + 32 bytes, 32 cells, 1696 bytes: a
+/// shaper of 2 Mbit/s sends 147.4 of them a second. Without an overhead the frame counts as it is.
+#[test]
+fn cake_counts_overhead_from_the_ip_packet() {
+    let per_second = |layer, overhead, framing| {
+        let params = CakeParams {
+            bandwidth: Some(BitRate::from_bps(2_000_000)),
+            overhead: Bytes::new(overhead),
+            layer,
+            framing,
+            hash_key: Some(1),
+            ..Default::default()
+        };
+        served(&params, 100_000_000, &[greedy(0, 1514, 0, 0, 0)], 20.0).len() as f64 / 20.0
+    };
+    for (layer, overhead, framing, wire) in [
+        (Layer::Ethernet, 32, Framing::Atm, 32 * 53),
+        (Layer::Ip, 32, Framing::Atm, 33 * 53),
+        (Layer::Ethernet, 38, Framing::None, 1538),
+        (Layer::Ethernet, 0, Framing::None, 1514),
+        (Layer::Ethernet, 0, Framing::Atm, 32 * 53),
+    ] {
+        let (sent, want) = (per_second(layer, overhead, framing), 250_000.0 / f64::from(wire));
+        assert!((sent - want).abs() < 0.1, "{layer:?} {overhead} {framing:?}: {sent} {want}");
     }
 }
 

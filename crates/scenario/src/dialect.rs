@@ -149,6 +149,10 @@ fn linux_red(entry: &catalog::Entry) -> bool {
     entry.name == "red"
 }
 
+fn cake(entry: &catalog::Entry) -> bool {
+    entry.name == "cake"
+}
+
 fn rem(entry: &catalog::Entry) -> bool {
     entry.name == "rem"
 }
@@ -215,6 +219,25 @@ pub static TABLE: &[KeyDefaults] = &[
         values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("54 B"), Text("66 B"), Text("42 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
                  QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet. ns-3: PPP, IPv4, TCP and time stamps",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "ack_size",
+        values: [Own, Own, Own, Own, Text("66 B"), Own],
+        source: "Linux: headers of Ethernet (14), IPv4 and TCP with time stamps. ns-2: TCPSink's packetSize_, 40",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "syn_size",
+        values: [Own, Own, Own, Own, Text("74 B"), Own],
+        source: "Linux: headers of Ethernet (14) and IPv4, TCP's with MSS, selective acknowledgments, time stamps and \
+                 window scale (40)",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "sack_sizes",
+        values: [Own, Own, Own, Own, Flag(true), Own],
+        source: "Linux: 4 bytes, and 8 for each block",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -409,6 +432,13 @@ pub static TABLE: &[KeyDefaults] = &[
         key: "min_backlog",
         values: [Own, Own, Own, Own, Whole(0), Own],
         source: "Linux 7.2.13: only the average decides (sch_red.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, cake", cake),
+        key: "layer",
+        values: [Own, Own, Own, Own, Text("ethernet"), Own],
+        source: "Linux: packets of its hosts are counted with Ethernet's header, which CAKE takes off before it adds \
+                 an overhead (sch_cake.c)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, rem", rem),

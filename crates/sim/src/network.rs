@@ -10,7 +10,7 @@ use quell_aqm::{Ecn, FlowId, Hosts, Rng, Seed, Transport};
 use quell_tcp::TcpParams;
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
-/// The size of a pure acknowledgment and of a SYN.
+/// The smallest packet by which something is asked for over TCP: a header.
 pub const ACK_BYTES: Bytes = Bytes::new(40);
 
 /// A network, its traffic and what is measured.

@@ -49,7 +49,7 @@ fn reorders(link: &LinkSpec) -> bool {
     link.delay.ever(|before, delay| delay < before)
 }
 
-/// Per link: whether flows merge there, or it is measured or has a queue of its own. The others are private.
+/// The links where flows merge, or that are measured or have a queue of their own: whether each is one. The others are private.
 pub(crate) fn merges(network: &Network) -> Vec<bool> {
     let mut users = vec![0u32; network.links.len()];
     for flow in network.flows.iter().filter(|flow| flow.first_connection().is_none()) {

@@ -16,6 +16,7 @@ mod record;
 mod red_tail;
 mod reordering;
 mod requests;
+mod sizes;
 mod small_queues;
 mod steady;
 mod tcp_laws;

@@ -41,6 +41,8 @@ congestion_controls!(senders);
 pub const COMMON: &[&str] = &[
     "packet",
     "header",
+    "ack_size",
+    "syn_size",
     "initial_window",
     "max_window",
     "syn",
@@ -60,6 +62,7 @@ const SWITCHED: &[(&str, &[&str])] = &[
     ("pacing", &["pacing_burst"]),
     ("ecn", &["codepoint", "ecn_retransmissions", "feedback"]),
     ("delayed_ack", &["ack_every", "quick_acks"]),
+    ("syn", &["syn_size"]),
 ];
 
 /// The entry that is called `name`: a value such as "cubic", or with its key, "recovery.reno". Where two keys have a
@@ -180,6 +183,7 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
     let on = |key: &str| match key {
         "pacing" => tcp.pacing,
         "ecn" => tcp.ecn,
+        "syn" => tcp.syn,
         _ => tcp.delayed_ack.is_some(),
     };
     let chosen = [

@@ -10,8 +10,8 @@ const OF_A_PIECE: u64 = 896;
 /// The most that a piece's limit can be: `tcp_limit_output_bytes`.
 const MOST: u64 = 4 << 20;
 
-/// The packets of a connection that its host has still to send. A piece is what leaves together, and is there until the last of its packets
-/// has left.
+/// The packets of a connection that its host has still to send. A piece is what leaves together, and is there until
+/// the last of its packets has left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostQueue {
     pieces: VecDeque<Piece>,

@@ -81,6 +81,12 @@ params! {
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
         /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
         header: Bytes = Bytes::new(0), unit "bytes", source "ns-2 useHeaders_ false; true is 40 B";
+        /// Size on the wire of a pure acknowledgment; blocks are in it, or added (`sack_sizes`).
+        ack_size: Bytes = Bytes::new(40), unit "bytes", source "ns-2: a TCP/IP header, whatever it says; Linux: 66 B with Ethernet and timestamps";
+        /// Size on the wire of a SYN and of its acknowledgment.
+        syn_size: Bytes = Bytes::new(40), unit "bytes", source "ns-2: as an acknowledgment; Linux: 74 B with Ethernet and its options";
+        /// Whether selective acknowledgments are larger than others: by 4 B and 8 B for each block.
+        sack_sizes: bool = false, unit "true or false", source "RFC 2018 section 3, and two bytes of padding; ns-2: no";
         /// Congestion window after the handshake, in packets.
         initial_window: u32 = 2, unit "packets", source "ns-2 windowInit_; RFC 6928 allows 10";
         /// Slow-start threshold at the start in packets; none for the maximum window.
@@ -175,6 +181,8 @@ const fn within(from: &'static str, to: &'static str) -> Range {
 pub(crate) const RANGES: &[(&str, Range)] = &[
     ("packet", within("1 B", "65535 B")),
     ("header", within("0 B", "65534 B")),
+    ("ack_size", within("1 B", "65507 B")),
+    ("syn_size", within("1 B", "65535 B")),
     ("initial_window", within("1", "1000000")),
     ("initial_ssthresh", within("2", "1000000")),
     ("max_window", within("1", "1000000")),
@@ -231,6 +239,9 @@ pub struct Config {
     /// The payload of a data packet.
     payload: Bytes,
     wire: Bytes,
+    ack_size: u16,
+    syn_size: u16,
+    sack_sizes: bool,
     pub(crate) initial_window: f64,
     pub(crate) initial_ssthresh: f64,
     pub(crate) max_window: f64,
@@ -305,6 +316,8 @@ impl Config {
             p.packet,
             "must with its header be at most 65535 B (RFC 791)",
         )?;
+        size("ack_size", p.ack_size, BLOCKS)?;
+        size("syn_size", p.syn_size, 0)?;
         let largest = "the largest window";
         count("initial_window", p.initial_window, 1, MAX_WINDOW, largest)?;
         count("max_window", p.max_window, 1, MAX_WINDOW, "1 GiB of packets (RFC 7323 section 2.3)")?;
@@ -410,6 +423,9 @@ impl Config {
             ack_every: p.ack_every,
             quick_acks: p.quick_acks,
             payload: p.packet,
+            ack_size: p.ack_size.get() as u16,
+            syn_size: p.syn_size.get() as u16,
+            sack_sizes: p.sack_sizes && p.recovery.is_selective(),
             wire: Bytes::new(wire),
             initial_window: p.initial_window as f64,
             initial_ssthresh: p.initial_ssthresh.unwrap_or(p.max_window).max(2) as f64,
@@ -493,6 +509,17 @@ impl Config {
         self.wire
     }
 
+    /// An acknowledgment on the wire, with so many blocks of what was received beyond a gap.
+    pub fn ack_bytes(&self, blocks: usize) -> u16 {
+        let options = if self.sack_sizes && blocks > 0 { 4 + 8 * blocks as u16 } else { 0 };
+        self.ack_size + options
+    }
+
+    /// A SYN on the wire, or its acknowledgment.
+    pub fn syn_bytes(&self) -> u16 {
+        self.syn_size
+    }
+
     /// The ECN field of a data packet: sent for the first time, or again.
     pub fn ecn(&self, retransmission: bool) -> Ecn {
         let capable = self.ecn && (!retransmission || self.ecn_retransmissions);
@@ -532,6 +559,16 @@ impl Config {
 /// A number from a range, or the error that says so and why it ends there.
 fn count(field: &'static str, n: u32, from: u32, to: u32, why: &str) -> Result<(), ParamError> {
     require((from..=to).contains(&n), field, n, format!("must be from {from} to {to}: {why}"))
+}
+
+/// The bytes of the most blocks that an acknowledgment has.
+const BLOCKS: u16 = 4 + 8 * 3;
+
+/// Checks the size of a packet that grows by `more` bytes at most.
+fn size(field: &'static str, size: Bytes, more: u16) -> Result<(), ParamError> {
+    let most = u64::from(u16::MAX - more);
+    let reason = format!("must be from 1 B to {most} B: a packet has 65535 B at most (RFC 791)");
+    require((1..=most).contains(&size.get()), field, size, reason)
 }
 
 /// A time above zero and not beyond `most`, if there is one.

@@ -36,9 +36,11 @@ fn smallest_packet(s: Loaded<'_>, g: &FlowGroup) -> (f64, &'static str) {
         return (file.smallest.get() as f64, "of a trace");
     }
     if g.kind != Kind::Udp {
+        let (ack, syn) = g.tcp.as_ref().map_or((ACK_BYTES, ACK_BYTES), |tcp| (tcp.ack_size, tcp.syn_size));
         return match g.wire_bytes() {
-            data if data < ACK_BYTES => (data.get() as f64, "data"),
-            _ => (ACK_BYTES.get() as f64, "an acknowledgment"),
+            data if data < ack.min(syn) => (data.get() as f64, "data"),
+            _ if syn < ack => (syn.get() as f64, "a SYN"),
+            _ => (ack.get() as f64, "an acknowledgment"),
         };
     }
     let bytes = |b: Bytes| b.get() as f64;
@@ -74,7 +76,7 @@ impl Finest {
         let (bytes, what) = smallest.unwrap_or((UDP_PACKET.get() as f64, "UDP"));
         let packet = format!("{} B, {what}", (bytes * 100.0).round() / 100.0);
         let help = match what {
-            "an acknowledgment" => "lower the rate",
+            "an acknowledgment" | "a SYN" => "lower the rate",
             _ => "lower the rate, or send larger packets",
         };
         let measured = s.duration - s.warmup;

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use quell_aqm::{Ecn, Rng};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
-use quell_units::{Bytes, Time};
+use quell_units::Time;
 
 use super::host::{Direction, Host, Meter};
-use crate::network::{ACK_BYTES, App, Connection};
+use crate::network::{App, Connection};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Entry, Kind, Pkt};
 use crate::source::{Clock, Transfers};
@@ -33,17 +33,17 @@ pub(crate) struct Group {
 impl Group {
     /// All packets have the DSCP, acknowledgments too.
     pub fn new(tcp: Config, dscp: u8) -> Self {
-        let packet = |kind, bytes: Bytes, ecn| {
-            let mut pkt = Pkt::new(kind, 0, 0, 0, bytes.get() as u16);
+        let packet = |kind, bytes: u16, ecn| {
+            let mut pkt = Pkt::new(kind, 0, 0, 0, bytes);
             pkt.set_ecn(ecn);
             pkt.set_dscp(dscp);
             pkt
         };
         Group {
-            data: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(false)),
-            again: packet(Kind::Data, tcp.wire_bytes(), tcp.ecn(true)),
-            synchronize: packet(Kind::Syn, ACK_BYTES, Ecn::NotEct),
-            ack: packet(Kind::Ack, ACK_BYTES, Ecn::NotEct),
+            data: packet(Kind::Data, tcp.wire_bytes().get() as u16, tcp.ecn(false)),
+            again: packet(Kind::Data, tcp.wire_bytes().get() as u16, tcp.ecn(true)),
+            synchronize: packet(Kind::Syn, tcp.syn_bytes(), Ecn::NotEct),
+            ack: packet(Kind::Ack, tcp.ack_bytes(0), Ecn::NotEct),
             payload: tcp.payload().get(),
             by_number: tcp.acknowledges_by_number(),
             counts: tcp.counts_marks(),
@@ -516,6 +516,9 @@ impl TcpFlow {
         let owed = self.receiver.acknowledgment(syn);
         let mut ack = cfg.ack.with(self.id, owed.epoch, owed.next);
         ack.set_ece(owed.ece);
+        if syn {
+            ack = ack.sized(cfg.tcp.syn_bytes());
+        }
         if self.receiver.reports(&cfg.tcp) {
             self.report(cfg, &mut ack, host);
         }
@@ -526,6 +529,10 @@ impl TcpFlow {
     #[inline(never)]
     fn report(&mut self, cfg: &Group, ack: &mut Pkt, host: &mut impl Host) {
         let report = self.receiver.report(&cfg.tcp);
+        let blocks = report.blocks.as_slice().len() + usize::from(report.duplicate.is_some());
+        if blocks > 0 {
+            *ack = ack.sized(cfg.tcp.ack_bytes(blocks.min(3)));
+        }
         if !report.only_marks().is_some_and(|marks| ack.set_marks(marks)) {
             ack.set_sack(host.sacks().put(Entry::Report(report)));
         }

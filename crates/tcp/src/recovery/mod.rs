@@ -58,7 +58,7 @@ pub(crate) const SACK: Entry = Entry {
     title: "SACK",
     summary: "Selective acknowledgments say what is missing; the window is halved at once.",
     source: "RFC 6675",
-    reads: &["dup_threshold", "limited_transmit", "sack_delay"],
+    reads: &["dup_threshold", "limited_transmit", "sack_delay", "sack_sizes"],
     choices: &["limited_transmit counts duplicates; section 5 counts the pipe."],
     ..Entry::PLAIN
 };

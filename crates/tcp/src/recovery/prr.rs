@@ -10,7 +10,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "Proportional rate reduction",
     summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
     source: "RFC 9937 and RFC 6675",
-    reads: &["dup_threshold", "limited_transmit", "mark_reduction", "rules", "sack_delay"],
+    reads: &["dup_threshold", "limited_transmit", "mark_reduction", "rules", "sack_delay", "sack_sizes"],
     choices: &[
         "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
         "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",

@@ -32,7 +32,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use quell_units::{BitRate, Bytes, Duration, Time};
+use quell_units::{BitRate, Bytes, Duration, LinkLayer, Time};
 
 use crate::cobalt::{CobaltLaw, CobaltParams, Lane, least_wait};
 use crate::params::{ParamError, require};
@@ -48,6 +48,16 @@ choice! {
         Atm = "atm",
         /// PTM, as VDSL2 has it: 65 bytes for each 64.
         Ptm = "ptm",
+    }
+}
+
+choice! {
+    /// The layer at which the sizes of packets are given.
+    pub enum Layer {
+        /// IP packets.
+        Ip = "ip",
+        /// Ethernet frames, with their header of 14 bytes.
+        Ethernet = "ethernet",
     }
 }
 
@@ -90,8 +100,11 @@ params! {
     pub struct CakeParams {
         /// Rate of the shaper, of what packets are on the wire; left out: it does not shape.
         bandwidth: Option<BitRate> = None, unit "bit/s", source "tc-cake(8)";
-        /// Bytes that the link adds to a packet.
+        /// Bytes that the link adds to an IP packet; with none, packets count as they are.
         overhead: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
+        /// Layer at which the sizes of packets are given: "ip", or "ethernet", whose header of 14 bytes gives way to
+        /// `overhead`.
+        layer: Layer = Layer::Ip, unit "name", source "Linux, net/sched/sch_cake.c: Ethernet's, on Ethernet";
         /// Bytes that a packet takes on the wire at least.
         mpu: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
         /// Framing on the link: none ("noatm"), cells of "atm", or "ptm".
@@ -191,6 +204,7 @@ impl CakeParams {
         let lanes = self.diffserv.shifts().len() * self.flows as usize;
         Ok(Cake {
             given: self.clone(),
+            line: line(self.layer, self.overhead.get(), self.mpu.get(), self.framing),
             memory_limit,
             hash: FlowHash::new(self.hash_key),
             clock: Time::ZERO,
@@ -232,6 +246,8 @@ impl CakeParams {
 #[derive(Clone, Debug)]
 pub struct Cake {
     given: CakeParams,
+    /// What a packet takes on the wire.
+    line: LinkLayer,
     memory_limit: u64,
     hash: FlowHash,
     /// The shaper sends nothing before.
@@ -371,7 +387,7 @@ impl Cake {
 
     #[inline]
     fn wire(&self, pkt: &PacketMeta) -> u64 {
-        on_wire(pkt.bytes.get(), self.given.overhead.get(), self.given.mpu.get(), self.given.framing)
+        self.line.on_wire(pkt.bytes).get()
     }
 
     /// The tin that is served next: one with queues on its lists.
@@ -557,11 +573,25 @@ impl Discipline for Cake {
 /// tc-cake(8): what a packet takes on the wire.
 #[inline]
 pub fn on_wire(bytes: u64, overhead: u64, mpu: u64, framing: Framing) -> u64 {
-    let bytes = (bytes + overhead).max(mpu);
-    match framing {
-        Framing::None => bytes,
-        Framing::Atm => bytes.div_ceil(48) * 53,
-        Framing::Ptm => bytes + bytes.div_ceil(64),
+    line(Layer::Ip, overhead, mpu, framing).on_wire(Bytes::new(bytes)).get()
+}
+
+/// The link as packets see it. Linux, net/sched/sch_cake.c: a packet's size is counted from the IP packet only if there
+/// is an overhead.
+fn line(layer: Layer, overhead: u64, mpu: u64, framing: Framing) -> LinkLayer {
+    LinkLayer {
+        layer: match layer {
+            Layer::Ethernet if overhead > 0 => quell_units::Layer::Ethernet,
+            _ => quell_units::Layer::Ip,
+        },
+        overhead: Bytes::new(overhead),
+        smallest: Bytes::new(mpu),
+        framing: match framing {
+            Framing::None => quell_units::Framing::None,
+            Framing::Atm => quell_units::Framing::Atm,
+            Framing::Ptm => quell_units::Framing::Ptm,
+        },
+        ..LinkLayer::plain(BitRate::from_bps(0))
     }
 }
 
