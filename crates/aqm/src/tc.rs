@@ -101,7 +101,7 @@ const WORDS: &[(&[&str], &str, Answer)] = &[
     (&["qevent"], "", Says("what happens to each packet is in the results: leave it out")),
     // SFQ.
     (&["divisor"], "flows", Write("flows = 1024")),
-    (&["flows"], "perturb", Says("tc's bound of flows at a time is not in this version; its divisor is flows here")),
+    (&["flows"], "perturb", Says("its divisor is flows here, and its bound of flows at a time is active: write active = 128")),
     (&["headdrop"], "perturb", Says("a full buffer costs the longest queue its last packet here: leave it out")),
     (&["redflowlimit"], "depth", Says("another algorithm here: write algorithm = \"sfq-red\"")),
     (&["min", "max", "probability", "avpkt", "burst", "harddrop"], "perturb", Says("RED in each queue is another \

@@ -130,7 +130,7 @@ fn words(algorithm: &str, what: What, linux: bool) -> Option<&'static str> {
         }
         ("sfq", _) => {
             "McKenney 1990: queues by a hash, served in turn, a quantum each; a full buffer costs the longest queue its \
-             last packet"
+             last packet, in bytes or (longest = \"packets\") in packets"
         }
         ("sfq-red", _) => {
             "McKenney 1990 (queues by a hash, served in turn, the longest pays for a full buffer), and in each queue RED \

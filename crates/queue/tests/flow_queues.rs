@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use crate::common::{Pkt, Run, random_steps};
 use quell_aqm::cake::{CakeParams, Diffserv, Framing, Isolation, Layer, on_wire};
 use quell_aqm::fq_codel::{FqCodelParams, FqCodelRules};
-use quell_aqm::fq_pie::FqPieParams;
-use quell_aqm::pie::{DelayFrom, PieParams};
+use quell_aqm::fq_pie::{FqPieParams, FqPieRules};
+use quell_aqm::pie::{DelayFrom, PieParams, Scheme};
 use quell_aqm::sfq::SfqParams;
 use quell_aqm::{Aqm, Ctx, Discipline, Ecn, Hosts, Link, QueueView, Seed, Verdict};
 use quell_queue::{Dequeued, Fifo, Limit, Parallel, Qdisc};
@@ -581,7 +581,9 @@ fn no_queue_starves() {
 #[test]
 fn fq_pie_is_a_pie_for_each_queue() {
     let (mut steps, mut signals, mut overflows) = (0, 0, 0);
-    for seed in 0..12u64 {
+    for seed in 0..18u64 {
+        // The last ones are Linux's, whose delay comes from departures.
+        let linux = seed >= 12;
         let params = FqPieParams {
             flows: [1, 4, 64][seed as usize % 3],
             quantum: Bytes::new([1514, 300][seed as usize % 2]),
@@ -590,13 +592,18 @@ fn fq_pie_is_a_pie_for_each_queue() {
             max_burst: Duration::from_millis(20),
             alpha: 40.0,
             beta: 100.0,
-            delay_from: [DelayFrom::Departures, DelayFrom::DequeueRate, DelayFrom::LinkRate]
-                [seed as usize / 4],
+            delay_from: match seed / 4 {
+                1 => DelayFrom::DequeueRate,
+                2 => DelayFrom::LinkRate,
+                _ => DelayFrom::Departures,
+            },
+            rules: if linux { FqPieRules::Linux } else { FqPieRules::Draft },
             hash_key: Some(seed),
             ..Default::default()
         };
         let link = link(8_000_000, 100_000);
         let pie = PieParams {
+            scheme: if linux { Scheme::Linux } else { Scheme::Standard },
             target: params.target,
             max_burst: params.max_burst,
             alpha: params.alpha,
@@ -609,7 +616,7 @@ fn fq_pie_is_a_pie_for_each_queue() {
         let mut classifier = real.clone();
         let rng = || Seed(seed).stream("fq");
         let mut rng_of_twin = rng();
-        let mut scheduler = Scheduler::new(params.flows as usize, params.quantum.get() as i64, false);
+        let mut scheduler = Scheduler::new(params.flows as usize, params.quantum.get() as i64, linux);
         let mut sending: Option<usize> = None;
         let queue = Parallel::new(real, rng(), Limit::of(link.buffer), true, Some(link.rate));
         let mut run = Run::new(queue, link.rate);

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use crate::common::{Pkt, Run, random_steps};
 use quell_aqm::fq_blue::FqBlueParams;
+use quell_aqm::part::Longest;
 use quell_aqm::sfq::SfqParams;
 use quell_aqm::sfq_red::SfqRedParams;
 use quell_aqm::{Discipline, Ecn, Link, Rng, Seed};
@@ -151,6 +152,10 @@ struct Rules {
     /// Queues that have just become active are served first (RFC 8290 section 4.2); otherwise all in turn, and one that
     /// runs empty loses its place (McKenney 1990).
     new_first: bool,
+    /// The longest queue has the most packets, and of several it changed last; otherwise the most bytes.
+    by_packets: bool,
+    /// Queues that may have packets at a time.
+    active: usize,
 }
 
 struct Twin<M> {
@@ -165,6 +170,8 @@ struct Twin<M> {
     asked: bool,
     /// Which queues know that they are idle.
     idle: Vec<bool>,
+    /// Queues in the order in which they changed.
+    changed: Vec<usize>,
     rng: Rng,
     dropped: Vec<usize>,
     evicted: usize,
@@ -185,6 +192,7 @@ impl<M: Manager + Clone> Twin<M> {
             sending: None,
             asked: false,
             idle: vec![false; n],
+            changed: Vec::new(),
             rng,
             dropped: Vec::new(),
             evicted: 0,
@@ -215,8 +223,27 @@ impl<M: Manager + Clone> Twin<M> {
         }
     }
 
+    fn change(&mut self, queue: usize) {
+        self.changed.retain(|other| *other != queue);
+        self.changed.push(queue);
+    }
+
+    /// The queue that pays for an arrival's lack of room.
+    fn longest(&self, arrival: usize, pkt: Pkt) -> usize {
+        let bytes = |q: usize| self.bytes_of(q) + if q == arrival { pkt.bytes } else { 0 };
+        let packets = |q: usize| self.queues[q].len() as u64 + u64::from(q == arrival);
+        let size = |q: usize| if self.rules.by_packets { packets(q) } else { bytes(q) };
+        let most = (0..self.queues.len()).map(size).max().unwrap();
+        let mut all: Vec<usize> = (0..self.queues.len()).collect();
+        if self.rules.by_packets {
+            all = self.changed.iter().rev().copied().collect();
+        }
+        all.into_iter().find(|q| size(*q) == most).unwrap()
+    }
+
     fn arrive(&mut self, now: Time, queue: usize, pkt: Pkt) {
-        if self.queues[queue].len() >= self.rules.depth {
+        let taken = self.queues.iter().filter(|q| !q.is_empty()).count() >= self.rules.active;
+        if self.queues[queue].len() >= self.rules.depth || (self.queues[queue].is_empty() && taken) {
             return self.dropped.push(pkt.number);
         }
         let before = self.queues[queue].len();
@@ -231,10 +258,10 @@ impl<M: Manager + Clone> Twin<M> {
             if self.rules.new_first { self.new.push(queue) } else { self.old.push(queue) }
         }
         let mut gone = 0;
+        self.change(queue);
         while !self.has_room(pkt.bytes) {
-            let size = |q: usize| self.bytes_of(q) + if q == queue { pkt.bytes } else { 0 };
-            let most = (0..self.queues.len()).map(size).max().unwrap();
-            let longest = (0..self.queues.len()).find(|q| size(*q) == most).unwrap();
+            let longest = self.longest(queue, pkt);
+            self.change(longest);
             if longest == queue {
                 self.each[queue].overflows(now);
                 return self.dropped.push(pkt.number);
@@ -283,6 +310,7 @@ impl<M: Manager + Clone> Twin<M> {
             } else {
                 let (_, pkt) = self.queues[queue].pop_front().unwrap();
                 self.credits[queue] -= pkt.bytes as i64;
+                self.change(queue);
                 self.sending = Some(queue);
                 if !self.rules.new_first && self.queues[queue].is_empty() {
                     self.old.remove(0);
@@ -366,6 +394,8 @@ fn sfq_decides_as_its_twin() {
             depth: [127, 15][seed as usize % 2],
             perturb: (seed % 4 == 1).then(|| Duration::from_millis(500)),
             hash_key: Some(seed),
+            longest: [Longest::Bytes, Longest::Packets][seed as usize / 2 % 2],
+            active: (seed % 5 == 3).then_some(5),
         };
         let link = link(buffer(seed));
         let rules = Rules {
@@ -374,6 +404,8 @@ fn sfq_decides_as_its_twin() {
             depth: params.depth as usize,
             buffer: Limit::of(link.buffer),
             new_first: false,
+            by_packets: params.longest == Longest::Packets,
+            active: params.active.map_or(usize::MAX, |active| active as usize),
         };
         hold_against(&mut seen, seed, params.build(&link).unwrap(), rules, Nobody);
     }
@@ -405,6 +437,8 @@ fn sfq_red_decides_as_its_twin() {
             depth: params.depth as usize,
             buffer: Limit::of(link.buffer),
             new_first: false,
+            by_packets: false,
+            active: usize::MAX,
         };
         let red = Red {
             min_th: [2.0, 5.0][seed as usize / 2 % 2],
@@ -443,6 +477,8 @@ fn fq_blue_decides_as_its_twin() {
             depth: usize::MAX,
             buffer: Limit::of(link.buffer),
             new_first: true,
+            by_packets: false,
+            active: usize::MAX,
         };
         let blue = Blue {
             d1: params.d1,

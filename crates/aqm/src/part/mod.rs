@@ -51,7 +51,7 @@ pub use self::{
     flow_hash::FlowHash,
     flows::FlowTable,
     gauge::Gauge,
-    per_flow::{Arrangement, Full, OfFlow, PerFlow, Service},
+    per_flow::{Arrangement, Full, Longest, OfFlow, PerFlow, Service},
     rate::{IntervalRate, RateEstimator, RateUpdate, averaged_rate, interval_lag},
     rounds::{Emptied, Rounds},
     set_table::SetTable,

@@ -51,7 +51,17 @@ pub enum Full {
     /// The arrival.
     Arrival,
     /// The end of the longest queue (McKenney 1990).
-    Longest,
+    Longest(Longest),
+}
+
+choice! {
+    /// Measure of the longest queue.
+    pub enum Longest {
+        /// The most bytes.
+        Bytes = "bytes",
+        /// The most packets, and of equals the one that changed last, as in Linux's sfq.
+        Packets = "packets",
+    }
 }
 
 /// Arrangement of flow queues.
@@ -67,8 +77,12 @@ pub struct Arrangement {
     pub memory_limit: Bytes,
     /// Packets in one queue.
     pub depth: u32,
+    /// Queues with packets at a time.
+    pub active: u32,
     /// Order of service.
     pub service: Service,
+    /// Treatment of a new queue that is found empty.
+    pub emptied: Emptied,
     /// Choice of the queue that loses packets to a full buffer.
     pub full: Full,
     /// The key of the hash, or the run's.
@@ -94,6 +108,9 @@ pub struct PerFlow<A> {
     awake: Vec<u32>,
     /// The updates that each of the others has had, or [`AWAKE`].
     had: Vec<u64>,
+    /// When each queue changed last, if that decides which is the longest.
+    changed: Vec<u64>,
+    changes: u64,
 }
 
 /// Mark of a queue that is updated on time.
@@ -114,7 +131,34 @@ impl<A: OfFlow> PerFlow<A> {
             alone,
             awake: Vec::with_capacity(if alone { 0 } else { flows }),
             had: vec![0; flows],
+            changed: vec![0; if given.full == Full::Longest(Longest::Packets) { flows } else { 0 }],
+            changes: 0,
         }
+    }
+
+    /// A packet of `lane` came or went.
+    #[inline(always)]
+    fn change(&mut self, lane: usize) {
+        if let Some(changed) = self.changed.get_mut(lane) {
+            self.changes += 1;
+            *changed = self.changes;
+        }
+    }
+
+    /// Tells whether as many queues have packets as may.
+    #[inline]
+    fn is_taken(&self, lanes: &Lanes<'_>) -> bool {
+        let any = |lane: &usize| lanes.each[*lane].packets.get() > 0;
+        self.given.active < self.given.flows
+            && self.rounds.active().filter(any).count() >= self.given.active as usize
+    }
+
+    /// The queue with the most packets, the arrival counted; of equals the one that changed last, as the arrival's has
+    /// just done.
+    fn longest(&self, lanes: &Lanes<'_>, arrival: usize) -> usize {
+        let packets = |lane: usize| lanes.each[lane].packets.get() + u32::from(lane == arrival);
+        let key = |lane: &usize| (packets(*lane), self.changed[*lane]);
+        self.rounds.active().chain([arrival]).max_by_key(key).unwrap_or(arrival)
     }
 
     /// Something happens to `lane`: it has the updates that were put off.
@@ -187,12 +231,14 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
 
     #[inline(always)]
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        if cx.lanes.each[lane].packets.get() >= self.given.depth {
+        let waiting = cx.lanes.each[lane].packets.get();
+        if waiting >= self.given.depth || (waiting == 0 && self.is_taken(&cx.lanes)) {
             return Verdict::Drop(Cause::Forced);
         }
         self.arrive(lane);
         let verdict = self.each[lane].on_enqueue(&mut cx.of(lane), pkt);
         if !verdict.drops(pkt) {
+            self.change(lane);
             let (quantum, new_first) =
                 (self.given.quantum.get() as i32, self.given.service == Service::NewFirst);
             self.rounds.arrive(lane, &cx.lanes, quantum, new_first, |_| {});
@@ -208,29 +254,34 @@ impl<A: OfFlow> Discipline for PerFlow<A> {
 
     fn victim(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Victim {
         match self.given.full {
-            Full::Longest => match fattest(self.rounds.active(), &cx.lanes, lane, pkt.bytes.get()) {
+            Full::Longest(by) => {
+                let longest = match by {
+                    Longest::Bytes => fattest(self.rounds.active(), &cx.lanes, lane, pkt.bytes.get()),
+                    Longest::Packets => self.longest(&cx.lanes, lane),
+                };
                 // The arrival is the end of its queue.
-                fat if fat == lane => Victim::Arrival,
-                fat => Victim::Tail(fat),
-            },
+                if longest == lane { Victim::Arrival } else { Victim::Tail(longest) }
+            }
             Full::Arrival => Victim::Arrival,
         }
     }
 
     fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
         self.touch(lane);
+        self.change(lane);
         self.each[lane].on_overflow(&mut cx.of(lane), pkt);
     }
 
     #[inline(always)]
     fn next(&mut self, cx: &mut LanesCtx<'_>) -> Next {
         let quantum = self.given.quantum.get() as i32;
-        Next::Serve(self.rounds.next(&cx.lanes, Emptied::ToOld, |_| quantum, |_| {}))
+        Next::Serve(self.rounds.next(&cx.lanes, self.given.emptied, |_| quantum, |_| {}))
     }
 
     #[inline(always)]
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         self.touch(lane);
+        self.change(lane);
         let verdict = match self.each[lane].departures() {
             Departures::Ignored => Verdict::Pass,
             Departures::Watched | Departures::Decided => self.each[lane].on_dequeue(&mut cx.of(lane), pkt),

@@ -869,7 +869,7 @@ fn an_error_names_the_field_its_value_and_the_rule() {
         ("algorithm = \"pi2\"\nalpha = 0.0".into(), "alpha = 0: must be positive"),
         (
             "algorithm = \"pie\"\nscheme = \"linux\"\ndecay = \"below-half\"".into(),
-            "decay = below-half: is what scheme = \"linux\" fixes: leave it out",
+            "decay = below-half: is what scheme = \"linux\" fixes: leave it out, or give another scheme",
         ),
         ("algorithm = \"docsis-pie\"\nmean_packet = \"0 B\"".into(), "mean_packet = 0 B: must be positive"),
         (

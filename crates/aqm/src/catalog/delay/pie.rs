@@ -35,7 +35,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use quell_units::{Bytes, Duration, Time};
+use quell_units::{Bytes, Duration, Packets, Time};
 
 use crate::params::{Marks, ParamError, ParamValue, Remark, in_range, positive_duration, require};
 use crate::part::Ticker;
@@ -223,7 +223,7 @@ impl PieParams {
         )?;
         let linux = self.scheme == Scheme::Linux;
         let fixed = |field, ok: bool, value: String| {
-            require(ok || !linux, field, value, "is what scheme = \"linux\" fixes: leave it out")
+            require(ok || !linux, field, value, "is what scheme = \"linux\" fixes: leave it out, or give another scheme")
         };
         fixed("delay_from", options.delay_from == DelayFrom::Departures, options.delay_from.show())?;
         fixed("decay", options.decay == Decay::Empty, options.decay.show())?;
@@ -332,7 +332,10 @@ impl Pie {
     /// [follows departures](Self::follows_departures). PIE is one that is always active.
     #[inline]
     pub fn make_up(&mut self, updates: u64) {
-        debug_assert!(self.active && self.activate_at == 0.0 && self.linux.is_none());
+        debug_assert!(self.active && self.activate_at == 0.0);
+        if self.linux.is_some() {
+            return self.linux_make_up(updates);
+        }
         self.burst_allowance -= self.ticker.interval() * updates;
         if let Some(delay) = self.idle_delay() {
             self.p = self.law.p_after(self.p, delay, self.delay_old, updates);
@@ -343,6 +346,11 @@ impl Pie {
     /// Its probability after them.
     #[inline]
     pub fn p_after(&self, updates: u64) -> f64 {
+        if self.linux.is_some() {
+            let mut later = self.clone();
+            later.linux_make_up(updates);
+            return later.p;
+        }
         self.idle_delay().map_or(self.p, |delay| self.law.p_after(self.p, delay, self.delay_old, updates))
     }
 
@@ -444,6 +452,22 @@ impl Pie {
             self.linux = Some(Linux::default());
         }
         self.delay_old = delay;
+    }
+
+    /// So many updates of an empty queue, the last of whose departures left nothing behind and therefore says that
+    /// there is no delay. Once they have taken everything back, others change nothing.
+    #[inline(never)]
+    fn linux_make_up(&mut self, updates: u64) {
+        const EMPTY: QueueView =
+            QueueView { packets: Packets::new(0), bytes: Bytes::new(0), head_since: None, link_rate: None };
+        debug_assert!(self.waited == 0.0 || updates == 0);
+        for _ in 0..updates {
+            let is_last = self.p == 0.0 && self.delay_old == 0.0;
+            self.linux_update(&EMPTY);
+            if is_last {
+                break;
+            }
+        }
     }
 }
 
@@ -767,6 +791,29 @@ mod tests {
             assert_eq!(pie.on_enqueue(&mut cx, &pkt), want);
             assert_eq!(pie.accumulated, 0.0);
             assert_eq!(pie.on_enqueue(&mut cx, &pkt), Verdict::Pass, "0.85 is far");
+        }
+    }
+
+    /// What FQ-PIE leaves out while a queue is empty is what as many updates would have done, to the last bit.
+    #[test]
+    fn updates_of_an_empty_queue_are_made_up_for_in_linux_too() {
+        for updates in [0, 1, 2, 3, 40, 500, 100_000] {
+            for (p, delay_old) in [(1.0, 0.3), (0.3, 0.04), (1e-5, 0.02), (0.0, 0.02), (0.0, 0.0)] {
+                let (mut pie, mut queue) =
+                    congested(PieParams { scheme: Scheme::Linux, ..Default::default() }, p);
+                (pie.delay_old, pie.waited, pie.accumulated) = (delay_old, 0.0, 0.5);
+                pie.linux = Some(Linux { last: Some(Time::ZERO) });
+                (queue.packets, queue.bytes) = (Packets::new(0), Bytes::new(0));
+                let mut one_by_one = pie.clone();
+                (0..updates).for_each(|_| one_by_one.update(&queue));
+                assert_eq!(pie.p_after(updates), one_by_one.p);
+                pie.make_up(updates);
+                let state = |pie: &Pie| {
+                    let last = pie.linux.unwrap().last;
+                    (pie.p, pie.delay_old, pie.burst_allowance, pie.accumulated, last)
+                };
+                assert_eq!(state(&pie), state(&one_by_one), "{updates} updates from {p}");
+            }
         }
     }
 

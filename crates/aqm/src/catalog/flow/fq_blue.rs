@@ -16,7 +16,7 @@ use quell_units::{Bytes, Duration, QueueSize};
 use super::fq_codel::{check_quantum, check_queues};
 use crate::blue::{Blue, BlueParams};
 use crate::params::ParamError;
-use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service};
+use crate::part::{Arrangement, Emptied, Full, Longest, OfFlow, PerFlow, Service};
 use crate::{Link, params};
 
 params! {
@@ -61,8 +61,10 @@ impl FqBlueParams {
             limit: u32::MAX,
             memory_limit: Bytes::new(u64::MAX),
             depth: u32::MAX,
+            active: u32::MAX,
             service: Service::NewFirst,
-            full: Full::Longest,
+            emptied: Emptied::ToOld,
+            full: Full::Longest(Longest::Bytes),
             hash_key: self.hash_key,
             perturb: None,
         };

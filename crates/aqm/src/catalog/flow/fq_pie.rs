@@ -11,16 +11,28 @@
 //! - Updates of all queues come at the same times. With time stamps those of a queue follow from what happened to it
 //!   before, as they do otherwise while it is empty: they are made up for together when something happens to it,
 //!   and end where nothing changes any more. So the cost of updates follows what is sent, not the number of queues.
+//! - Linux's PIE in each queue, its order of queues that are found empty, and no limit of bytes: `rules`.
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration};
 
 use super::fq_codel::{check_quantum, check_queues};
-use crate::params::{Marks, ParamError, Remark};
-use crate::part::{Arrangement, Full, OfFlow, PerFlow, Service, Ticker};
-use crate::pie::{DelayFrom, Pie, PieParams};
+use crate::params::{Marks, ParamError, ParamValue, Remark, require};
+use crate::part::{Arrangement, Emptied, Full, OfFlow, PerFlow, Service, Ticker};
+use crate::pie::{DelayFrom, Pie, PieParams, Scheme};
 use crate::{Link, QueueView, params};
+
+choice! {
+    /// Source whose rules hold where the draft and Linux differ.
+    pub enum FqPieRules {
+        /// draft-ietf-tsvwg-fq-pie, with RFC 8033's PIE.
+        Draft = "draft",
+        /// Linux 7.2's fq_pie.
+        Linux = "linux",
+    }
+}
 
 params! {
     /// FQ-PIE's parameters.
@@ -49,6 +61,8 @@ params! {
         delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "draft-ietf-tsvwg-fq-pie section 4.1";
         /// Keeps drops from coming too close together or too far apart.
         derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
+        /// Source whose rules hold where they differ: "draft" or "linux".
+        rules: FqPieRules = FqPieRules::Draft, unit "name", source "draft-ietf-tsvwg-fq-pie";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";
     }
@@ -62,7 +76,12 @@ impl FqPieParams {
 
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
-        Remark::on_delay("target", self.target, link).into_iter().collect()
+        let given = self.memory_limit != Self::default().memory_limit;
+        let void = (given && self.rules == FqPieRules::Linux).then(|| {
+            let why = "void with rules = \"linux\", which counts what exceeds it and drops nothing".to_string();
+            Remark::on_void("memory_limit", self.memory_limit, why)
+        });
+        Remark::on_delay("target", self.target, link).into_iter().chain(void).collect()
     }
 
     /// FQ-PIE for a link.
@@ -71,7 +90,15 @@ impl FqPieParams {
     /// Names the field that breaks a rule: no queues, a quantum below a packet, a limit of nothing, or what
     /// PIE refuses.
     pub fn build(&self, link: &Link) -> Result<FqPie, ParamError> {
+        let linux = self.rules == FqPieRules::Linux;
+        require(
+            !linux || self.delay_from == DelayFrom::Departures,
+            "delay_from",
+            self.delay_from.show(),
+            "is what rules = \"linux\" fixes: leave it out, or give rules = \"draft\"",
+        )?;
         let pie = PieParams {
+            scheme: if linux { Scheme::Linux } else { Scheme::Standard },
             target: self.target,
             update_interval: self.update_interval,
             alpha: self.alpha,
@@ -96,9 +123,11 @@ impl FqPieParams {
             flows: self.flows,
             quantum: self.quantum,
             limit: self.limit,
-            memory_limit: self.memory_limit,
+            memory_limit: if linux { Bytes::new(u64::MAX) } else { self.memory_limit },
             depth: u32::MAX,
+            active: u32::MAX,
             service: Service::NewFirst,
+            emptied: if linux { Emptied::ToOldBehindOthers } else { Emptied::ToOld },
             full: Full::Arrival,
             hash_key: self.hash_key,
             perturb: None,
@@ -128,5 +157,41 @@ impl OfFlow for Pie {
     #[inline]
     fn p_after(&self, updates: u64) -> Option<f64> {
         Some(Pie::p_after(self, updates))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Discipline, Lanes, PacketMeta};
+    use quell_units::{BitRate, Packets, QueueSize};
+
+    /// Linux counts what exceeds the limit of bytes, and drops nothing.
+    #[test]
+    fn the_limit_of_bytes_is_void_in_linux() {
+        let link = Link {
+            rate: BitRate::from_bps(10_000_000),
+            buffer: QueueSize::Packets(1000.0),
+            mean_packet: Bytes::new(1000),
+        };
+        let each = [QueueView {
+            packets: Packets::new(5),
+            bytes: Bytes::new(5000),
+            head_since: None,
+            link_rate: None,
+        }];
+        let lanes = Lanes { each: &each, packets: Packets::new(5), bytes: Bytes::new(5000) };
+        for (rules, crowded, remarks) in [(FqPieRules::Draft, true, 0), (FqPieRules::Linux, false, 1)] {
+            let params = FqPieParams { flows: 1, memory_limit: Bytes::new(5500), rules, ..Default::default() };
+            let pkt = PacketMeta { bytes: Bytes::new(1000), ..Default::default() };
+            assert_eq!(params.build(&link).unwrap().is_crowded(&lanes, &pkt), crowded);
+            assert_eq!(params.remarks(&link).len(), remarks);
+        }
+        let link_rate = FqPieParams {
+            rules: FqPieRules::Linux,
+            delay_from: DelayFrom::LinkRate,
+            ..Default::default()
+        };
+        assert_eq!(link_rate.build(&link).unwrap_err().field, "delay_from");
     }
 }

@@ -74,8 +74,8 @@ impl SfqRedParams {
             flows: self.flows,
             quantum: self.quantum,
             depth: self.depth,
-            perturb: None,
             hash_key: self.hash_key,
+            ..Default::default()
         };
         Ok(PerFlow::new(sfq.arrangement(link)?, red, None))
     }
