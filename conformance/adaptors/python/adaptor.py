@@ -172,8 +172,9 @@ class Red(Fifo):
         self.spacing = p["spacing"]
         self.mark_limit = 1.0 if p["mark_limit"] is None else p["mark_limit"]
         self.min_backlog = p["min_backlog"]
-        self.avg = self.p_b = self.count = 0.0
+        self.avg = self.p_b = self.count = self.exceeds = 0.0
         self.idle_since = None
+        self.rest()
 
     def thresholds(self):
         return self.in_packets(self.params["min_th"]), self.in_packets(self.params["max_th"])
@@ -207,6 +208,13 @@ class Red(Fifo):
         self.count += size
         if self.spacing == "geometric":
             return p
+        if self.spacing == "one-draw":
+            # One number for each gap, which is known to exceed what it was held against.
+            reached, exceeds = self.count * p, self.exceeds
+            if reached <= exceeds or reached >= 1.0:
+                return 0.0 if reached <= exceeds else 1.0
+            self.exceeds = reached
+            return (reached - exceeds) / (1.0 - exceeds)
         count = before if self.spacing == "uniform" else self.count
         if self.spacing == "wait":
             if count * p < 1.0:
@@ -214,8 +222,13 @@ class Red(Fifo):
             return min(p / (2.0 - count * p), 1.0) if count * p < 2.0 else 1.0
         return min(p / (1.0 - count * p), 1.0) if count * p < 1.0 else 1.0
 
+    def rest(self):
+        """No signal is due, or every arrival deserves one."""
+        self.count = -1.0 if self.spacing == "one-draw" else 0.0
+        self.exceeds = 0.0
+
     def below(self):
-        self.count = 0.0
+        self.rest()
 
     def judge(self, packet):
         self.p_b = self.probability()
@@ -223,13 +236,13 @@ class Red(Fifo):
             self.below()
             return None
         if self.p_b >= 1.0:
-            self.count = 0.0
+            self.rest()
             marks = self.params.get("forced") == "mark" and self.mark_limit >= 1.0
             return ("signal" if marks else "drop", "forced")
         size = self.factor(packet)
         if not self.draws.chance(self.spaced(self.p_b, size) * size):
             return None
-        self.count = 0.0
+        self.count = self.exceeds = 0.0
         return ("signal" if self.p_b <= self.mark_limit else "drop", "early")
 
     def on_enqueue(self, now, packet):
@@ -244,10 +257,11 @@ class Red(Fifo):
         return verdict
 
     def on_overflow(self, now):
-        self.count = 0.0
+        if self.spacing != "one-draw":
+            self.count = 0.0
 
     def on_idle(self, now):
-        if self.idle_since is None:
+        if self.idle_since is None and self.params.get("idle") != "keeps":
             self.idle_since = now
 
     def signals(self):

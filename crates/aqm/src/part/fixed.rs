@@ -230,7 +230,7 @@ pub fn spaced(spacing: Spacing, p: u64, count: u64) -> u64 {
     let cp = product(count, p);
     match spacing {
         Spacing::Geometric => p,
-        Spacing::Uniform | Spacing::UniformPseudocode if cp < ONE => quotient(p, ONE - cp),
+        Spacing::Uniform | Spacing::UniformPseudocode | Spacing::OneDraw if cp < ONE => quotient(p, ONE - cp),
         Spacing::Wait if cp < ONE => 0,
         Spacing::Wait if cp < 2 * ONE => quotient(p, 2 * ONE - cp),
         _ => ONE,

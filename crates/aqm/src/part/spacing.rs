@@ -12,6 +12,11 @@ choice! {
         /// Gaps uniform on [1/p, 2/p): `p / (2 - count p)` from the arrival that makes count p reach
         /// 1, ns-2's `wait_`. About 2p/3 of the arrivals are signaled.
         Wait = "wait",
+        /// Gaps uniform on [1, 1/p] while p stays: one number is drawn for each gap and held against `count p`, the
+        /// count with the arriving packet (Floyd and Jacobson 1993, section 7; Linux). A p that has moved counts
+        /// for all arrivals since the last signal; by `uniform` it counts from its own arrival on. The first arrival
+        /// that deserves a signal, after some that did not, has none.
+        OneDraw = "one-draw",
         /// Independent decisions: geometric gaps, p of the arrivals are signaled.
         Geometric = "geometric",
     }
@@ -31,12 +36,16 @@ pub struct Spacer {
     spacing: Spacing,
     /// Arrivals since the last signal, in mean packets.
     count: f64,
+    /// What the number drawn for this gap is known to exceed, where one is drawn for each.
+    exceeds: f64,
 }
 
 impl Spacer {
     /// Nothing counted yet.
     pub fn new(spacing: Spacing) -> Self {
-        Spacer { spacing, count: 0.0 }
+        let mut spacer = Spacer { spacing, count: 0.0, exceeds: 0.0 };
+        spacer.rest();
+        spacer
     }
 
     /// Counts an arrival of `packets` mean packets and turns `p` into the probability that it is
@@ -45,13 +54,50 @@ impl Spacer {
     pub fn next(&mut self, p: f64, packets: f64) -> f64 {
         let before = self.count;
         self.count += packets;
+        if self.spacing == Spacing::OneDraw {
+            let (p, exceeds) = drawn_once(p, self.count, self.exceeds);
+            self.exceeds = exceeds;
+            return p;
+        }
         spaced(self.spacing, p, if self.spacing.counts_arriving() { self.count } else { before })
     }
 
-    /// Restarts counting, after a signal or where none is due.
+    /// Restarts counting after a signal.
     #[inline]
     pub fn restart(&mut self) {
         self.count = 0.0;
+        self.exceeds = 0.0;
+    }
+
+    /// Restarts counting where no signal is due, or every arrival deserves one.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.restart();
+        if self.spacing == Spacing::OneDraw {
+            self.count = -1.0;
+        }
+    }
+
+    /// Takes note of a loss to a full buffer, which informs a sender as well as a signal does. Linux does not count it.
+    #[inline]
+    pub fn overflow(&mut self) {
+        if self.spacing != Spacing::OneDraw {
+            self.restart();
+        }
+    }
+}
+
+/// The probability that an arrival is signaled where a number, uniform on [0, 1), is drawn for each gap and held against
+/// `count p`, and what it then exceeds if it is not. It is known to exceed `exceeds`.
+#[inline]
+pub fn drawn_once(p: f64, count: f64, exceeds: f64) -> (f64, f64) {
+    let reached = count * p;
+    if reached <= exceeds {
+        (0.0, exceeds)
+    } else if reached >= 1.0 {
+        (1.0, exceeds)
+    } else {
+        ((reached - exceeds) / (1.0 - exceeds), reached)
     }
 }
 
@@ -62,7 +108,9 @@ pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {
     let cp = count * p;
     match spacing {
         Spacing::Geometric => p,
-        Spacing::Uniform | Spacing::UniformPseudocode if cp < 1.0 => (p / (1.0 - cp)).min(1.0),
+        Spacing::Uniform | Spacing::UniformPseudocode | Spacing::OneDraw if cp < 1.0 => {
+            (p / (1.0 - cp)).min(1.0)
+        }
         Spacing::Wait if cp < 1.0 => 0.0,
         Spacing::Wait if cp < 2.0 => (p / (2.0 - cp)).min(1.0),
         _ => 1.0,
@@ -71,6 +119,7 @@ pub fn spaced(spacing: Spacing, p: f64, count: f64) -> f64 {
 
 equations! {
     spaced(spacing: Spacing, p_b, count) -> p = spaced(spacing, p_b, count);
+    drawn_once(p_b, count, exceeds) -> p, exceeds = drawn_once(p_b, count, exceeds);
 }
 
 #[cfg(test)]
@@ -132,6 +181,33 @@ mod tests {
                 assert!((drawn[gap] - want(gap)).abs() < 0.01, "{spacing:?} {p}: {drawn:?}");
             }
         }
+    }
+
+    /// One number is drawn at the first arrival and held against `count p`, as include/net/red.h does it.
+    #[test]
+    fn one_draw_is_held_against_a_probability_that_moves() {
+        let course = [0.02, 0.05, 0.01, 0.2, 0.25, 0.03, 0.12, 0.3, 0.05];
+        let mut rng = Seed(2).stream("gaps");
+        let mut drawn = [0.0; 9];
+        const DRAWS: u32 = 200_000;
+        for _ in 0..DRAWS {
+            let u = rng.uniform();
+            let signal = course.iter().enumerate().position(|(count, p)| count as f64 * p >= u && count > 0);
+            if let Some(at) = signal {
+                drawn[at] += 1.0 / f64::from(DRAWS);
+            }
+        }
+        let (mut survive, mut spacer) = (1.0, Spacer::new(Spacing::OneDraw));
+        for (p, share) in course.iter().zip(drawn) {
+            let signal = spacer.next(*p, 1.0);
+            assert!((survive * signal - share).abs() < 0.005, "{signal}, {share}");
+            survive *= 1.0 - signal;
+        }
+        // After a signal the next arrival may be signaled, after a rest it is not.
+        spacer.restart();
+        assert_eq!(spacer.next(0.25, 1.0), 0.25);
+        spacer.rest();
+        assert_eq!(spacer.next(0.25, 1.0), 0.0);
     }
 
     #[test]

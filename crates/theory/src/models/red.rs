@@ -52,7 +52,7 @@ impl Spread {
     /// 1/p - 1]` and `(3/p - 1)/2` on `[1/p, 2/p)`, `1/p` for independent decisions.
     pub fn of(spacing: Spacing) -> Self {
         match spacing {
-            Spacing::Uniform => Spread { factor: 2.0, crowding: 1.0 },
+            Spacing::Uniform | Spacing::OneDraw => Spread { factor: 2.0, crowding: 1.0 },
             Spacing::UniformPseudocode => Spread { factor: 2.0, crowding: 0.0 },
             Spacing::Wait => Spread { factor: 2.0 / 3.0, crowding: -1.0 / 3.0 },
             Spacing::Geometric => Spread { factor: 1.0, crowding: 0.0 },

@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 use quell_units::{Bytes, Packets, QueueSize, Time};
 
 use crate::params::{About, ParamError, Remark};
-use crate::part::{Forced, Weight};
-use crate::red::{Red, RedParams};
+use crate::part::{Forced, Spacing, Weight};
+use crate::red::{Idle, Red, RedParams};
 use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, QueueView, Verdict, params};
 
 params! {
@@ -41,6 +41,12 @@ params! {
         gentle: bool = false, unit "true or false", source "Pan et al. 2000: dropped from max_th on";
         /// Fate of an ECN-capable arrival where the probability is 1: "drop", or "mark" (Linux).
         forced: Forced = Forced::Drop, unit "name", source "Pan et al. 2000: dropped; RFC 3168 section 7";
+        /// Spacing of RED's signals: "uniform", "uniform-pseudocode", "wait", "one-draw" (Linux) or "geometric".
+        spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
+        /// Packets that must wait before RED signals an arrival, however high the average. Linux: 0.
+        min_backlog: u32 = 2, unit "packets", source "RED's";
+        /// Effect of an idle time on the average: it "ages", or "keeps" its value (Linux below a shaper).
+        idle: Idle = Idle::Ages, unit "name", source "Pan et al. 2000: RED's";
         /// Packets that an arrival is compared with.
         candidates: u32 = 1, unit "packets", source "Pan et al. 2000: one";
     }
@@ -56,6 +62,9 @@ impl ChokeParams {
             weight: self.weight,
             gentle: self.gentle,
             forced: self.forced,
+            spacing: self.spacing,
+            min_backlog: self.min_backlog,
+            idle: self.idle,
             ..Default::default()
         }
     }

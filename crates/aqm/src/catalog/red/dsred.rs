@@ -28,7 +28,7 @@ params! {
         gamma: f64 = 0.96, unit "1", source "Zheng and Atiquzzaman 2000, not verified";
         /// Weight of a new sample in the average; or the rule "link-rate" or "link-rate-fast", or { time_constant = "1 s" }.
         weight: Weight = Weight::Value(0.002), unit "1", source "Floyd and Jacobson 1993";
-        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait", "one-draw" (Linux) or "geometric".
         spacing: Spacing = Spacing::Geometric, unit "name", source "chosen: the probability as computed";
     }
 }
@@ -72,11 +72,11 @@ impl Aqm for Dsred {
         self.avg.arrive(cx, pkt, |avg, cx| {
             self.p_d = self.slopes.probability(avg);
             if self.p_d <= 0.0 {
-                self.spacer.restart();
+                self.spacer.rest();
                 return Verdict::Pass;
             }
             if self.p_d >= 1.0 {
-                self.spacer.restart();
+                self.spacer.rest();
                 return Verdict::Drop(Cause::Forced);
             }
             if !cx.rng.chance(self.spacer.next(self.p_d, 1.0)) {
@@ -88,7 +88,7 @@ impl Aqm for Dsred {
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, _: &PacketMeta) {
-        self.spacer.restart();
+        self.spacer.overflow();
     }
 
     fn on_idle(&mut self, since: Time) {

@@ -41,7 +41,7 @@ params! {
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
         /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = true, unit "true or false", source "as RED";
-        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait", "one-draw" (Linux) or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
@@ -80,6 +80,7 @@ impl PdRedParams {
             mark_limit: None,
             forced: Forced::Drop,
             min_backlog: self.min_backlog,
+            ..Default::default()
         }
         .build_rising(link)?;
         positive("k_p", self.k_p, "Sun et al. 2003")?;

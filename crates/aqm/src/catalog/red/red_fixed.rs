@@ -3,9 +3,10 @@
 
 use crate::Link;
 pub use crate::integer::{RedConstants, RedCurve, RedFixed};
-use crate::params::ParamError;
+use crate::params::{ParamError, ParamValue, require};
+use crate::part::Spacing;
 use crate::part::fixed::{self, FixedGauge, FixedSizer, ONE, Scale};
-use crate::red::RedParams;
+use crate::red::{Idle, RedParams};
 
 in_integers!(RedFixedParams(RedParams) => RedFixed);
 
@@ -16,12 +17,20 @@ impl RedFixedParams {
     /// Those of RED.
     pub fn constants(&self, link: &Link) -> Result<RedConstants, ParamError> {
         let p = &self.0;
+        require(
+            p.spacing != Spacing::OneDraw,
+            "spacing",
+            p.spacing.show(),
+            "has no form in integers here: give another one, or algorithm = \"red\"",
+        )?;
         let (min_th, max_th) = p.build(link)?.curve().thresholds();
         let weight = p.weight.resolve(link)?;
         let mark_limit = p.mark_limit.unwrap_or(1.0);
         // Mean packets in 2^8 bits times nanoseconds, in halvings of the average.
         let per_bit_time = 256.0 / (8e9 * link.mean_packet.get() as f64);
-        let halvings = -libm::log1p(-weight) / core::f64::consts::LN_2 * ONE as f64;
+        // An average that keeps its value is not halved, however long the link is idle.
+        let ages = f64::from(p.idle == Idle::Ages);
+        let halvings = -ages * libm::log1p(-weight) / core::f64::consts::LN_2 * ONE as f64;
         Ok(RedConstants {
             curve: RedCurve {
                 min_th: fixed::from_f64(min_th),

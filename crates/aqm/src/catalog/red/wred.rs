@@ -84,7 +84,7 @@ params! {
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
         /// is 1 from max_th on. Where it is 1, every arrival is dropped, ECN-capable or not.
         gentle: bool = false, unit "true or false", source "Cisco IOS 11.1: all packets of the class are dropped";
-        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait" or "geometric".
+        /// Spacing of signals: "uniform", "uniform-pseudocode", "wait", "one-draw" (Linux) or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
@@ -115,6 +115,7 @@ impl WredParams {
     /// named twice.
     pub fn build(&self, link: &Link) -> Result<Wred, ParamError> {
         link.check()?;
+        super::red::check_spacing(self.spacing, self.signal)?;
         require!((0.0..=1.0).contains(&self.lowest), self.lowest, "must lie in [0, 1], a share of max_th")?;
         for (i, class) in self.classes.iter().enumerate() {
             let precedence = class.precedence;
@@ -196,11 +197,11 @@ impl Class {
     #[inline]
     fn decide(&mut self, p_b: f64, rule: &Rule, cx: &mut Ctx<'_>, pkt: &PacketMeta) -> Verdict {
         if p_b <= 0.0 || cx.queue.packets.get() < rule.min_backlog {
-            self.spacer.restart();
+            self.spacer.rest();
             return Verdict::Pass;
         }
         if p_b >= 1.0 {
-            self.spacer.restart();
+            self.spacer.rest();
             return Verdict::Drop(Cause::Forced);
         }
         let size = rule.sizer.factor(pkt.bytes);
@@ -224,7 +225,7 @@ impl Aqm for Wred {
     }
 
     fn on_overflow(&mut self, _: &mut Ctx<'_>, pkt: &PacketMeta) {
-        self.classes[pkt.precedence() as usize].spacer.restart();
+        self.classes[pkt.precedence() as usize].spacer.overflow();
     }
 
     fn on_idle(&mut self, since: Time) {
