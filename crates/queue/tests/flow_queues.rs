@@ -10,7 +10,7 @@ use quell_aqm::fq_pie::{FqPieParams, FqPieRules};
 use quell_aqm::pie::{DelayFrom, PieParams, Scheme};
 use quell_aqm::sfq::SfqParams;
 use quell_aqm::{Aqm, Ctx, Discipline, Ecn, Hosts, Link, QueueView, Seed, Verdict};
-use quell_queue::{Dequeued, Fifo, Limit, Parallel, Qdisc};
+use quell_queue::{Dequeued, Dropped, Fifo, Limit, Parallel, Qdisc};
 use quell_units::{BitRate, Bytes, Duration, Packets, QueueSize, Time};
 
 /// RFC 8290 section 4: the lists, the credits, and queues with what waits in them.
@@ -846,6 +846,61 @@ fn cake_shares_among_hosts_first() {
 
 /// All tins want more than the rate: bulk gets its sixteenth, voice and video what their thresholds say, and best
 /// effort what is left.
+/// Sources that do not answer, of 1, 2, 4 and 8 Mbit/s at 10, get max-min shares, as in Linux (1.00, 2.00, 3.50 and 3.50
+/// there): COBALT empties no queue that would have had its turn.
+#[test]
+fn cake_gives_max_min_shares_to_those_that_do_not_answer() {
+    const BYTES: u64 = 1514;
+    let offered = [1e6, 2e6, 4e6, 8e6];
+    let (time, from, end) = (Duration::from_secs_f64, Duration::from_secs(10), Duration::from_secs(40));
+    let params = CakeParams {
+        bandwidth: Some(BitRate::from_bps(10_000_000)),
+        diffserv: Diffserv::Besteffort,
+        isolation: Isolation::Flows,
+        hash_key: Some(1),
+        ..Default::default()
+    };
+    let link = link(10_000_000, 10_240);
+    let mut queue = Parallel::new(
+        params.build(&link).unwrap(),
+        Seed(1).stream("cake"),
+        Limit::of(link.buffer),
+        false,
+        Some(link.rate),
+    );
+    let (mut sent, mut arrived, mut free) = ([0.0f64; 4], [0u32; 4], Time::ZERO);
+    loop {
+        // A packet comes early or late by up to a quarter of its time.
+        let due = |flow: usize| {
+            let n = arrived[flow];
+            let jitter = f64::from((n.wrapping_mul(2_654_435_761) ^ flow as u32) >> 16) / 65_536.0 / 2.0;
+            Time::ZERO + time((f64::from(n) + 0.25 + jitter) * BYTES as f64 * 8.0 / offered[flow])
+        };
+        let (at, flow) = (0..4).map(|flow| (due(flow), flow)).min().unwrap();
+        while free < at {
+            match queue.dequeue(free, &mut |_: Dropped<Labeled>| {}) {
+                Dequeued::Packet(p, _) => {
+                    if free >= Time::ZERO + from {
+                        sent[p.pkt.flow as usize] += BYTES as f64 * 8.0 / (end - from).as_secs_f64();
+                    }
+                    free += link.rate.transmission_time(Bytes::new(BYTES));
+                }
+                Dequeued::NotBefore(time) => free = time,
+                Dequeued::Nothing => free = at,
+            }
+        }
+        if at >= Time::ZERO + end {
+            break;
+        }
+        let (pkt, dscp, hosts) = greedy(flow as u32, BYTES, 1, 2, 0);
+        let _ = queue.enqueue(at, Labeled { pkt, dscp, hosts }, &mut |_| {});
+        arrived[flow] += 1;
+    }
+    for (got, want) in sent.iter().zip([1e6, 2e6, 3.5e6, 3.5e6]) {
+        assert!((got / want - 1.0).abs() < 0.01, "{sent:?}");
+    }
+}
+
 #[test]
 fn cake_divides_the_rate_among_its_tins() {
     let params = CakeParams {
