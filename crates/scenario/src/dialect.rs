@@ -33,7 +33,7 @@ pub enum Dialect {
     /// The senders and receivers of ns-3.44.
     #[serde(rename = "ns-3.44")]
     Ns344,
-    /// The senders and receivers of Linux 7.2, and its RED.
+    /// The senders and receivers of Linux 7.2, and its queues.
     #[serde(rename = "linux")]
     Linux,
     /// The senders and receivers of QUIC, as RFC 9002 has them.
@@ -67,7 +67,7 @@ impl Dialect {
             Dialect::Ns227 => "2.27, 18 January 2004; also 2.1b9a and 2.26",
             Dialect::Ns235 => "2.35, 4 November 2011; for 2.28 to 2.34 see docs/dialects.md",
             Dialect::Ns344 => "3.44, hosts only; see docs/dialects.md",
-            Dialect::Linux => "7.2.13, hosts and RED; see docs/senders.md and docs/algorithms/red.md",
+            Dialect::Linux => "7.2.13, hosts and queues; see docs/senders.md and docs/algorithms",
             Dialect::Quic => "RFC 9000 and RFC 9002 of May 2021, hosts only; see docs/senders.md",
         }
     }
@@ -151,6 +151,38 @@ fn linux_red(entry: &catalog::Entry) -> bool {
 
 fn cake(entry: &catalog::Entry) -> bool {
     entry.name == "cake"
+}
+
+fn linux_red_or_choke(entry: &catalog::Entry) -> bool {
+    ["red", "choke"].contains(&entry.name)
+}
+
+fn linux_codel(entry: &catalog::Entry) -> bool {
+    ["codel", "fq-codel"].contains(&entry.name)
+}
+
+fn linux_fq_codel(entry: &catalog::Entry) -> bool {
+    entry.name == "fq-codel"
+}
+
+fn linux_pie(entry: &catalog::Entry) -> bool {
+    entry.name == "pie"
+}
+
+fn linux_fq_pie(entry: &catalog::Entry) -> bool {
+    entry.name == "fq-pie"
+}
+
+fn linux_sfq(entry: &catalog::Entry) -> bool {
+    entry.name == "sfq"
+}
+
+fn linux_sfb(entry: &catalog::Entry) -> bool {
+    entry.name == "sfb"
+}
+
+fn linux_dualpi2(entry: &catalog::Entry) -> bool {
+    entry.name == "dualpi2"
 }
 
 fn rem(entry: &catalog::Entry) -> bool {
@@ -422,16 +454,142 @@ pub static TABLE: &[KeyDefaults] = &[
         source: "Linux 7.2.13: the probability is 1 from max on (red.h)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red", linux_red),
+        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
         key: "forced",
         values: [Own, Own, Own, Own, Text("mark"), Own],
-        source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c)",
+        source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c, sch_choke.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red", linux_red),
+        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
         key: "min_backlog",
         values: [Own, Own, Own, Own, Whole(0), Own],
-        source: "Linux 7.2.13: only the average decides (sch_red.c)",
+        source: "Linux 7.2.13: only the average decides (sch_red.c, sch_choke.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
+        key: "spacing",
+        values: [Own, Own, Own, Own, Text("one-draw"), Own],
+        source: "Linux 7.2.13: qR, drawn once for each gap (red.h)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, codel and fq-codel", linux_codel),
+        key: "arithmetic",
+        values: [Own, Own, Own, Own, Text("linux"), Own],
+        source: "Linux 7.2.13: ticks of 1024 ns, roots of 16 bits (codel.h, codel_impl.h)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, codel and fq-codel", linux_codel),
+        key: "mtu",
+        values: [Own, Own, Own, Own, Text("1514 B"), Own],
+        source: "Linux 7.2.13: that of the device and an Ethernet header (sch_codel.c, sch_fq_codel.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, fq-codel", linux_fq_codel),
+        key: "rules",
+        values: [Own, Own, Own, Own, Text("linux"), Own],
+        source: "Linux 7.2.13: a full buffer's half of the bytes, the order of queues that are found empty (sch_fq_codel.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, pie", linux_pie),
+        key: "scheme",
+        values: [Own, Own, Own, Own, Text("linux"), Own],
+        source: "Linux 7.2.13: sch_pie.c, pie.h",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, fq-pie", linux_fq_pie),
+        key: "rules",
+        values: [Own, Own, Own, Own, Text("linux"), Own],
+        source: "Linux 7.2.13: Linux's PIE in each queue, no limit of bytes (sch_fq_pie.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, sfq", linux_sfq),
+        key: "longest",
+        values: [Own, Own, Own, Own, Text("packets"), Own],
+        source: "Linux 7.2.13: queues are listed by their packets (sch_sfq.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, sfq", linux_sfq),
+        key: "active",
+        values: [Own, Own, Own, Own, Whole(128), Own],
+        source: "Linux 7.2.13: SFQ_DEFAULT_FLOWS (sch_sfq.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, sfb", linux_sfb),
+        key: "increment",
+        values: [Own, Own, Own, Own, Real(33.0 / 65536.0), Own],
+        source: "tc of iproute2 7.3: 1/2000 in 16 bits (q_sfb.c); the kernel's own 66 never come to bear",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, sfb", linux_sfb),
+        key: "decrement",
+        values: [Own, Own, Own, Own, Real(3.0 / 65536.0), Own],
+        source: "tc of iproute2 7.3: 1/20000 in 16 bits (q_sfb.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "update_interval",
+        values: [Own, Own, Own, Own, Text("16 ms"), Own],
+        source: "Linux 7.2.13: dualpi2_reset_default (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "alpha",
+        values: [Own, Own, Own, Own, Real(41.0 / 256.0), Own],
+        source: "Linux 7.2.13: 41 of 256 (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "beta",
+        values: [Own, Own, Own, Own, Real(819.0 / 256.0), Own],
+        source: "Linux 7.2.13: 819 of 256 (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "min_th",
+        values: [Own, Own, Own, Own, Text("1 ms"), Own],
+        source: "Linux 7.2.13: a step at 1 ms (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "range",
+        values: [Own, Own, Own, Own, Text("0 s"), Own],
+        source: "Linux 7.2.13: a step (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "th_len",
+        values: [Own, Own, Own, Own, Whole(0), Own],
+        source: "Linux 7.2.13: min_qlen_step (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "th_len_at",
+        values: [Own, Own, Own, Own, Text("enqueue"), Own],
+        source: "Linux 7.2.13: skb_apply_step, at the arrival (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "c_weight",
+        values: [Own, Own, Own, Own, Real(0.1), Own],
+        source: "Linux 7.2.13: classic_protection 10 % (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "signals",
+        values: [Own, Own, Own, Own, Text("random"), Own],
+        source: "Linux 7.2.13: dualpi2_roll (sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "min_backlog",
+        values: [Own, Own, Own, Own, Text("4542 B"), Own],
+        source: "Linux 7.2.13: two frames behind the one in question (must_drop, sch_dualpi2.c)",
+    },
+    KeyDefaults {
+        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        key: "limit",
+        values: [Own, Own, Own, Own, Text("3600 s"), Own],
+        source: "Linux 7.2.13: no limit of time; its 10000 packets are the link's buffer (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: Place::Aqm("aqm, cake", cake),

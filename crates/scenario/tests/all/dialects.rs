@@ -154,13 +154,47 @@ fn linux_has_its_own_red() {
     assert_eq!(of("forced").as_deref(), Some("mark"));
     assert_eq!(of("gentle").as_deref(), Some("false"));
     assert_eq!(of("min_backlog").as_deref(), Some("0"));
-    assert_eq!(of("spacing"), None);
+    assert_eq!(of("spacing").as_deref(), Some("one-draw"));
+    assert_eq!(of("idle"), None);
     let gentle = speaking("linux", &[("aqm.red.gentle", "true")]);
     assert_eq!(red(&gentle, "gentle").as_deref(), Some("true"));
     let ns2 = speaking("ns-2.35", &[]);
     assert_eq!((red(&ns2, "gentle").as_deref(), red(&ns2, "forced")), (Some("true"), None));
     let ared = study(&format!("dialect = \"linux\"{}", FRAME.replace("\"red\"", "\"ared\"")));
     assert_eq!(ared.points[0].scenario.aqm[0].parameters.get("gentle"), None);
+}
+
+/// Linux's form of each of its queues, and nothing of CAKE and COBALT, which have no other.
+#[test]
+fn linux_has_its_own_queues() {
+    let frame = FRAME.replace("max_p = 0.05\n", "");
+    let of = |algorithm: &str, more: &str| {
+        let queue = format!("algorithm = \"{algorithm}\"\n{more}");
+        let text = format!("dialect = \"linux\"{}", frame.replace("algorithm = \"red\"\n", &queue));
+        let given = study(&text).points[0].scenario.aqm[0].parameters.clone();
+        given.iter().map(|(key, value)| format!("{key} = {value}")).collect::<BTreeSet<_>>()
+    };
+    let all = |keys: &[&str]| keys.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    assert_eq!(of("codel", ""), all(&["arithmetic = \"linux\"", "mtu = \"1514 B\""]));
+    let fq_codel = all(&["arithmetic = \"linux\"", "mtu = \"1514 B\"", "rules = \"linux\""]);
+    assert_eq!(of("fq-codel", ""), fq_codel);
+    assert_eq!(of("pie", ""), all(&["scheme = \"linux\""]));
+    assert_eq!(of("fq-pie", ""), all(&["rules = \"linux\""]));
+    assert_eq!(of("sfq", ""), all(&["active = 128", "longest = \"packets\""]));
+    assert_eq!(of("sfb", ""), all(&["increment = 0.0005035400390625", "decrement = 0.0000457763671875"]));
+    let choke = all(&["forced = \"mark\"", "min_backlog = 0", "spacing = \"one-draw\""]);
+    assert_eq!(of("choke", ""), choke);
+    let dualpi2 = of("dualpi2", "");
+    assert!(dualpi2.len() == 11 && dualpi2.contains("signals = \"random\""), "{dualpi2:?}");
+    assert_eq!([of("cake", ""), of("cobalt", "")], [(); 2].map(|()| BTreeSet::new()));
+    // What is written stays, and what does not fit says so.
+    assert_eq!(of("pie", "scheme = \"standard\"\n"), all(&["scheme = \"standard\""]));
+    let pie = format!(
+        "dialect = \"linux\"{}",
+        frame.replace("algorithm = \"red\"\n", "algorithm = \"pie\"\ndelay_from = \"link-rate\"\n")
+    );
+    let error = Study::parse(&pie, "x.toml", &Plugins::new()).unwrap_err().to_string();
+    assert!(error.contains("delay_from") && error.contains("give another scheme"), "{error}");
 }
 
 #[test]
