@@ -167,51 +167,35 @@ impl Setting {
         let (shaped, blind) = (cake("flows"), cake("flowblind"));
         // Block G and what is remarked leave it at tc's default, which is ECT(1).
         let classifier = if self.block == "G" || self.is_remarked() { "ect1" } else { "any-ect" };
-        let dual = format!(
-            "algorithm = \"dualpi2\"\nclassifier = \"{classifier}\"\nupdate_interval = \"16 ms\"\nalpha = 0.16\n\
-             beta = 3.2\nmin_th = \"1 ms\"\nrange = \"0 s\"\nth_len = 0\nth_len_at = \"enqueue\"\n\
-             c_weight = 0.1\nsignals = \"random\"\nmin_backlog = \"4542 B\"\nlimit = \"60 s\"\n"
-        );
+        let dual = format!("algorithm = \"dualpi2\"
+classifier = \"{classifier}\"
+");
+        // The form that Linux has of each, the dialect says.
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),
-            "codel" if self.block == "G" => (
-                "algorithm = \"codel\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
-                format!("{limit} packets"),
-            ),
             "codel" => ("algorithm = \"codel\"\n", format!("{limit} packets")),
-            "fq_codel" => (
-                "algorithm = \"fq-codel\"\nrules = \"linux\"\narithmetic = \"linux\"\nmtu = \"1514 B\"\n",
-                format!("{limit} packets"),
-            ),
+            "fq_codel" => ("algorithm = \"fq-codel\"\n", format!("{limit} packets")),
             // The shaper is as fast as the link, which therefore holds nothing up.
             "cake" => (shaped.as_str(), format!("{limit} packets")),
             "cobalt" => (blind.as_str(), format!("{limit} packets")),
-            // Linux: the probability is computed every 16 ms, as tc was told.
-            "pie" if self.block == "G" => (
-                "algorithm = \"pie\"\nscheme = \"linux\"\nupdate_interval = \"16 ms\"\n",
-                format!("{limit} packets"),
-            ),
+            // The probability is computed every 16 ms, as tc was told.
+            "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
             "fq_pie" => ("algorithm = \"fq-pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
             // tc is told a depth of 1000, and the kernel takes 127.
             "sfq" => ("algorithm = \"sfq\"\n", format!("{limit} packets")),
-            // "burst 30" and these thresholds make the weight 1/16.
+            // "burst 30" and these thresholds make the weight 1/16. Below htb, which asks no empty queue, an idle time
+            // leaves the average as it was.
             "choke" => (
-                "algorithm = \"choke\"\nmin_th = \"20 packets\"\nmax_th = \"60 packets\"\nmax_p = 0.1\nweight = 0.0625\n",
+                "algorithm = \"choke\"\nmin_th = \"20 packets\"\nmax_th = \"60 packets\"\nmax_p = 0.1\nweight = 0.0625\nidle = \"keeps\"\n",
                 format!("{limit} packets"),
             ),
-            // As tc tells it by default.
-            "sfb" => {
-                ("algorithm = \"sfb\"\nincrement = 0.0005\ndecrement = 0.00005\n", format!("{limit} packets"))
-            }
-            "pie" => ("algorithm = \"pie\"\nupdate_interval = \"16 ms\"\n", format!("{limit} packets")),
-            // "burst 30" and these thresholds make the weight 1/16. That the qdisc is not gentle, marks above max, and
-            // signals a queue of any length, the dialect says.
+            "sfb" => ("algorithm = \"sfb\"\n", format!("{limit} packets")),
+            // Likewise.
             "red" => (
-                "algorithm = \"red\"\nmin_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.1\nweight = 0.0625\n",
+                "algorithm = \"red\"\nmin_th = \"30 kB\"\nmax_th = \"90 kB\"\nmax_p = 0.1\nweight = 0.0625\nidle = \"keeps\"\n",
                 format!("{limit} B"),
             ),
-            // Its defaults; the limit is the buffer's. It signals while two packets wait beside the one at the head, which
-            // it has taken out before it counts.
+            // Its defaults; the limit is the buffer's.
             "dualpi2" => (dual.as_str(), format!("{limit} packets")),
             other => return Err(format!("no algorithm of Quell's is Linux's {other}")),
         };
