@@ -69,6 +69,18 @@ macro_rules! in_integers {
                 self.0.remarks(link)
             }
 
+            /// The parameters that are not what their defaults are, with their values.
+            pub fn changed(&self) -> alloc::vec::Vec<(&'static str, alloc::string::String)> {
+                $crate::params::Changed::changed(&self.0)
+            }
+
+            /// The parameters that have no effect where no packet is marked.
+            pub fn of_marks(&self) -> &'static [&'static str] {
+                #[allow(unused_imports)] // some have a method of their own
+                use $crate::params::NothingOfMarks as _;
+                self.0.of_marks()
+            }
+
             /// The algorithm in integers for a link.
             ///
             /// # Errors

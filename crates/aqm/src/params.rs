@@ -49,6 +49,14 @@ pub(crate) trait MarksAlike {
     }
 }
 
+/// The answer about parameters of marks for parameters without a method `of_marks` of their own.
+pub(crate) trait NothingOfMarks {
+    /// Most parameters have an effect where nothing is marked, too.
+    fn of_marks(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
 /// The kind of a [`Remark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
@@ -128,15 +136,26 @@ impl Remark {
         Remark::new("max_th", max_th, says, About::Step)
     }
 
-    /// The remark on a parameter that another one makes void.
-    pub(crate) fn on_void(field: &'static str, value: impl ParamValue, why: String) -> Remark {
-        Remark::new(field, value.show(), why, About::Void)
+    /// The remark on a parameter that another one makes void: `by` is that one as it is written, `why` says the reason and
+    /// what to do.
+    pub(crate) fn on_void(field: &'static str, value: impl ParamValue, by: &str, why: &str) -> Remark {
+        Remark::new(field, value.show(), format!("has no effect with {by}: {why}"), About::Void)
+    }
+
+    /// [`Remark::on_void`] on parameters that are not what their defaults are.
+    pub(crate) fn on_all_void<P: Changed>(params: &P, fields: &[&str], by: &str, why: &str) -> Vec<Remark> {
+        let changed = params.changed().into_iter().filter(|(field, _)| fields.contains(field));
+        let remark = |(field, value)| {
+            Remark::new(field, value, format!("has no effect with {by}: {why}"), About::Void)
+        };
+        changed.map(remark).collect()
     }
 }
 
 impl core::fmt::Display for Remark {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} = {}: {}", self.field, self.value, self.says)
+        let colon = if self.about == About::Void { "" } else { ":" };
+        write!(f, "{} = {}{colon} {}", self.field, self.value, self.says)
     }
 }
 
@@ -290,6 +309,21 @@ macro_rules! params {
             }
         }
 
+        impl $crate::params::Changed for $name {
+            fn changed(&self) -> alloc::vec::Vec<(&'static str, alloc::string::String)> {
+                #[allow(unused_variables)]
+                let default = $name::default();
+                #[allow(unused_mut)]
+                let mut all = alloc::vec::Vec::new();
+                $(
+                    if self.$field != default.$field {
+                        all.push((stringify!($field), $crate::params::ParamValue::show(&self.$field)));
+                    }
+                )*
+                all
+            }
+        }
+
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
                 $crate::params::deserialize(d)
@@ -311,6 +345,12 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// Parameters that tell which of them are not what their defaults are.
+pub trait Changed {
+    /// These, with their values as scenario files show them.
+    fn changed(&self) -> Vec<(&'static str, String)>;
 }
 
 /// Parameters that are read field by field; those that are not given have their defaults, and unknown ones are refused.

@@ -488,6 +488,18 @@ impl Scenario {
     }
 }
 
+impl FlowGroup {
+    /// Returns whether its packets are ECN-capable, as far as the file says so.
+    pub(crate) fn is_capable(&self) -> bool {
+        self.tcp.as_ref().map_or(self.ecn == Some(true), |tcp| tcp.ecn)
+    }
+
+    /// Returns whether its packets may be ECN-capable: what a trace has, its file says.
+    pub(crate) fn may_be_marked(&self) -> bool {
+        self.is_capable() || self.kind == Kind::Trace
+    }
+}
+
 impl AqmChoice {
     /// The algorithm called `name` with every default.
     pub fn named(name: &str) -> Self {

@@ -59,8 +59,8 @@ fn of(p: &Point) -> Vec<String> {
         host_note(p, false),
         wire_note(s),
     ];
-    let idle = |(group, idle): (&str, Idle)| {
-        format!("{group}: tcp.{} has no effect without {}", idle.key, idle.needs)
+    let idle = |(group, value, Idle { key, why }): (&str, String, Idle)| {
+        format!("{group}: tcp.{key} = {value} has no effect {why}")
     };
     // They say it in other words, if it is so with all algorithms.
     let said = notes[..3].iter().any(Option::is_some);
@@ -77,12 +77,7 @@ fn ecn_note(s: &Scenario) -> Option<String> {
     let marks = s.dumbbell.as_ref().is_none_or(|d| d.ecn)
         && s.parking_lot.as_ref().is_none_or(|p| p.ecn)
         && s.graph.iter().flat_map(|g| &g.links).all(|l| l.ecn || l.buffer.is_none());
-    let capable: Vec<&str> = s
-        .flows
-        .iter()
-        .filter(|g| g.tcp.as_ref().map_or(g.ecn == Some(true), |tcp| tcp.ecn))
-        .map(|g| g.name.as_str())
-        .collect();
+    let capable: Vec<&str> = s.flows.iter().filter(|g| g.is_capable()).map(|g| g.name.as_str()).collect();
     (!marks && !capable.is_empty()).then(|| {
         let names = capable.join(", ");
         format!("{names}: ECN-capable, but a queue has ecn = false; every signal there is a drop")

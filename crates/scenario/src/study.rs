@@ -211,8 +211,8 @@ impl Point {
         all
     }
 
-    /// The keys of `tcp` tables that the file sets and nothing reads, with the name of their group.
-    pub fn idle(&self) -> Vec<(&str, Idle)> {
+    /// The keys of `tcp` tables that the file sets and that have no effect, with the name of their group and their values.
+    pub fn idle(&self) -> Vec<(&str, String, Idle)> {
         let dialect = self.scenario.dialect.unwrap_or_default();
         let Ok(defaults) = Node::of(&TcpParams::default()) else { return Vec::new() };
         let mut all = Vec::new();
@@ -227,7 +227,10 @@ impl Point {
                 .filter(|key| !whole || values.get(key) != defaults.get(key))
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
-            all.extend(idle(tcp, &set).into_iter().map(|idle| (group.name.as_str(), idle)));
+            all.extend(idle(tcp, &set).into_iter().map(|idle| {
+                let value = table.get(idle.key).map_or(String::new(), Node::show);
+                (group.name.as_str(), value, idle)
+            }));
         }
         all
     }

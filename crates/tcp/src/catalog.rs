@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use quell_aqm::params::{ParamDoc, ParamValue};
 
-use crate::choices::{CongestionControl, congestion_controls};
+use crate::choices::{CongestionControl, Recovery, RtoFloor, SlowStart, congestion_controls};
 pub use crate::entry::Entry;
 use crate::params::TcpParams;
+use crate::rtt::{LEAST_TIMEOUT, LEAST_VARIATION};
 use crate::{congestion, feedback, params, recovery, slow_start};
 
 macro_rules! senders {
@@ -174,8 +175,9 @@ impl Parameter {
 pub struct Idle {
     /// The key.
     pub key: &'static str,
-    /// The setting that would give it one: `congestion = "ledbat"`.
-    pub needs: String,
+    /// The setting that would give it one, `without congestion = "ledbat"`, or the one that takes it away, why, and what
+    /// to do: `with send_quantum = 1 ms: ...`.
+    pub why: String,
 }
 
 /// The keys of those that are `set` that have no effect on senders and receivers with these parameters.
@@ -197,8 +199,10 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
     let of = |key: &str| -> Option<String> {
         // The thresholds of slow start and of pacing are one.
         if key == "initial_ssthresh" && !reads("slow_start") {
-            let needs =
-                if reads(key) { setting("pacing", &["true"]) } else { setting("congestion", &window) };
+            let needs = match reads(key) {
+                true => format!("{} with congestion = \"{}\"", setting("pacing", &["true"]), chosen[0].1),
+                false => setting("congestion", &window),
+            };
             return (!reads(key) || !tcp.pacing).then_some(needs);
         }
         if key == "mark_reduction" && !tcp.ecn {
@@ -227,9 +231,57 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
         let names: Vec<&str> = readers().filter(|e| e.key == first.key).map(|e| e.name).collect();
         Some(setting(first.key, &names))
     };
+    let why = |key: &str| of(key).map(|needs| format!("without {needs}")).or_else(|| overruled(tcp, key));
     let docs = TcpParams::docs();
     let set = docs.iter().filter(|doc| set.contains(&doc.name));
-    set.filter_map(|doc| Some(Idle { key: doc.name, needs: of(doc.name)? })).collect()
+    set.filter_map(|doc| Some(Idle { key: doc.name, why: why(doc.name)? })).collect()
+}
+
+/// The setting that leaves a key without effect, the reason, and what to do.
+fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
+    let TcpParams { granularity, min_rto, max_rto, max_doublings, max_window, .. } = *tcp;
+    match key {
+        "min_rto" => {
+            let (ticks, of) = match tcp.rto_floor {
+                RtoFloor::Timeout => (LEAST_TIMEOUT, "a timeout"),
+                RtoFloor::Variation => (LEAST_VARIATION, "the variation"),
+            };
+            (min_rto <= granularity * ticks).then(|| {
+                format!(
+                    "with granularity = {granularity}: {of} is at least {ticks} of these; lower granularity, or leave \
+                     min_rto out"
+                )
+            })
+        }
+        "initial_rto" => (tcp.initial_rto > max_rto)
+            .then(|| format!("beyond max_rto = {max_rto}: no timeout is longer; raise max_rto")),
+        "max_doublings" => {
+            let least = min_rto.min(tcp.initial_rto);
+            let reached = least.nanos().saturating_mul(1 << max_doublings) >= max_rto.nanos();
+            reached.then(|| {
+                format!(
+                    "with max_rto = {max_rto}: the shortest timeout ({least}) reaches that with fewer; raise max_rto"
+                )
+            })
+        }
+        "dup_threshold" => (tcp.dup_threshold >= max_window).then(|| {
+            format!(
+                "with max_window = {max_window}: a window has fewer duplicates after a loss; raise max_window above it"
+            )
+        }),
+        "pacing_burst" => tcp.send_quantum.filter(|_| tcp.recovery == Recovery::Rack).map(|time| {
+            format!("with send_quantum = {time}: that says what leaves together; leave one of them out")
+        }),
+        // HyStart looks again after a timeout, from whatever threshold that leaves.
+        "slow_start" if tcp.slow_start == SlowStart::HyStartPlusPlus => {
+            let least = slow_start::N_RTT_SAMPLE;
+            let threshold = tcp.initial_ssthresh.filter(|packets| *packets < least)?;
+            Some(format!(
+                "with initial_ssthresh = {threshold}: it needs {least} packets in a round trip; raise initial_ssthresh"
+            ))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -346,7 +398,10 @@ mod tests {
         let idle = |text: &str| -> Vec<(&'static str, String)> {
             let set = toml::from_str::<toml::Table>(text).unwrap();
             let keys: Vec<&str> = set.keys().map(String::as_str).collect();
-            idle(&toml::from_str(text).unwrap(), &keys).into_iter().map(|i| (i.key, i.needs)).collect()
+            idle(&toml::from_str(text).unwrap(), &keys)
+                .into_iter()
+                .map(|i| (i.key, i.why.strip_prefix("without ").unwrap_or(&i.why).to_string()))
+                .collect()
         };
         let cubic = "reno_friendly = \"rfc8312\"";
         assert_eq!(idle(""), []);
@@ -377,7 +432,7 @@ mod tests {
         assert_eq!(idle("feedback = \"classic\""), [("feedback", "ecn = true".into())]);
         assert_eq!(idle("feedback = \"exact\""), [("feedback", "ecn = true".into())]);
         let ledbat = "congestion = \"ledbat\"\ninitial_ssthresh = 8\n";
-        assert_eq!(idle(ledbat), [("initial_ssthresh", "pacing = true".into())]);
+        assert_eq!(idle(ledbat), [("initial_ssthresh", "pacing = true with congestion = \"ledbat\"".into())]);
         assert_eq!(idle(&format!("{ledbat}pacing = true")), []);
         assert_eq!(idle("initial_ssthresh = 8"), []);
         let keys = |text: &str| idle(text).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
@@ -391,6 +446,51 @@ mod tests {
             keys("recovery = \"rack\"\nlimited_transmit = false\nmin_rto = \"1 s\""),
             ["limited_transmit"]
         );
+    }
+
+    /// Settings that another one overrules, and the same with that one changed.
+    #[test]
+    fn what_another_key_overrules_is_idle() {
+        let why = |text: &str, key: &'static str| -> Option<String> {
+            let tcp: TcpParams = toml::from_str(text).unwrap();
+            assert_eq!(tcp.check(), Ok(()), "{text}");
+            idle(&tcp, &[key]).pop().map(|idle| idle.why)
+        };
+        let rack = "recovery = \"rack\"\npacing = true\npacing_burst = 5\n";
+        let plus = "slow_start = \"hystart++\"\n";
+        for (key, by, void, sound) in [
+            ("min_rto", "granularity", "min_rto = \"30 ms\"".to_string(), "min_rto = \"31 ms\"".to_string()),
+            (
+                "min_rto",
+                "granularity",
+                "rto_floor = \"variation\"\nmin_rto = \"20 ms\"".into(),
+                "rto_floor = \"variation\"\nmin_rto = \"21 ms\"".into(),
+            ),
+            ("initial_rto", "max_rto", "max_rto = \"2999 ms\"".into(), "max_rto = \"3 s\"".into()),
+            (
+                "max_doublings",
+                "max_rto",
+                "max_doublings = 3\nmax_rto = \"1.6 s\"".into(),
+                "max_doublings = 3\nmax_rto = \"1.7 s\"".into(),
+            ),
+            (
+                "dup_threshold",
+                "max_window",
+                "dup_threshold = 4\nmax_window = 4".into(),
+                "dup_threshold = 4\nmax_window = 5".into(),
+            ),
+            ("pacing_burst", "send_quantum", format!("{rack}send_quantum = \"1 ms\""), rack.into()),
+            (
+                "slow_start",
+                "initial_ssthresh",
+                format!("{plus}initial_ssthresh = 7"),
+                format!("{plus}initial_ssthresh = 8"),
+            ),
+        ] {
+            let said = why(&void, key).unwrap_or_else(|| panic!("{void}: nothing is said of {key}"));
+            assert!(said.contains(by) && said.contains(';'), "{key}: {said}");
+            assert_eq!(why(&sound, key), None, "{sound}");
+        }
     }
 
     #[test]

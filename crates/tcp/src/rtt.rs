@@ -9,6 +9,13 @@ use crate::ring::Ring;
 /// Doublings after which the round-trip time is measured from the beginning again.
 const FORGETTING: u32 = 4;
 
+/// The ticks of `granularity` in the shortest timeout, whatever is measured: the smoothed round-trip time is at least one
+/// of them, and four times its variation at least two quarters.
+pub(crate) const LEAST_TIMEOUT: u64 = 3;
+
+/// The ticks of `granularity` in the least of what a variation adds to the smoothed round-trip time.
+pub(crate) const LEAST_VARIATION: u64 = 2;
+
 /// Estimates the round-trip time and derives the retransmission timeout from it, in whole ticks of a
 /// clock and with scaled integers, as BSD and ns-2 do (Jacobson 1988, appendix A). What the
 /// integers cut off makes the timeout one or two ticks longer than exact arithmetic would.
@@ -320,6 +327,28 @@ mod tests {
         assert_eq!(rto(100, 41, 60), 107_656 + 222_500, "a quarter of what it is above the floor");
         assert_eq!(rto(20, 42, 60), 96_699 + 222_500, "a shorter one moves the deviation by little");
         assert_eq!(e.deviation4, 152_031);
+    }
+
+    /// The shortest timeouts that any course of round-trip times leaves are those that notes name.
+    #[test]
+    fn a_timeout_is_at_least_three_ticks() {
+        for (rto_floor, least, added) in
+            [(RtoFloor::Timeout, LEAST_TIMEOUT, 0), (RtoFloor::Variation, LEAST_VARIATION, 1)]
+        {
+            let min_rto = Duration::from_nanos(1);
+            let cfg = Config::new(&TcpParams { rto_floor, min_rto, ..Default::default() }).unwrap();
+            let ticks = |e: &RttEstimator| e.rto().nanos() / cfg.granularity.nanos();
+            let mut shortest = u64::MAX;
+            for seed in 0..50_u64 {
+                let mut e = RttEstimator::new(&cfg);
+                for n in 0..200 {
+                    measure(&mut e, &cfg, if n > 60 { 1 } else { (seed * 31 + n * n * 7) % 90 });
+                    assert!(ticks(&e) >= least + added, "{rto_floor:?} {}", ticks(&e));
+                    shortest = shortest.min(ticks(&e));
+                }
+            }
+            assert_eq!(shortest, least + added, "{rto_floor:?}");
+        }
     }
 
     #[test]

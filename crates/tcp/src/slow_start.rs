@@ -59,9 +59,9 @@ pub(crate) const HYSTART: Entry = Entry {
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
-const N_RTT_SAMPLE: u32 = 8;
+pub(crate) const N_RTT_SAMPLE: u32 = 8;
 /// HyStart's: the window below which it does not look, and the gap that ends a train.
-const LOW_WINDOW: f64 = 16.0;
+pub(crate) const LOW_WINDOW: f64 = 16.0;
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;

@@ -2,11 +2,14 @@
 //! names users write, citations and labels.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::params::{Marks, MarksAlike, NothingRemarkable, ParamDoc, ParamError, Remark};
+use crate::params::{
+    Changed as _, Marks, MarksAlike, NothingOfMarks, NothingRemarkable, ParamDoc, ParamError, Remark,
+};
 use crate::{Algorithm, Aqm, Discipline, Link, Probe};
 
 /// Degree to which an algorithm can be trusted.
@@ -139,6 +142,7 @@ macro_rules! catalog {
 
         $( impl MarksAlike for crate::$module::$params {} )+
         $( impl NothingRemarkable for crate::$module::$params {} )+
+        $( impl NothingOfMarks for crate::$module::$params {} )+
 
         impl AqmConfig {
             /// Packets that the algorithm marks, as a method `marks` of its parameters says if they have one.
@@ -149,6 +153,17 @@ macro_rules! catalog {
             /// What may surprise on a link, as a method `remarks` of its parameters says if they have one.
             pub fn remarks(&self, link: &Link) -> Vec<Remark> {
                 match self { $( AqmConfig::$variant(p) => p.remarks(link), )+ }
+            }
+
+            /// The parameters that are not what their defaults are, with their values.
+            pub fn changed(&self) -> Vec<(&'static str, String)> {
+                match self { $( AqmConfig::$variant(p) => p.changed(), )+ }
+            }
+
+            /// The parameters that have no effect where no packet is marked, as a method `of_marks` of its parameters says
+            /// if they have one.
+            pub fn of_marks(&self) -> &'static [&'static str] {
+                match self { $( AqmConfig::$variant(p) => p.of_marks(), )+ }
             }
 
             /// The name of the algorithm.

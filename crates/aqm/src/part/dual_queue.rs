@@ -1,9 +1,12 @@
 //! Common parts of RFC 9332's two examples: the choice of the queue in which a packet waits, and of the queue
 //! that is served.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use quell_units::{Bytes, Duration};
 
-use crate::params::{Marks, ParamError, in_range, require};
+use crate::params::{Changed, Marks, ParamError, ParamValue, Remark, in_range, require};
 use crate::{Ecn, LanesCtx, Link, PacketMeta, QueueView};
 
 /// The lane of the Classic queue.
@@ -46,6 +49,32 @@ impl Classifier {
             Classifier::Off => Marks::Ect0,
         }
     }
+}
+
+/// The remarks on what has no effect with a scheduler, and where nothing waits in the low-latency queue: `of_l` are the
+/// parameters of that queue.
+pub(crate) fn remarks<P: Changed>(
+    params: &P,
+    (by_ecn, dscp): (Classifier, Option<u32>),
+    scheduler: Scheduler,
+    of_l: &[&str],
+) -> Vec<Remark> {
+    if by_ecn == Classifier::Off {
+        let why = "nothing waits in the low-latency queue; choose another classifier";
+        return Remark::on_all_void(params, of_l, "classifier = off", why);
+    }
+    let (field, why) = match scheduler {
+        Scheduler::Wrr => ("tshift", "the queues have weights; set scheduler = \"ts-fifo\""),
+        Scheduler::TsFifo => {
+            ("c_weight", "the packets that have waited longest go first; set scheduler = \"wrr\"")
+        }
+    };
+    let mut all = Remark::on_all_void(params, &[field], &format!("scheduler = {}", scheduler.show()), why);
+    if dscp.is_none() {
+        let why = "no Not-ECT packet waits in the low-latency queue; give dscp";
+        all.extend(Remark::on_all_void(params, &["not_ect_in_l"], "dscp left out", why));
+    }
+    all
 }
 
 /// The queue a packet waits in.

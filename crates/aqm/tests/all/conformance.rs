@@ -952,14 +952,28 @@ fn what_is_poor_design_is_built_with_a_remark() {
         ),
         (
             "red\nforced = \"mark\"\nmark_limit = 0.1",
-            "forced = mark: void with mark_limit = 0.1: a probability of 1 is beyond that limit".into(),
+            "forced = mark has no effect with mark_limit = 0.1: a probability of 1 is beyond that limit; leave one of them out"
+                .into(),
         ),
+        ("red\nmark_limit = 1", "mark_limit = 1 has no effect with probabilities of at most 1: ".into()),
+        ("red-fixed\ngentle = false\nmark_limit = 0.1", "mark_limit = 0.1 has no effect with gentle = false: ".into()),
+        ("pie\ndq_threshold = \"1 kB\"", "dq_threshold = 1 kB has no effect with delay_from = departures: ".into()),
+        ("pie\nturn_off = \"empty\"", "turn_off = empty has no effect with activate_at = 0: ".into()),
+        ("fq-codel\nce_threshold_for = \"ect1\"", "ce_threshold_for = ect1 has no effect with ce_threshold left out: ".into()),
+        ("dualpi2\ntshift = \"1 ms\"", "tshift = 1 ms has no effect with scheduler = wrr: ".into()),
+        ("curvy-red\nc_weight = 0.1", "c_weight = 0.1 has no effect with scheduler = ts-fifo: ".into()),
+        ("dualpi2\nclassifier = \"off\"\nrange = \"1 ms\"", "range = 1 ms has no effect with classifier = off: ".into()),
+        ("dualpi2\nnot_ect_in_l = \"pass\"", "not_ect_in_l = pass has no effect with dscp left out: ".into()),
+        ("wred\nlowest = 1\nmax_p = 0.2", "max_p = 0.2 has no effect with min_th = max_th ".into()),
     ] {
         let (name, rest) = text.split_once('\n').unwrap();
         let config: AqmConfig = toml::from_str(&format!("algorithm = \"{name}\"\n{rest}")).unwrap();
         config.build(&link()).map(drop).unwrap_or_else(|e| panic!("{text}: {e}"));
         let remarks: Vec<String> = config.remarks(&link()).iter().map(ToString::to_string).collect();
-        assert!(remarks.len() == 1 && remarks[0].starts_with(&want), "{text}: {remarks:?}");
+        let found = remarks.iter().filter(|remark| remark.starts_with(&want)).count();
+        let others = remarks.len() - found;
+        // A step is one whatever it leaves without effect.
+        assert!(found == 1 && others <= usize::from(text.contains("lowest = 1")), "{text}: {remarks:?}");
     }
     for entry in CATALOG {
         assert_eq!((entry.default)().remarks(&link()), [], "{}", entry.name);

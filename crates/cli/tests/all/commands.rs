@@ -597,8 +597,8 @@ fn keys_that_nothing_reads_are_noted() {
     assert_eq!(notes(&[]), "");
     assert_eq!(
         notes(&["flows.ftp.tcp.ledbat_target=50 ms", "flows.ftp.tcp.pacing_burst=2"]),
-        "note: ftp: tcp.pacing_burst has no effect without pacing = true\n\
-         note: ftp: tcp.ledbat_target has no effect without congestion = \"ledbat\"\n"
+        "note: ftp: tcp.pacing_burst = 2 has no effect without pacing = true\n\
+         note: ftp: tcp.ledbat_target = \"50 ms\" has no effect without congestion = \"ledbat\"\n"
     );
     // What a dialect gives is nobody's mistake.
     assert_eq!(notes(&["dialect=linux", "flows.ftp.tcp.congestion=reno"]), "");

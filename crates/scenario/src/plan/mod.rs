@@ -17,15 +17,17 @@ mod routes;
 mod traffic;
 
 use quell_aqm::catalog::AqmConfig;
+use quell_aqm::params::{About, Marks};
 use quell_aqm::{Link, Seed};
 use quell_sim::network::{FlowSpec, Network};
 use quell_units::{BitRate, QueueSize, Time};
 
+use crate::dialect::gives;
 use crate::error::Problem;
 use crate::files::Loaded;
-use crate::format::AqmChoice;
+use crate::format::{AqmChoice, FlowGroup};
 use crate::plugins::Plugins;
-use crate::tree::{Path, steps};
+use crate::tree::{Node, Path, Step, steps};
 use check::{basics, check_packets, check_totals, unmarked};
 use flows::draw_flows;
 use measure::{at, steady_state};
@@ -125,22 +127,64 @@ pub(crate) fn plan(
 /// What may surprise in the algorithms at their links, in sentences, and the groups of flows that live on marks and
 /// never meet any.
 pub(crate) fn remarks(s: Loaded<'_>, groups: &[Group], plugins: &Plugins) -> (Vec<String>, Vec<String>) {
+    let capable = s.flows.iter().any(FlowGroup::may_be_marked);
     let Ok(frame) = Frame::of(s) else { return Default::default() };
     let mut all = Vec::new();
     for link in &frame.links {
         let Some(queue) = &link.queue else { continue };
         let known = Link { rate: link.rate.initial, buffer: queue.buffer, mean_packet: mean_packet(s) };
-        let own = queue.own.as_ref().map(|(choice, _)| choice);
+        let own = queue.own.as_ref().map(|(choice, path)| (choice, path.clone()));
         let shared = if own.is_some() { &[] } else { s.aqm.as_slice() };
+        let shared = shared.iter().enumerate().map(|(i, choice)| (choice, steps!["aqm", i]));
         let at = if link.name == "bottleneck" { String::new() } else { format!(" at {}", link.name) };
-        for choice in own.into_iter().chain(shared) {
-            let config = configure(choice, &Path::default(), plugins).ok();
-            let remarks = config.map(|config| config.remarks(&known)).unwrap_or_default();
-            all.extend(remarks.iter().map(|remark| format!("{}{at}: {remark}", choice.label())));
+        let unmarked = match (queue.ecn, capable) {
+            (true, true) => None,
+            (true, false) => Some("without ECN-capable flows: nothing is marked; set ecn = true for some"),
+            (false, _) => Some("with ecn = false at the link: nothing is marked there; set ecn = true"),
+        };
+        let choices: Vec<(&AqmChoice, Path)> = own.into_iter().chain(shared).collect();
+        all.extend(unmarking(s, &link.name, queue.ecn, &choices));
+        for (choice, path) in choices {
+            let Ok(config) = configure(choice, &Path::default(), plugins) else { continue };
+            let (dialect, written) = (s.dialect.unwrap_or_default(), Node::of(choice).ok());
+            // What the dialect gives is nobody's mistake.
+            let of_file =
+                |field: &str| !written.as_ref().is_some_and(|table| gives(dialect, &path, table, field));
+            let remarks = config.remarks(&known);
+            let remarks =
+                remarks.iter().filter(|remark| remark.about != About::Void || of_file(remark.field));
+            let of_marks = config.of_marks();
+            let void = unmarked.map(|why| {
+                let changed = config.changed().into_iter().filter(|(field, _)| of_marks.contains(field));
+                let changed = changed.filter(|(field, _)| of_file(field));
+                changed.map(move |(field, value)| format!("{field} = {value} has no effect {why}"))
+            });
+            let remarks = remarks.map(ToString::to_string).chain(void.into_iter().flatten());
+            all.extend(remarks.map(|remark| format!("{}{at}: {remark}", choice.label())));
         }
     }
     let unmarked = unmarked(&s, groups, &frame).into_iter().map(str::to_string).collect();
     (all, unmarked)
+}
+
+/// The note on a link whose `ecn` is written and has no effect, for none of its algorithms marks.
+fn unmarking(s: Loaded<'_>, name: &str, ecn: bool, choices: &[(&AqmChoice, Path)]) -> Option<String> {
+    let silent = choices.iter().all(|(choice, _)| choice.marks() == Marks::Nothing);
+    let back = choices.first().is_some_and(|(_, path)| {
+        path.0.iter().any(|step| matches!(step, Step::Key(key) if key == "reverse"))
+    });
+    // The way back has what the other one has, unless it says otherwise.
+    let written = match back {
+        false => ecn,
+        true => s.links().any(|(_, link)| link.reverse.ecn.is_some()),
+    };
+    (silent && written && !choices.is_empty()).then(|| {
+        let labels: Vec<&str> = choices.iter().map(|(choice, _)| choice.label()).collect();
+        let labels = labels.join(", ");
+        let field = if back { "reverse.ecn" } else { "ecn" };
+        let remedy = if back { "give reverse.aqm one that marks" } else { "add one that marks" };
+        format!("{name}: {field} = {ecn} has no effect with {labels}: nothing is marked; {remedy}, or leave {field} out")
+    })
 }
 
 /// A link at a time: as its algorithms know it, its rate then, the algorithms for it, and whether it marks.

@@ -10,3 +10,4 @@ mod limits;
 mod links;
 mod scenarios;
 mod traffic;
+mod void;

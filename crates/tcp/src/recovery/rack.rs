@@ -20,7 +20,15 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "RACK-TLP",
     summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
     source: "RFC 8985 and RFC 9937",
-    reads: &["dup_threshold", "mark_reduction", "rtt_samples", "sack_delay", "sack_sizes", "send_quantum", "small_queues"],
+    reads: &[
+        "dup_threshold",
+        "mark_reduction",
+        "rtt_samples",
+        "sack_delay",
+        "sack_sizes",
+        "send_quantum",
+        "small_queues",
+    ],
     choices: &[
         "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
         "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",

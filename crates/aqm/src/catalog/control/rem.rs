@@ -72,6 +72,11 @@ params! {
 }
 
 impl RemParams {
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["mark_at"]
+    }
+
     /// The queue to hold on a link.
     pub fn target(&self, link: &Link) -> QueueSize {
         self.q_ref.or_target(QueueSize::Packets(20.0), link)

@@ -76,6 +76,11 @@ params! {
 }
 
 impl CodelParams {
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["ce_threshold"]
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let threshold = self.ce_threshold.and_then(|t| Remark::on_delay("ce_threshold", t, link));

@@ -18,11 +18,15 @@
 //! - Packets that wait in the queue that is not theirs (section 2.5.1.1) are signaled as in `dualpi2`: in L, ECT(0)
 //!   is marked and Not-ECT dropped with the square of half the probability; in C, ECT(1) is marked with p_CL.
 
+use alloc::vec::Vec;
+
 use quell_units::{Duration, Time};
 
 use crate::dualpi2::exceeds;
-use crate::params::{Marks, ParamError, positive_duration, require};
-use crate::part::dual_queue::{CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter};
+use crate::params::{Marks, ParamError, Remark, positive_duration, require};
+use crate::part::dual_queue::{
+    self, CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter,
+};
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict, params};
 
 params! {
@@ -60,6 +64,20 @@ impl CurvyRedParams {
     /// Those of the L queue have a probability of their own.
     pub fn marks(&self) -> Marks {
         self.classifier.marks()
+    }
+
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        match self.dscp {
+            None => &["classifier", "coupling", "step", "scheduler", "c_weight", "tshift"],
+            Some(_) => &["classifier", "coupling", "step"],
+        }
+    }
+
+    /// What may surprise on a link.
+    pub fn remarks(&self, _: &Link) -> Vec<Remark> {
+        let of_l = ["coupling", "step", "scheduler", "c_weight", "tshift"];
+        dual_queue::remarks(self, (self.classifier, self.dscp), self.scheduler, &of_l)
     }
 
     /// Curvy RED for a link.

@@ -30,6 +30,7 @@
 //!   host's buffer, which the two queues share.
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
@@ -37,7 +38,7 @@ use quell_units::{Bytes, Duration, Time};
 use crate::params::{Marks, ParamError, Remark, in_range, positive_duration};
 use crate::part::Ticker;
 use crate::part::dual_queue::{
-    CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter, waited,
+    self, CLASSIC, Classifier, L4S, LANE_NAMES, Response, Scheduler, Service, Sorter, waited,
 };
 use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, QueueView, Rng, Verdict, params};
 
@@ -168,10 +169,38 @@ impl DualPi2Params {
         self.classifier.marks()
     }
 
+    /// The parameters that have no effect where no packet is marked. By a DSCP packets come into the L queue all the
+    /// same, which are served by the scheduler.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        match self.dscp {
+            None => &[
+                "classifier",
+                "k",
+                "min_th",
+                "range",
+                "th_len",
+                "th_len_at",
+                "scheduler",
+                "c_weight",
+                "tshift",
+            ],
+            Some(_) => &["classifier", "k", "min_th", "range", "th_len", "th_len_at"],
+        }
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let limit = (self.limit <= self.target).then(|| Remark::on_limit(self.limit, self.target));
-        Remark::on_delay("target", self.target, link).into_iter().chain(limit).collect()
+        let mut of_l = vec!["not_ect_in_l"];
+        of_l.extend(["min_th", "range", "th_len", "th_len_at", "scheduler", "c_weight", "tshift"]);
+        let mut all: Vec<Remark> =
+            Remark::on_delay("target", self.target, link).into_iter().chain(limit).collect();
+        all.extend(dual_queue::remarks(self, (self.classifier, self.dscp), self.scheduler, &of_l));
+        if self.alpha.is_some() && self.beta.is_some() && self.update_interval.is_some() {
+            let why = "nothing else is computed from it; leave one of them out";
+            all.extend(Remark::on_all_void(self, &["rtt_max"], "alpha, beta and update_interval", why));
+        }
+        all
     }
 
     /// DualPI2 for a link.

@@ -65,6 +65,11 @@ impl Pi2Params {
         }
     }
 
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["scalable", "coupling"]
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         Remark::on_delay("target", self.target, link).into_iter().collect()

@@ -32,6 +32,7 @@
 //! - Updates come at multiples of the interval, even if PIE becomes active in between.
 //! - Other intervals or targets need other gains (4.2); they are not adapted.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -189,7 +190,23 @@ impl PieParams {
 
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
-        Remark::on_delay("target", self.target, link).into_iter().collect()
+        let mut all: Vec<Remark> = Remark::on_delay("target", self.target, link).into_iter().collect();
+        let options = self.options();
+        if options.delay_from != DelayFrom::DequeueRate {
+            let by = format!("delay_from = {}", options.delay_from.show());
+            let why = "no rate is measured; set delay_from = \"dequeue-rate\"";
+            all.extend(Remark::on_all_void(self, &["dq_threshold"], &by, why));
+        }
+        if options.activate_at == 0.0 {
+            let why = "it is always active; give activate_at a share of the buffer";
+            all.extend(Remark::on_all_void(self, &["turn_off"], "activate_at = 0", why));
+        }
+        all
+    }
+
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["mark_ecnth"]
     }
 
     /// PIE for a link.

@@ -52,6 +52,11 @@ impl StepParams {
         }
     }
 
+    /// The parameters that have no effect where no packet is marked: it does nothing else.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["delay", "marks"]
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let Self { delay, queue, .. } = *self;

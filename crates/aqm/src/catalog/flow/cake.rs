@@ -35,7 +35,7 @@ use core::cmp::Reverse;
 use quell_units::{BitRate, Bytes, Duration, LinkLayer, Time};
 
 use crate::cobalt::{CobaltLaw, CobaltParams, Lane, least_wait};
-use crate::params::{ParamError, require};
+use crate::params::{ParamError, Remark, require};
 use crate::part::{Aside, Emptied, FlowHash, Rounds, SetTable, fattest, flow_hash, head_of};
 use crate::{Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Verdict, Victim, params};
 
@@ -160,6 +160,14 @@ impl Diffserv {
 }
 
 impl CakeParams {
+    /// What may surprise on a link.
+    pub fn remarks(&self, _: &Link) -> Vec<Remark> {
+        let blind = self.isolation == Isolation::Blind;
+        let fields: &[&str] = if blind { &["flows", "hash_key"] } else { &[] };
+        let why = "all flows share a queue; choose another isolation";
+        Remark::on_all_void(self, fields, "isolation = flowblind", why)
+    }
+
     /// CAKE for a link.
     ///
     /// # Errors

@@ -53,6 +53,11 @@ params! {
 }
 
 impl ChokeParams {
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["forced"]
+    }
+
     /// RED with its parameters.
     fn red(&self) -> RedParams {
         RedParams {

@@ -122,10 +122,20 @@ pub(crate) fn check_quantum(quantum: Bytes, link: &Link) -> Result<(), ParamErro
 }
 
 impl FqCodelParams {
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["ce_threshold", "ce_threshold_for"]
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let Self { target, interval, mtu, ce_threshold, arithmetic, on_empty, .. } = *self;
-        CodelParams { target, interval, mtu, ce_threshold, arithmetic, on_empty }.remarks(link)
+        let mut all = CodelParams { target, interval, mtu, ce_threshold, arithmetic, on_empty }.remarks(link);
+        if ce_threshold.is_none() {
+            let why = "there is no threshold; give ce_threshold";
+            all.extend(Remark::on_all_void(self, &["ce_threshold_for"], "ce_threshold left out", why));
+        }
+        all
     }
 
     /// FQ-CoDel for a link.

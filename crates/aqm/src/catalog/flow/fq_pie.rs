@@ -74,6 +74,11 @@ impl FqPieParams {
         if self.mark_ecnth > 0.0 { Marks::Alike } else { Marks::Nothing }
     }
 
+    /// The parameters that have no effect where no packet is marked.
+    pub fn of_marks(&self) -> &'static [&'static str] {
+        &["mark_ecnth"]
+    }
+
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let given = self.memory_limit != Self::default().memory_limit;

@@ -54,6 +54,13 @@ macro_rules! red_params {
             }
         }
 
+        impl $name {
+            /// The parameters that have no effect where no packet is marked.
+            pub fn of_marks(&self) -> &'static [&'static str] {
+                super::red::OF_MARKS
+            }
+        }
+
         impl From<&$name> for super::red::Signals {
             fn from(given: &$name) -> Self {
                 let $name { spacing, signal, mark_limit, forced, min_backlog, .. } = *given;
@@ -72,6 +79,9 @@ macro_rules! red_params {
 }
 pub(super) use red_params;
 
+/// The parameters by which RED and its descendants choose between a mark and a drop.
+pub(super) const OF_MARKS: &[&str] = &["mark_limit", "forced"];
+
 /// The parameters by which RED and its descendants signal.
 pub(super) struct Signals {
     pub(super) spacing: Spacing,
@@ -84,9 +94,16 @@ pub(super) struct Signals {
 impl Signals {
     /// What may surprise on a link.
     pub(super) fn remarks(&self, link: &Link) -> impl Iterator<Item = Remark> + use<> {
-        let void = self.mark_limit.filter(|limit| *limit < 1.0 && self.forced == Forced::Mark).map(|limit| {
-            let why = format!("void with mark_limit = {limit}: a probability of 1 is beyond that limit");
-            Remark::on_void("forced", self.forced, why)
+        let void = self.mark_limit.and_then(|limit| match (limit < 1.0, self.forced) {
+            (true, Forced::Drop) => None,
+            (true, Forced::Mark) => {
+                let why = "a probability of 1 is beyond that limit; leave one of them out";
+                Some(Remark::on_void("forced", self.forced, &format!("mark_limit = {limit}"), why))
+            }
+            (false, _) => {
+                let why = "none exceeds it; lower mark_limit, or leave it out";
+                Some(Remark::on_void("mark_limit", limit, "probabilities of at most 1", why))
+            }
         });
         void.into_iter().chain(Remark::on_backlog(self.min_backlog, link))
     }
@@ -129,7 +146,29 @@ impl RedParams {
         let step = is_step(self.min_th, self.max_th, link)
             .then(|| Remark::on_step(self.max_th, self.gentle, self.max_p));
         let beyond = Remark::on_queue("min_th", self.min_th, link);
-        step.into_iter().chain(beyond).chain(Signals::from(self).remarks(link)).collect()
+        let voids = self.voids(step.is_some());
+        step.into_iter().chain(beyond).chain(voids).chain(Signals::from(self).remarks(link)).collect()
+    }
+
+    /// The remarks on what has no effect without `gentle`: then no probability lies between max_p and 1, and where the
+    /// curve is a step, none lies between 0 and 1.
+    fn voids(&self, step: bool) -> Vec<Remark> {
+        if self.gentle {
+            return Vec::new();
+        }
+        let mut fields: Vec<&str> = Vec::new();
+        if self.mark_limit.is_some_and(|limit| (self.max_p..1.0).contains(&limit)) {
+            fields.push("mark_limit");
+        }
+        let between =
+            "the probability goes from max_p to 1; lower mark_limit below max_p, or set gentle = true";
+        let mut all = Remark::on_all_void(self, &fields, "gentle = false", between);
+        if step {
+            let by = format!("min_th = max_th ({}) and gentle = false", self.max_th);
+            let why = "the probability goes from 0 to 1; lower min_th, or set gentle = true";
+            all.extend(Remark::on_all_void(self, &["max_p", "spacing", "signal"], &by, why));
+        }
+        all
     }
 
     /// RED for a link.

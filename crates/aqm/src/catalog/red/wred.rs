@@ -105,7 +105,14 @@ impl WredParams {
         };
         let mut steps: Vec<Remark> = (0..CLASSES as u8).filter_map(step).collect();
         steps.dedup();
-        steps.into_iter().chain(Remark::on_backlog(self.min_backlog, link)).collect()
+        let all_steps = (0..CLASSES as u8).all(|precedence| step(precedence).is_some());
+        let voids = (all_steps && !self.gentle).then(|| {
+            let by = format!("min_th = max_th ({}) and gentle = false", self.max_th);
+            let why = "the probability goes from 0 to 1; lower lowest or min_th, or set gentle = true";
+            Remark::on_all_void(self, &["max_p", "spacing", "signal"], &by, why)
+        });
+        let voids = voids.into_iter().flatten();
+        steps.into_iter().chain(voids).chain(Remark::on_backlog(self.min_backlog, link)).collect()
     }
 
     /// WRED for a link.
