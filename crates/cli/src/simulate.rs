@@ -36,7 +36,7 @@ pub fn read(path: &Path, args: &SimulationArgs, baseline: Option<&str>) -> Resul
 }
 
 /// Leaves in each point the algorithms of these labels, in their order, and adds those of the catalog that it lacks
-/// with their defaults; without any, leaves all.
+/// with the defaults that they have there; without any, leaves all.
 pub fn choose(study: &mut Study, names: &[String]) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
@@ -86,7 +86,7 @@ pub fn select(
             }
             // An algorithm that was added may not suit the link: better said now, and as a rule.
             let mut alone = point.clone();
-            alone.scenario.aqm = vec![AqmChoice::named(label)];
+            alone.scenario.aqm = vec![point.algorithm(label)];
             let document = Document::parse(&alone.to_toml(), &name)?.among(files_in(Path::new("")));
             match document.study(&Plugins::new()) {
                 Ok(_) => point.scenario.aqm.append(&mut alone.scenario.aqm),

@@ -16,7 +16,7 @@ use crate::error::{Problem, ScenarioError, Source, in_tcp};
 use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::files::{Contents, Files, Loaded, Reader};
-use crate::format::{Changes, Scenario};
+use crate::format::{AqmChoice, Changes, Scenario};
 use crate::limits;
 use crate::number::Amount;
 use crate::plan::{self, Checked, FlowFact, Group, LinkAt, Plan};
@@ -155,6 +155,20 @@ impl Point {
         // What was read from TOML can be written as TOML.
         write::write(&plan::resolved(self.loaded()))
             .unwrap_or_else(|e| format!("# cannot be written as TOML: {e}\n"))
+    }
+
+    /// The algorithm of the catalog called `name` as it would be if the file named it and nothing else of it: with the
+    /// defaults of the scenario's dialect.
+    pub fn algorithm(&self, name: &str) -> AqmChoice {
+        let mut tree = self.tree.clone();
+        let choice = toml::Table::from_iter([("algorithm".to_string(), name.into())]);
+        let list = Node::from_toml(&toml::Value::Array(vec![toml::Value::Table(choice)]));
+        if let Some(aqm) = tree.get_mut("aqm") {
+            *aqm = list;
+        }
+        dialect::speak(&mut tree);
+        let spoken = tree.at(&steps!["aqm", 0]).and_then(|node| node.read::<AqmChoice>().ok());
+        spoken.unwrap_or_else(|| AqmChoice::named(name))
     }
 
     /// Packets that one run handles, roughly: those that links with a queue carry if they are always busy in one

@@ -583,6 +583,29 @@ fn tcp_list_and_describe_tell_what_senders_are_made_of() {
     }
 }
 
+/// An algorithm that an option adds is the one that the file would name: with the defaults of the scenario's dialect.
+#[test]
+fn an_algorithm_that_is_added_has_the_dialect_s_defaults() {
+    let bench = Bench::new();
+    let of_linux = SMALL.replace("schema = 1", "schema = 1\ndialect = \"linux\"");
+    // Without RED, and with it.
+    let without = of_linux.replace("\"red\"", "\"pi\"");
+    bench.file("without.toml", &without);
+    bench.file("with.toml", &of_linux);
+    let of = |file: &str, command: &[&str]| {
+        let mut line = vec![command[0], file];
+        line.extend(&command[1..]);
+        line.extend(["--format", "json"]);
+        bench.json(&line)["points"].clone()
+    };
+    let run = ["run", "--aqm", "red"];
+    assert_eq!(of("without.toml", &run), of("with.toml", &run));
+    let compared = ["compare", "--aqm", "drop-tail", "--baseline", "red"];
+    assert_eq!(of("without.toml", &compared), of("with.toml", &compared));
+    bench.file("quell.toml", SMALL);
+    assert_ne!(of("quell.toml", &run), of("with.toml", &run));
+}
+
 #[test]
 fn keys_that_nothing_reads_are_noted() {
     let bench = Bench::new();

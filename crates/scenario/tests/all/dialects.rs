@@ -403,3 +403,25 @@ fn an_optional_key_is_none_in_every_dialect() {
     let delays: Vec<_> = points.iter().map(|p| tcp(p).delayed_ack).collect();
     assert_eq!(delays, [None, Some(Duration::from_millis(200))]);
 }
+
+/// An algorithm that is added to a point is what it would be if the file named it.
+#[test]
+fn an_algorithm_that_is_added_speaks_the_dialect() {
+    for dialect in ["quell", "linux", "ns-2.27"] {
+        for ecn in ["true", "false"] {
+            let point = speaking(dialect, &[("dumbbell.ecn", ecn)]);
+            for entry in CATALOG {
+                let mut named = Document::parse(FRAME, "x.toml").unwrap();
+                for (field, value) in [("dialect", dialect), ("dumbbell.ecn", ecn)] {
+                    named.set_text(field, value).unwrap();
+                }
+                let list = toml::Table::from_iter([("algorithm".to_string(), entry.name.into())]);
+                named.set("aqm", &toml::Value::Array(vec![list.into()])).unwrap();
+                let named = named.study(&Plugins::new()).unwrap();
+                assert_eq!(point.algorithm(entry.name), named.points[0].scenario.aqm[0], "{dialect} {ecn}");
+            }
+        }
+    }
+    let linux = speaking("linux", &[]).algorithm("red");
+    assert_eq!(linux.parameters.get("gentle").and_then(toml::Value::as_bool), Some(false));
+}
