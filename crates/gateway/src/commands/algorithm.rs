@@ -42,6 +42,11 @@ pub(super) fn algorithm(
     // Numbers, true and false are what they say; everything else is text, such as "20 ms".
     let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.into()));
     let of = |table: &Map<String, Value>| AqmConfig::deserialize_named(name, Value::Object(table.clone()));
+    let is_again = |i: &usize| set[..*i].iter().any(|(key, _)| *key == set[*i].0);
+    if let Some(again) = (1..set.len()).find(is_again) {
+        let key = cut(&set[again].0);
+        return Err(Failure::BadInput(format!("--set {key}: is given twice: give it once")));
+    }
     let before = table.clone();
     table.extend(set.iter().map(|(key, value)| (key.clone(), read(value))));
     match of(&table) {
@@ -155,6 +160,8 @@ mod tests {
             text.starts_with("--set coupling_factor=2: a word of tc's: write k = 2: unknown field"),
             "{text}"
         );
+        let text = said("codel", &[("target", "5ms"), ("interval", "90ms"), ("target", "6ms")]);
+        assert_eq!(text, "--set target: is given twice: give it once");
         let text = said("codel", &[("limit", "1000")]);
         assert!(text.contains("a property of the link"), "{text}");
         let text = said("codel", &[("x\nerror: forged`, expected `\u{1b}", "5")]);

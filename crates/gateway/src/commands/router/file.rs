@@ -169,6 +169,17 @@ impl LineStarts {
     }
 }
 
+/// The beginning of the first line that is refused alone for the same reason, as a setting or as an item of a list.
+fn alone(text: &str, reason: &str) -> Option<usize> {
+    let is_it = |text: &str| DeTable::parse(text).is_err_and(|e| e.span().is_none() && e.message() == reason);
+    let mut begins = 0;
+    text.split_inclusive('\n').find_map(|line| {
+        let begin = begins;
+        begins += line.len();
+        (is_it(line) || is_it(&format!("x = [{}\n]", line.trim_end()))).then_some(begin)
+    })
+}
+
 impl File {
     /// Reads a file.
     ///
@@ -188,7 +199,9 @@ impl File {
             // Which one does not say itself.
             let key = e.span().filter(|_| e.message() == "duplicate key").and_then(|span| text.get(span));
             let of = key.map_or(String::new(), |key| format!(" {}: give it once", cut(key)));
-            wrong(begin(&e), format!("{}{of}", named(e.message())))
+            // What is too deep for the reader of TOML it does not always place.
+            let at = begin(&e).or_else(|| alone(&text, e.message()));
+            wrong(at, format!("{}{of}", named(e.message())))
         })?;
         let fields = Fields::of(table.get_ref());
         // What none of them can have, and what reads it would take for something else.
@@ -259,6 +272,25 @@ mod tests {
         }
         assert_eq!(file.place("down"), format!("{name}: down"));
     }
+    /// Keys of many parts are nested too deep for the reader of TOML, which does not say where.
+    #[test]
+    fn what_is_too_deep_has_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("g.toml");
+        let deep = ["a"; 100].join(".");
+        for (text, line) in [
+            (format!("up = \"5 Mbit/s\"\n{deep} = 1\n"), 2),
+            (format!("up = \"5 Mbit/s\"\n\n[{deep}]\nx = 1\n"), 3),
+            (format!("up = \"5 Mbit/s\"\nshadow = [\n  \"pie\",\n  {{ {deep} = 1 }},\n]\n"), 4),
+            (format!("up = \"5 Mbit/s\"\naqm = {}{}\n", "[".repeat(100), "]".repeat(100)), 2),
+        ] {
+            fs::write(&path, text).unwrap();
+            let said = File::read(&path).unwrap_err().to_string();
+            let place = format!("{}:{line}: ", quell_files::name(&path));
+            assert!(said.starts_with(&place) && said.contains("recurs"), "{said}");
+        }
+    }
+
     /// The time to read a file grows with its size, not with the square of that: a gateway that runs reads it while
     /// packets wait.
     #[test]

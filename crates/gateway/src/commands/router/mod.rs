@@ -238,6 +238,7 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
         buffer: args.buffer,
         aqm,
         set,
+        given: args.set.iter().map(|(key, _)| key.clone()).collect(),
     };
     let cannot = |e: std::io::Error| Failure::Failed(format!("cannot ask gateway \"{id}\": {e}; try sudo"));
     let bytes = serde_json::to_vec(&change).map_err(|e| cannot(e.into()))?;

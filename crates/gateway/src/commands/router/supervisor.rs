@@ -67,6 +67,9 @@ pub(super) struct Change {
     /// Parameters of the present algorithm.
     #[serde(default)]
     pub set: Vec<(String, String)>,
+    /// The parameters that were set, of the present algorithm or of `aqm`.
+    #[serde(default)]
+    pub given: Vec<String>,
 }
 
 /// The signals that there are to hear.
@@ -712,7 +715,8 @@ impl Supervisor<'_> {
             if !change.set.is_empty() {
                 line.aqm = changed_algorithm(&line.aqm, &change.set).map_err(|e| e.to_string())?;
             }
-            line.build().map_err(|ConfigError { field, rule }| format!("{}: {rule}", option(&field)))?;
+            line.build()
+                .map_err(|ConfigError { field, rule }| format!("{}: {rule}", change.option(&field)))?;
             for aqm in &new.shadows {
                 let shadow = LineConfig { aqm: aqm.clone(), ..line.clone() };
                 shadow.build().map_err(|e| format!("shadow: {e}"))?;
@@ -745,13 +749,27 @@ impl Supervisor<'_> {
     }
 }
 
-/// The option of `reload` that gives a field of a line.
-fn option(field: &str) -> String {
-    let (line, field) = field.split_once('.').unwrap_or(("", field));
-    match field.strip_prefix("aqm.") {
-        _ if field == "rate" => format!("--{line}"),
-        Some(key) => format!("--set {key}"),
-        None => format!("--{field}"),
+impl Change {
+    /// The option of `reload` that is to blame for a field of a line, and the parameter, where that was not set.
+    fn option(&self, field: &str) -> String {
+        let (line, field) = field.split_once('.').unwrap_or(("", field));
+        let Some(key) = field.strip_prefix("aqm.") else {
+            return format!("--{}", if field == "rate" { line } else { field });
+        };
+        if self.given.iter().any(|given| given == key) {
+            return format!("--set {key}");
+        }
+        // It is a default, or what runs already: what has changed does not suit it.
+        let rate = if line == "down" { self.down } else { self.up };
+        let changed = [
+            ("--aqm".to_string(), self.aqm.is_some()),
+            (format!("--{line}"), rate.is_some()),
+            ("--buffer".to_string(), self.buffer.is_some()),
+            ("--set".to_string(), !self.set.is_empty()),
+        ];
+        let options: Vec<String> =
+            changed.into_iter().filter_map(|(option, given)| given.then_some(option)).collect();
+        format!("{}: {key}", options.join(" "))
     }
 }
 
@@ -761,7 +779,26 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_an_order_is_named_by_its_option() {
-        let options = ["up.rate", "down.rate", "up.buffer", "up.aqm.target"].map(option);
+        let change = |aqm: Option<&str>, up: Option<BitRate>, given: &[&str]| Change {
+            order: 1,
+            read: false,
+            file: None,
+            up,
+            down: None,
+            buffer: Some(QueueSize::Packets(20.0)),
+            aqm: aqm.map(|name| (quell_aqm::catalog::find(name).unwrap().default)()),
+            set: Vec::new(),
+            given: given.iter().map(ToString::to_string).collect(),
+        };
+        let set = change(None, None, &["target"]);
+        let options = ["up.rate", "down.rate", "up.buffer", "up.aqm.target"].map(|field| set.option(field));
         assert_eq!(options, ["--up", "--down", "--buffer", "--set target"]);
+        // What nobody set is not blamed on --set.
+        let named = change(Some("pie"), None, &["alpha"]);
+        assert_eq!(named.option("up.aqm.target"), "--aqm --buffer: target");
+        assert_eq!(named.option("up.aqm.alpha"), "--set alpha");
+        let faster = change(None, Some(BitRate::from_bps(1_000_000)), &[]);
+        assert_eq!(faster.option("up.aqm.target"), "--up --buffer: target");
+        assert_eq!(faster.option("down.aqm.target"), "--buffer: target");
     }
 }
