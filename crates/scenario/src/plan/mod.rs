@@ -176,7 +176,7 @@ fn unmarking(s: Loaded<'_>, name: &str, ecn: bool, choices: &[(&AqmChoice, Path)
     // The way back has what the other one has, unless it says otherwise.
     let written = match back {
         false => ecn,
-        true => s.links().any(|(_, link)| link.reverse.ecn.is_some()),
+        true => s.links().any(|(_, link)| link.reverse.ecn.is_some_and(|back| back != link.ecn)),
     };
     (silent && written && !choices.is_empty()).then(|| {
         let labels: Vec<&str> = choices.iter().map(|(choice, _)| choice.label()).collect();
