@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use quell_aqm::catalog::{self, CATALOG};
 use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, files_in};
-use quell_scenario::format::AqmChoice;
 use quell_scenario::{Document, Hole, LeftOut, Plugins, Point, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
