@@ -17,7 +17,7 @@ pub fn rule(header: &Header, what: What) -> String {
         "fq-codel" if is("rules", "ns-3") => NS3_FQ_CODEL,
         _ => "",
     };
-    match words(&header.algorithm, what, is("scheme", "linux")) {
+    match words(&header.algorithm, what, is("scheme", "linux"), is("drop", "front")) {
         Some(rule) => format!("{rule}{dialect}{rules} (docs/algorithms/{page}.md)"),
         None => format!("{}; docs/algorithms/{page}.md", header.source),
     }
@@ -37,10 +37,15 @@ const RED: &str = "Floyd and Jacobson 1993, section 4: avg += w (q - avg), aged 
                    line between the thresholds; p_a = p_b / (1 - count p_b); the count restarts with every signal and \
                    every loss";
 
-/// The rule of an algorithm, where it has been put into words; `linux` is its scheme of Linux.
-fn words(algorithm: &str, what: What, linux: bool) -> Option<&'static str> {
+/// The rule of an algorithm, where it has been put into words; `linux` is its scheme of Linux, `front` the drop at the
+/// front.
+fn words(algorithm: &str, what: What, linux: bool, front: bool) -> Option<&'static str> {
     use What::{Dequeue, Enqueue, Idle, Update};
     Some(match (algorithm, what) {
+        ("drop-tail", _) if front => {
+            "Lakshman et al. 1996: the packets at the head are dropped until the arrival fits; an arrival that is larger than \
+             the buffer is dropped itself"
+        }
         ("drop-tail", _) => "an arrival is dropped if the buffer has no room for it",
         ("codel", Dequeue) => {
             "RFC 8289 section 5.5 and 5.6: a packet that has waited for the target or longer, for an interval, \

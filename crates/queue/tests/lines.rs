@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use quell_aqm::catalog::{AnyAqm, AnyDiscipline, AqmConfig, CATALOG, find};
+use quell_aqm::drop_tail::{Drop, DropTailParams};
 use quell_aqm::red_tail::RedTailParams;
 use quell_aqm::{
     Aqm, Cause, Ctx, Departures, Discipline, Ecn, FlowId, LanesCtx, Link, Next, PacketMeta, Probe, Rng, Seed,
@@ -414,7 +415,45 @@ fn disciplines() -> Vec<AqmConfig> {
             flows: 16,
             ..Default::default()
         }),
+        AqmConfig::DropTail(DropTailParams { drop: Drop::Front }),
     ]
+}
+
+/// A buffer that drops at the front, by hand and as Linux's pfifo_head_drop does it (net/sched/sch_fifo.c): the head goes,
+/// and the arrival is kept.
+#[test]
+fn the_front_makes_room() {
+    let front = AqmConfig::DropTail(DropTailParams { drop: Drop::Front });
+    let with = |buffer: QueueSize| {
+        let discipline = match front.build(&Link { buffer, ..link() }).unwrap() {
+            quell_aqm::Algorithm::Discipline(d) => d,
+            quell_aqm::Algorithm::Aqm(_) => unreachable!("only disciplines choose what goes"),
+        };
+        Parallel::new(discipline, Seed(1).stream("front"), Limit::of(buffer), false, None)
+    };
+    let sent = |queue: &mut Parallel<TestPacket, AnyDiscipline>, sizes: &[u64]| {
+        let mut gone = Vec::new();
+        for (number, bytes) in sizes.iter().enumerate() {
+            let pkt = TestPacket { number, bytes: *bytes, flow: 0, ecn: Ecn::NotEct, udp: true };
+            let _ = queue.enqueue(Time::ZERO, pkt, &mut |d| gone.push(d.packet.number));
+        }
+        let mut left = Vec::new();
+        while let Dequeued::Packet(pkt, _) = queue.dequeue(Time::ZERO, &mut |d| gone.push(d.packet.number)) {
+            left.push(pkt.number);
+        }
+        (gone, left)
+    };
+    // Three fit; the first three of six go.
+    let mut queue = with(QueueSize::Packets(3.0));
+    assert_eq!(sent(&mut queue, &[500; 6]), (vec![0, 1, 2], vec![3, 4, 5]));
+    // 3000 B: two heads of 1000 B for 1500 B, and then one.
+    let mut queue = with(QueueSize::Bytes(3000.0));
+    assert_eq!(sent(&mut queue, &[1000, 1000, 1000, 1500, 200]), (vec![0, 1], vec![2, 3, 4]));
+    // What never fits costs nothing else.
+    let mut queue = with(QueueSize::Bytes(3000.0));
+    assert_eq!(sent(&mut queue, &[1000, 3001, 1000]), (vec![1], vec![0, 2]));
+    let mut queue = with(QueueSize::Packets(0.0));
+    assert_eq!(sent(&mut queue, &[500]), (vec![0], vec![]));
 }
 
 fn discipline(config: &AqmConfig) -> AnyDiscipline {

@@ -7,6 +7,7 @@ mod clients;
 mod common;
 mod completion;
 mod delay_control;
+mod drop_front;
 mod dualpi2;
 mod engines_agree;
 mod golden;

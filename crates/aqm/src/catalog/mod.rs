@@ -85,7 +85,7 @@ macro_rules! catalog {
         catalog! {
             @any
             /// Any discipline of the catalog, or a plug-in.
-            AnyDiscipline(Discipline), each_discipline: $($($( $d_module::$d, )*)?)+
+            AnyDiscipline(Discipline), each_discipline: drop_tail::DropFront, $($($( $d_module::$d, )*)?)+
         }
     };
     (@any
@@ -143,6 +143,7 @@ macro_rules! catalog {
         $( impl MarksAlike for crate::$module::$params {} )+
         $( impl NothingRemarkable for crate::$module::$params {} )+
         $( impl NothingOfMarks for crate::$module::$params {} )+
+        $( impl NothingInstead for crate::$module::$params {} )+
 
         impl AqmConfig {
             /// Packets that the algorithm marks, as a method `marks` of its parameters says if they have one.
@@ -184,7 +185,10 @@ macro_rules! catalog {
             /// # Errors
             /// Names the parameter that breaks a rule.
             pub fn build(&self, link: &Link) -> Result<AnyAlgorithm, ParamError> {
-                match self { $( AqmConfig::$variant(p) => p.build(link).map(|a| Algorithm::$kind($any::$variant(a))), )+ }
+                match self { $( AqmConfig::$variant(p) => match p.instead(link) {
+                    Some(other) => Ok(other),
+                    None => p.build(link).map(|a| Algorithm::$kind($any::$variant(a))),
+                }, )+ }
             }
         }
 
@@ -275,6 +279,14 @@ catalog! {
         Sfq { name: "sfq", params: sfq::SfqParams, title: "Stochastic Fairness Queueing", source: "McKenney, IEEE INFOCOM 1990", label: Faithful }
         SfqRed { name: "sfq-red", params: sfq_red::SfqRedParams, title: "Stochastic Fairness Queueing with RED", source: "McKenney, IEEE INFOCOM 1990; Linux's sfq, 2012", label: Experimental }
         Cake { name: "cake", params: cake::CakeParams, title: "Common Applications Kept Enhanced", source: "Høiland-Jørgensen, Täht and Morton, IEEE LANMAN 2018", label: Faithful }
+    }
+}
+
+/// The answer about algorithms of another kind for parameters without a method `instead` of their own.
+trait NothingInstead {
+    /// What they build is of the kind that the catalog says.
+    fn instead(&self, _: &Link) -> Option<AnyAlgorithm> {
+        None
     }
 }
 

@@ -556,7 +556,7 @@ fn what_could_have_no_effect_is_refused() {
             "kind = \"udp\"\nrate = \"1 Mbit/s\"\ntcp = { recovery = \"reno\" }",
             "flows[0].tcp: does not apply to kind \"udp\"",
         ),
-        ("\"red\"", "\"drop-tail\"", "aqm[0].max_th: unknown key; drop-tail takes no parameters"),
+        ("\"red\"", "\"drop-tail\"", "aqm[0].max_th: unknown key; known keys: drop"),
         (
             "max_th = \"60 packets\"",
             "max_th = \"60 packets\"\nmax_p = 1e300",

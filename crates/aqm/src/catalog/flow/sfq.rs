@@ -55,7 +55,7 @@ impl SfqParams {
     /// without end.
     pub fn build(&self, link: &Link) -> Result<Sfq, ParamError> {
         link.check()?;
-        Ok(PerFlow::new(self.arrangement(link)?, crate::drop_tail::DropTailParams {}.build(link)?, None))
+        Ok(PerFlow::new(self.arrangement(link)?, DropTail, None))
     }
 
     /// Its queues, for those that have an algorithm in each.
