@@ -322,6 +322,8 @@ static const char *configure(const char *line) {
             cobalt.over = cobalt.target;
     } else if (!is(line, "algorithm", "\"drop-tail\"")) {
         return "not implemented";
+    } else if (!is(own, "drop", "\"tail\"")) {
+        return "nothing is dropped at the front here";
     }
     return NULL;
 }

@@ -438,6 +438,9 @@ func main() {
 	switch q.header.Algorithm {
 	case "drop-tail":
 		a = dropTail{}
+		if string(q.header.Parameters["drop"]) != `"tail"` {
+			why = "nothing is dropped at the front here"
+		}
 	case "pi":
 		a, why = newPi(q)
 	case "pie":

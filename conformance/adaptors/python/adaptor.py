@@ -87,6 +87,10 @@ class Fifo:
             return len(self.waiting) < int(size["packets"])
         return self.bytes + packet["bytes"] <= int(size["bytes"])
 
+    def ever_fits(self, packet):
+        """An empty buffer would hold it."""
+        return packet["bytes"] <= int(self.link["buffer"].get("bytes", packet["bytes"]))
+
     def is_new_mark(self, packet):
         """A packet that says CE already is not marked again."""
         return packet.get("ecn") != "ce"
@@ -95,6 +99,12 @@ class Fifo:
         verdict = self.on_enqueue(now, packet)
         if verdict and (verdict[0] == "drop" or not self.capable(packet)):
             return {"verdict": "dropped", "cause": verdict[1]}
+        gone = []
+        if self.params.get("drop") == "front" and self.ever_fits(packet):
+            while self.waiting and not self.has_room(packet):
+                _, head = self.waiting.popleft()
+                self.bytes -= head["bytes"]
+                gone.append(head["id"])
         if not self.has_room(packet):
             self.on_overflow(now)
             return {"verdict": "dropped", "cause": "overflow"}
@@ -103,7 +113,7 @@ class Fifo:
             packet = {**packet, "ecn": "ce"}
         self.waiting.append((now, packet))
         self.bytes += packet["bytes"]
-        return {"verdict": "marked" if marked else "queued"}
+        return {"verdict": "marked" if marked else "queued", "dropped": gone}
 
     def dequeue(self, now):
         dropped = []
