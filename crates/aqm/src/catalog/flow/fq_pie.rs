@@ -13,7 +13,6 @@
 //!   and end where nothing changes any more. So the cost of updates follows what is sent, not the number of queues.
 //! - Linux's PIE in each queue, its order of queues that are found empty, and no limit of bytes: `rules`.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration};
@@ -83,8 +82,8 @@ impl FqPieParams {
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let given = self.memory_limit != Self::default().memory_limit;
         let void = (given && self.rules == FqPieRules::Linux).then(|| {
-            let why = "void with rules = \"linux\", which counts what exceeds it and drops nothing".to_string();
-            Remark::on_void("memory_limit", self.memory_limit, why)
+            let why = "it counts what exceeds the limit and drops nothing; give limit or another rules";
+            Remark::on_void("memory_limit", self.memory_limit, "rules = \"linux\"", why)
         });
         Remark::on_delay("target", self.target, link).into_iter().chain(void).collect()
     }
