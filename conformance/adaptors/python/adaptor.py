@@ -1252,7 +1252,10 @@ class Cake(Several):
 
     def on_wire(self, size):
         p = self.params
-        size = max(size + int(p["overhead"]["bytes"]), int(p["mpu"]["bytes"]))
+        overhead = int(p["overhead"]["bytes"])
+        if overhead and p.get("layer") == "ethernet":
+            size -= 14  # The overhead is counted from the IP packet.
+        size = max(size + overhead, int(p["mpu"]["bytes"]))
         if p["framing"] == "atm":
             return -(-size // 48) * 53
         return size + -(-size // 64) if p["framing"] == "ptm" else size

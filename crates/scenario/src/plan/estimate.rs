@@ -59,7 +59,7 @@ pub(crate) fn lifted_above_access(s: Loaded<'_>) -> Option<(String, BitRate, Bit
 /// with the rate of its access links: these are its bottleneck, and have no algorithm.
 pub(crate) fn limited_by_access(s: Loaded<'_>) -> Vec<(String, BitRate)> {
     let default = access_rate(s);
-    // Sessions are as many as come, and what a trace offers is no rate.
+    // Sessions are as many as come, and what a trace offers is not a rate.
     if s.flows.iter().any(|g| matches!(g.kind, Kind::Sessions | Kind::Trace)) {
         return Vec::new();
     }
