@@ -16,7 +16,7 @@ use crate::error::{Problem, ScenarioError, Source, in_tcp};
 use crate::expression::evaluate;
 use crate::fields::{assign, count_packets, resolve, spell_out};
 use crate::files::{Contents, Files, Loaded, Reader};
-use crate::format::{AqmChoice, Changes, Scenario};
+use crate::format::{AqmChoice, Changes, Kind, Scenario};
 use crate::limits;
 use crate::number::Amount;
 use crate::plan::{self, Checked, FlowFact, Group, LinkAt, Plan};
@@ -241,7 +241,10 @@ impl Point {
                 .filter(|key| !whole || values.get(key) != defaults.get(key))
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
-            all.extend(idle(tcp, &set).into_iter().map(|idle| {
+            // A request is sent again after the first timeout, whatever the largest one is.
+            let asks = group.request.is_some() || matches!(group.kind, Kind::Pages | Kind::Video);
+            let found = idle(tcp, &set).into_iter().filter(|idle| !(asks && idle.key == "initial_rto"));
+            all.extend(found.map(|idle| {
                 let value = table.get(idle.key).map_or(String::new(), Node::show);
                 (group.name.as_str(), value, idle)
             }));

@@ -957,6 +957,10 @@ fn what_is_poor_design_is_built_with_a_remark() {
         ),
         ("red\nmark_limit = 1", "mark_limit = 1 has no effect with probabilities of at most 1: ".into()),
         ("red-fixed\ngentle = false\nmark_limit = 0.1", "mark_limit = 0.1 has no effect with gentle = false: ".into()),
+        (
+            "ared\ngentle = false\nmark_limit = 0.5",
+            "mark_limit = 0.5 has no effect with gentle = false: the probability goes from max_p_top to 1".into(),
+        ),
         ("pie\ndq_threshold = \"1 kB\"", "dq_threshold = 1 kB has no effect with delay_from = departures: ".into()),
         ("pie\nturn_off = \"empty\"", "turn_off = empty has no effect with activate_at = 0: ".into()),
         ("fq-codel\nce_threshold_for = \"ect1\"", "ce_threshold_for = ect1 has no effect with ce_threshold left out: ".into()),
@@ -978,6 +982,9 @@ fn what_is_poor_design_is_built_with_a_remark() {
     for entry in CATALOG {
         assert_eq!((entry.default)().remarks(&link()), [], "{}", entry.name);
     }
+    // Adaptive RED moves max_p beyond what it begins with.
+    let moved: AqmConfig = toml::from_str("algorithm = \"ared\"\ngentle = false\nmark_limit = 0.1").unwrap();
+    assert_eq!(moved.remarks(&link()), []);
 }
 
 /// Thresholds that differ by less than rounding are equal, and none of the results is infinite.

@@ -83,7 +83,7 @@ impl AredParams {
         // A short target gives way to the floor of 5 packets.
         let long = !given && self.target_delay.as_secs_f64() * link.capacity() > 10.0;
         let target = long.then(|| Remark::on_delay("target_delay", self.target_delay, link)).flatten();
-        let others = self.red(link).remarks(link);
+        let others = self.red(link).remarks_up_to(link, ("max_p_top", self.max_p_top));
         target.into_iter().chain(others.into_iter().filter(|r| given || r.field != "min_th")).collect()
     }
 

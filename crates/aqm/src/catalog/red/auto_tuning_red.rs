@@ -76,7 +76,7 @@ impl AutoTuningRedParams {
 
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
-        self.red(link).remarks(link)
+        self.red(link).remarks_up_to(link, ("max_p_top", self.max_p_top))
     }
 
     /// Auto-Tuning RED for a link.

@@ -143,26 +143,32 @@ red_params! {
 impl RedParams {
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
+        self.remarks_up_to(link, ("max_p", self.max_p))
+    }
+
+    /// The same for an algorithm that moves `max_p`: `top` is the parameter that says how far, and its value.
+    pub(super) fn remarks_up_to(&self, link: &Link, top: (&str, f64)) -> Vec<Remark> {
         let step = is_step(self.min_th, self.max_th, link)
             .then(|| Remark::on_step(self.max_th, self.gentle, self.max_p));
         let beyond = Remark::on_queue("min_th", self.min_th, link);
-        let voids = self.voids(step.is_some());
+        let voids = self.voids(step.is_some(), top);
         step.into_iter().chain(beyond).chain(voids).chain(Signals::from(self).remarks(link)).collect()
     }
 
-    /// The remarks on what has no effect without `gentle`: then no probability lies between max_p and 1, and where the
+    /// The remarks on what has no effect without `gentle`: then no probability lies between the top and 1, and where the
     /// curve is a step, none lies between 0 and 1.
-    fn voids(&self, step: bool) -> Vec<Remark> {
+    fn voids(&self, step: bool, (name, top): (&str, f64)) -> Vec<Remark> {
         if self.gentle {
             return Vec::new();
         }
         let mut fields: Vec<&str> = Vec::new();
-        if self.mark_limit.is_some_and(|limit| (self.max_p..1.0).contains(&limit)) {
+        if self.mark_limit.is_some_and(|limit| (top..1.0).contains(&limit)) {
             fields.push("mark_limit");
         }
-        let between =
-            "the probability goes from max_p to 1; lower mark_limit below max_p, or set gentle = true";
-        let mut all = Remark::on_all_void(self, &fields, "gentle = false", between);
+        let between = format!(
+            "the probability goes from {name} to 1; lower mark_limit below {name}, or set gentle = true"
+        );
+        let mut all = Remark::on_all_void(self, &fields, "gentle = false", &between);
         if step {
             let by = format!("min_th = max_th ({}) and gentle = false", self.max_th);
             let why = "the probability goes from 0 to 1; lower min_th, or set gentle = true";
