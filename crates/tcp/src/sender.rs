@@ -546,7 +546,9 @@ impl Sender {
         };
         let marked = gauges.marks.count(cfg.feedback, marks, delivered);
         gauges.marked = marked;
-        let may_reduce = self.phase == Phase::Open && !self.repair.falls();
+        // As with an echo, what a timeout repairs is repaired first.
+        let times_out = cfg.gradual() && self.reduced_by == Cause::Timeout && ack < self.recover;
+        let may_reduce = self.phase == Phase::Open && !self.repair.falls() && !times_out;
         let before = self.window.cwnd;
         let delivery = Delivery { now, ack, next: self.max, delivered, marked, may_reduce };
         match control.on_marks(&mut self.window, &delivery) {
@@ -592,7 +594,10 @@ impl Sender {
     /// does ns-2; without that, 200 flows on 10 Mbit/s lose 1.7 % under RED instead of 2.8 % (ns-2:
     /// 2.7 %).
     fn answers_echo(&self, cfg: &Config, ack: u32) -> bool {
-        ack > self.recover || (self.reduced_by == Cause::Timeout && cfg.ecn_retransmissions)
+        // As Linux does (tcp_fastretrans_alert() in tcp_input.c): the repair of losses is over with the last packet
+        // that was outstanding when it began, and only a reduction by a mark waits for one more.
+        let repaired = cfg.gradual() && ack == self.recover && !self.repair.falls();
+        ack > self.recover || repaired || (self.reduced_by == Cause::Timeout && cfg.ecn_retransmissions)
     }
 
     /// RFC 3168 section 6.1.2: as for a loss, nothing to retransmit. A window that falls below one
@@ -607,14 +612,15 @@ impl Sender {
             // window that recovery leaves.
             self.leave_recovery(cfg);
         }
-        let at_one = self.window.cwnd <= 1.0;
+        // Linux does not: its threshold is two packets, and in proportion to what arrives the window is that at once.
+        let at_one = self.window.cwnd <= 1.0 && !cfg.gradual();
         if at_one && self.echo_at_one {
             self.rtt.back_off(cfg);
         }
         self.echo_at_one = at_one;
         let before = self.window.cwnd;
         self.reduce(cfg, Cause::Echo);
-        if cfg.gradual() && !at_one {
+        if cfg.gradual() {
             self.begin_fall(before);
         }
     }
@@ -732,7 +738,9 @@ impl Sender {
     /// 6.1.2). `newly` packets are acknowledged, and `delivered` of them or in blocks for the first time.
     #[inline]
     fn grow(&mut self, cfg: &Config, now: Time, newly: u32, delivered: u32, congested: bool) {
-        if congested || cfg.congestion.is_model() || (cfg.gradual() && self.repair.falls()) {
+        // Linux's window grows after a timeout whatever is echoed (tcp_cong_control() in tcp_input.c).
+        let stops = if cfg.gradual() { self.repair.falls() } else { congested };
+        if stops || cfg.congestion.is_model() {
             return;
         }
         // What a slow start after a timeout fills in was sent before: one packet for each acknowledgment (RFC

@@ -68,7 +68,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
         "The window that is reduced is the congestion window, where section 4.6 takes the flight size and allows this where a window that is not used does not grow. It may be far above what was in flight.",
         "Time in which the window is not used is not counted in the epoch (section 5.8).",
-        "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6).",
+        "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6). With mark_reduction = \"proportional\" two packets are left, as in Linux.",
         "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
     ],
     ..Entry::PLAIN
