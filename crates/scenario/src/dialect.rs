@@ -359,6 +359,12 @@ pub static TABLE: &[KeyDefaults] = &[
     },
     KeyDefaults {
         place: Place::Tcp,
+        key: "ack_timer",
+        values: [Own, Own, Own, Own, Text("adaptive"), Own],
+        source: "Linux: tcp_event_data_recv(), tcp_send_delayed_ack()",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
         key: "quick_acks",
         values: [Own, Own, Own, Own, Whole(16), Own],
         source: "Linux: the first 16 packets are acknowledged one by one",
@@ -387,6 +393,24 @@ pub static TABLE: &[KeyDefaults] = &[
         values: [Own, Own, Own, Own, Text("1 ms"), Own],
         source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
                  2018 5 %, 33 % since 6.19)",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "eifel",
+        values: [Own, Own, Own, Own, Flag(true), Own],
+        source: "Linux: timestamps tell a late packet from one sent again after a timeout (tcp_try_undo_loss())",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "frto",
+        values: [Own, Own, Own, Own, Flag(true), Own],
+        source: "Linux: tcp_frto",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
+        key: "loss_window",
+        values: [Own, Own, Own, Own, Text("flight"), Own],
+        source: "Linux: what a timeout does not take for lost, and one more (tcp_enter_loss())",
     },
     KeyDefaults {
         place: Place::Capable,

@@ -237,7 +237,7 @@ struct Stamping<'a> {
 impl Host for Stamping<'_> {
     fn send(&mut self, now: Time, mut pkt: Pkt, direction: Direction) {
         if self.stamps && matches!(direction, Direction::Forward) && !pkt.is_syn() {
-            pkt.set_sack(self.host.sacks().put(Entry::Sent(now)));
+            pkt.set_sack(self.host.sacks().put(Entry::Sent(now, pkt.is_again())));
         }
         self.host.send(now, pkt, direction);
     }
@@ -281,11 +281,14 @@ impl Timed {
         let stamps = self.stamps;
         let mut host = Stamping { host, stamps };
         if !pkt.is_ack() {
-            if let Some(Entry::Sent(sent)) = host.sacks().look(pkt).copied() {
+            if let Some(Entry::Sent(sent, again)) = host.sacks().look(pkt).copied() {
                 self.counts.at(now, &host).delays.record(now - sent);
                 if stamps {
                     host.sacks().take(pkt);
                     pkt.clear_sack();
+                    if again {
+                        pkt.set_again();
+                    }
                 }
             }
             if let Some((connection, begun)) = self.flow.transfer_of(pkt)

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 /// Two words, so that it travels in registers:
 /// its sequence number (bits 0 to 31) and flow (32 to 63);
 /// what it is (0 and 1), ECN field (2 and 3), a flag (4), precedence (5 to 7), hop (8 to 15), size (16 to 31),
-/// entry in the [`SackTable`] or a count of marks (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
+/// entry in the [`SackTable`], a count of marks or a bit of data that was sent again (32 to 52), the lower half of its DSCP (53 to 55) and connection of the flow (56 to
 /// 63). Of a datagram whose arrival was recorded, the sequence number is the flow that queues see, and the bits of the
 /// connection say what else they see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,10 +144,22 @@ impl Pkt {
         self.1 & (KIND | ECE | PLAIN) == Kind::Ack as u64 | PLAIN
     }
 
-    /// It is data, not marked, and says nothing else of congestion.
+    /// It is data, not marked, and says nothing else of congestion; not [`Pkt::set_again`].
     #[inline]
     pub fn is_plain_data(self) -> bool {
-        self.1 & (KIND | CWR) == Kind::Data as u64 && !self.is_ce()
+        const PLAIN: u64 = 1 << SACK;
+        self.1 & (KIND | CWR | PLAIN) == Kind::Data as u64 | PLAIN && !self.is_ce()
+    }
+
+    /// Data says that it was sent before.
+    pub fn set_again(&mut self) {
+        self.set_sack(SackId(NO_ENTRY));
+    }
+
+    /// Says whether data [does](Pkt::set_again).
+    #[inline]
+    pub fn is_again(self) -> bool {
+        (self.1 >> SACK) as u32 & NO_SACK == NO_ENTRY
     }
 
     /// The connection of its flow it belongs to.
@@ -302,8 +314,8 @@ pub(crate) struct SackId(u32);
 pub(crate) enum Entry {
     /// An acknowledgment's report.
     Report(Report),
-    /// The time at which data was sent.
-    Sent(Time),
+    /// The time at which data was sent, and whether it was sent before.
+    Sent(Time, bool),
 }
 
 /// The reports of the acknowledgments on their way. Few packets carry anything of the kind, so it is kept

@@ -12,7 +12,10 @@ use quell_aqm::{
 use quell_sim::network::*;
 use quell_sim::outcome::{Admission, Counts, Left, Outcome};
 use quell_sim::{Control, Engine, run};
-use quell_tcp::{CongestionControl, Feedback, Growth, MarkReduction, Recovery, Rules, SlowStart, TcpParams};
+use quell_tcp::{
+    AckTimer, CongestionControl, Feedback, Growth, LossWindow, MarkReduction, Recovery, Rules, SlowStart,
+    TcpParams,
+};
 use quell_units::{BitRate, Bytes, Duration, QueueSize, Time};
 
 fn ms(x: u64) -> Duration {
@@ -373,6 +376,10 @@ fn network(case: &Case) -> Network {
             small_queues: f.hosts[0],
             sack_delay: f.hosts[1].then_some(ms(2)),
             mark_reduction: if f.hosts[2] { MarkReduction::Proportional } else { MarkReduction::AtOnce },
+            ack_timer: if f.hosts[2] { AckTimer::Adaptive } else { AckTimer::Fixed },
+            eifel: f.hosts[0],
+            frto: f.hosts[1],
+            loss_window: if f.hosts[0] { LossWindow::Flight } else { LossWindow::One },
             rules: if f.hosts[3] && ns3_has { Rules::Ns3 } else { Rules::Rfc },
             ecn,
             ledbat_target: ms(20),

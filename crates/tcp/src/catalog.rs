@@ -62,7 +62,7 @@ pub const COMMON: &[&str] = &[
 const SWITCHED: &[(&str, &[&str])] = &[
     ("pacing", &["pacing_burst"]),
     ("ecn", &["codepoint", "ecn_retransmissions", "feedback"]),
-    ("delayed_ack", &["ack_every", "quick_acks"]),
+    ("delayed_ack", &["ack_every", "ack_timer", "quick_acks"]),
     ("syn", &["syn_size"]),
 ];
 
@@ -156,6 +156,8 @@ impl Parameter {
             None if doc.name == "reno_friendly" => "\"rfc9438\" or \"rfc8312\"".to_string(),
             None if doc.name == "codepoint" => "\"ect0\" or \"ect1\"".to_string(),
             None if doc.name == "mark_reduction" => "\"at-once\" or \"proportional\"".to_string(),
+            None if doc.name == "ack_timer" => "\"fixed\" or \"adaptive\"".to_string(),
+            None if doc.name == "loss_window" => "\"one\" or \"flight\"".to_string(),
             None if doc.name == "rules" => "\"rfc\" or \"ns-3\"".to_string(),
             None if doc.name == "rtt_samples" => "\"round-trip\" or \"acknowledgment\"".to_string(),
             None if doc.name == "rto_floor" => "\"timeout\" or \"variation\"".to_string(),
@@ -216,7 +218,7 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
         if key == "small_queues" && tcp.recovery == crate::Recovery::Rack && tcp.send_quantum.is_none() {
             return Some("send_quantum".to_string());
         }
-        let together = matches!(key, "delayed_ack" | "quick_acks") && tcp.ack_every == 1;
+        let together = matches!(key, "delayed_ack" | "ack_timer" | "quick_acks") && tcp.ack_every == 1;
         if together && tcp.delayed_ack.is_some() {
             return Some("ack_every = 2 or more".to_string());
         }

@@ -168,6 +168,27 @@ choice! {
 }
 
 choice! {
+    /// The time for which an acknowledgment is held back.
+    pub enum AckTimer {
+        /// `delayed_ack`, after the first `quick_acks` packets of a connection.
+        Fixed = "fixed",
+        /// From `delayed_ack` on longer where packets come seldom, and at once after a mark, a packet that was sent again,
+        /// and a pause longer than a timeout (Linux).
+        Adaptive = "adaptive",
+    }
+}
+
+choice! {
+    /// The congestion window after a timeout.
+    pub enum LossWindow {
+        /// One packet (RFC 5681 section 3.1).
+        One = "one",
+        /// The packets that may still arrive, and one more (Linux).
+        Flight = "flight",
+    }
+}
+
+choice! {
     /// Whose rules hold where ns-3's senders and the RFCs differ.
     pub enum Rules {
         /// Those of the RFCs.

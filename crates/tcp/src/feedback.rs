@@ -63,6 +63,9 @@ pub struct Report {
     pub blocks: SackBlocks,
     /// A packet that had come before (a D-SACK block, RFC 2883 section 4).
     pub duplicate: Option<u32>,
+    /// The first packet that it newly acknowledges came by a later transmission than its first: the echo of a timestamp
+    /// says so (RFC 7323 section 4.3).
+    pub again: bool,
     /// The number of packets that have come marked; the number modulo eight with [`Feedback::AccEcn`].
     pub marks: Option<u32>,
     /// The time for which the packet that it answers was on its way.
@@ -72,8 +75,8 @@ pub struct Report {
 impl Report {
     /// Its count of marks, if it says nothing else.
     pub fn only_marks(&self) -> Option<u32> {
-        let Report { blocks, duplicate, marks, delay } = self;
-        marks.filter(|_| blocks.as_slice().is_empty() && duplicate.is_none() && delay.is_none())
+        let Report { blocks, duplicate, again, marks, delay } = self;
+        marks.filter(|_| blocks.as_slice().is_empty() && duplicate.is_none() && !again && delay.is_none())
     }
 }
 

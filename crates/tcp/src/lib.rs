@@ -33,8 +33,8 @@ mod sender;
 mod slow_start;
 
 pub use choices::{
-    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RtoFloor, RttSamples, Rules,
-    SlowStart,
+    AckTimer, Codepoint, CongestionControl, Feedback, Growth, LossWindow, MarkReduction, Recovery, RtoFloor,
+    RttSamples, Rules, SlowStart,
 };
 pub use congestion::cubic;
 pub use feedback::Report;

@@ -10,8 +10,8 @@ use quell_aqm::params::{ParamError, ParamValue, require};
 use quell_units::{Bytes, Duration};
 
 use crate::choices::{
-    Codepoint, CongestionControl, Feedback, Growth, MarkReduction, Recovery, RenoFriendly, RtoFloor,
-    RttSamples, Rules, SlowStart,
+    AckTimer, Codepoint, CongestionControl, Feedback, Growth, LossWindow, MarkReduction, Recovery,
+    RenoFriendly, RtoFloor, RttSamples, Rules, SlowStart,
 };
 use crate::entry::Entry;
 
@@ -101,12 +101,20 @@ params! {
         ack_every: u32 = 2, unit "packets", source "RFC 5681 section 4.2: at least every second";
         /// Packets at the start of a connection that are acknowledged at once.
         quick_acks: u32 = 0, unit "packets", source "RFC 5681 has none; Linux: 16";
+        /// What `delayed_ack` is: the "fixed" time, or with "adaptive" the least of a time that follows the gaps between packets up to a round trip and 200 ms; at once go 2 after a mark or a packet sent again, and `quick_acks` after a gap longer than a timeout or a packet that came twice.
+        ack_timer: AckTimer = AckTimer::Fixed, unit "name", source "RFC 5681 section 4.2: at most 500 ms; Linux: adaptive";
         /// Longest a selective acknowledgment is held back, and at most a third of the round trip; the first three of a gap and every 45th go at once. None to send each.
         sack_delay: Option<Duration> = None, unit "time", source "RFC 5681 section 4.2 has none; Linux: 1 ms";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
         dup_threshold: u32 = 3, unit "1", source "RFC 5681 section 3.2";
+        /// Whether acknowledgments tell with "rack", as timestamps do, if they are of a packet that was sent again: a timeout of what is only late is undone when it comes.
+        eifel: bool = false, unit "true or false", source "RFC 3522 and RFC 4015; Linux does";
+        /// Whether with "rack" the first acknowledgments after a timeout say if it was needed: a packet that was sent once arrives, and it is undone.
+        frto: bool = false, unit "true or false", source "RFC 5682; Linux does";
+        /// The congestion window after a timeout: "one" packet, or, with "rack", the "flight" that is not lost and one more.
+        loss_window: LossWindow = LossWindow::One, unit "name", source "RFC 5681 section 3.1; Linux: flight";
         /// Smallest retransmission timeout.
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
         /// What `min_rto` is the least of: the "timeout", or the "variation" that the smoothed round-trip time is added to.
@@ -235,7 +243,10 @@ pub struct Config {
     pub(crate) host_tells: bool,
     pub(crate) sack_delay: Option<Duration>,
     pub(crate) ack_every: u32,
+    /// None ends where acknowledgments adapt: [`Config::adaptive_quick_acks`].
     pub(crate) quick_acks: u32,
+    /// The number of acknowledgments that go at once, where they adapt.
+    pub(crate) adaptive_quick_acks: Option<u32>,
     /// The payload of a data packet.
     payload: Bytes,
     wire: Bytes,
@@ -250,6 +261,9 @@ pub struct Config {
     /// Duplicates that may each send a packet (RFC 3042).
     pub(crate) limited_transmit: u32,
     pub(crate) dup_threshold: u32,
+    pub(crate) eifel: bool,
+    pub(crate) frto: bool,
+    pub(crate) loss_window: LossWindow,
     pub(crate) min_rto: Duration,
     pub(crate) rto_floor: RtoFloor,
     /// Each acknowledgment measures the round-trip time for the timeout.
@@ -405,6 +419,7 @@ impl Config {
             true => Reports::OfGaps,
             false => Reports::Never,
         };
+        let adapts = p.ack_timer == AckTimer::Adaptive && p.delayed_ack.is_some() && p.ack_every > 1;
         let gradual = p.ecn && p.recovery.is_proportional() && p.congestion != CongestionControl::Prague;
         Ok(Config {
             recovery: p.recovery,
@@ -421,7 +436,8 @@ impl Config {
             host_tells: false,
             sack_delay: p.sack_delay.filter(|_| p.recovery.is_selective()),
             ack_every: p.ack_every,
-            quick_acks: p.quick_acks,
+            quick_acks: if adapts { u32::MAX } else { p.quick_acks },
+            adaptive_quick_acks: adapts.then_some(p.quick_acks),
             payload: p.packet,
             ack_size: p.ack_size.get() as u16,
             syn_size: p.syn_size.get() as u16,
@@ -434,6 +450,9 @@ impl Config {
             delayed_ack: p.delayed_ack,
             limited_transmit: if p.limited_transmit { 2 } else { 0 },
             dup_threshold: p.dup_threshold,
+            eifel: p.eifel && p.recovery == Recovery::Rack,
+            frto: p.frto && p.recovery == Recovery::Rack,
+            loss_window: p.loss_window,
             min_rto: p.min_rto,
             rto_floor: p.rto_floor,
             rtt_of_each: p.rtt_samples == RttSamples::Acknowledgment && p.recovery == Recovery::Rack,
@@ -547,6 +566,12 @@ impl Config {
     #[inline]
     pub(crate) fn rtt_tick(&self) -> Duration {
         if self.rtt_of_each { Duration::from_micros(1) } else { self.granularity }
+    }
+
+    /// Returns whether the receiver sees that a packet was sent again, and tells it.
+    #[inline]
+    pub fn tells_again(&self) -> bool {
+        self.eifel
     }
 
     /// Returns whether data carries the time it was sent, so that the receiver can tell how long it was on its way.

@@ -22,6 +22,8 @@ pub struct Arrival {
     pub ce: bool,
     /// The sender has reduced its window (RFC 3168 section 6.1.2).
     pub cwr: bool,
+    /// It was sent before, if [`Config::tells_again`].
+    pub again: bool,
 }
 
 /// An acknowledgment to send, without [`Receiver::report`].
@@ -53,6 +55,9 @@ pub struct Receiver {
     /// Echo congestion until the sender says that it has reduced its window (RFC 3168 section 6.1.3). Where marks
     /// are counted: the last packet was marked.
     echo: bool,
+    /// The first packet since the last acknowledgment was one that had been sent before: its timestamp is the one to be
+    /// echoed (RFC 7323 section 4.3).
+    again: bool,
     /// Packets in order that have not been acknowledged yet (delayed acknowledgment).
     owed: u32,
     /// The time at which an owed acknowledgment must go.
@@ -73,6 +78,87 @@ pub struct Receiver {
     /// The time at which the SYN came, until data does; with `sack_delay`.
     opened: Time,
     held: Held,
+    habit: Habit,
+    /// The packet under way says that the sender's window may be small.
+    hurries: bool,
+}
+
+/// The state of acknowledgments that adapt (as in Linux, whose clock has milliseconds).
+#[derive(Clone, Copy, Debug)]
+struct Habit {
+    /// The time for which they are held back, in milliseconds (icsk_ack.ato), and the least of it.
+    wait: u64,
+    least: u64,
+    /// The number of those that go at once.
+    quick: u32,
+    /// The time at which data came in order last.
+    last: u64,
+    /// The round-trip time of the handshake and the timeout that it makes; zero if it is not known.
+    rtt: u64,
+    timeout: u64,
+}
+
+/// Acknowledgments that adapt are held back no longer (TCP_DELACK_MAX), and so many go at once after a mark.
+const LONGEST_WAIT: u64 = 200;
+const QUICK_AFTER_MARK: u32 = 2;
+
+impl Habit {
+    const NEW: Habit = Habit { wait: 0, least: 0, quick: 0, last: 0, rtt: 0, timeout: 1000 };
+
+    /// The handshake took so long.
+    fn begin(&mut self, rtt: Duration, cfg: &Config) {
+        self.rtt = millis(rtt);
+        self.timeout = self.rtt + (2 * self.rtt).max(millis(cfg.min_rto));
+    }
+
+    /// Data comes in order (tcp_event_data_recv() in tcp_input.c).
+    fn on_data(&mut self, now: Time, least: u64, most_quick: u32) {
+        self.least = least;
+        let now = now.nanos() / 1_000_000;
+        let gap = now - core::mem::replace(&mut self.last, now);
+        if self.wait == 0 {
+            (self.quick, self.wait) = (self.quick.max(most_quick), least);
+        } else if gap <= least / 2 {
+            self.wait = self.wait / 2 + least / 2;
+        } else if gap < self.wait {
+            self.wait = (self.wait / 2 + gap).min(self.timeout).min(LONGEST_WAIT);
+        } else if gap > self.timeout {
+            self.quick = self.quick.max(most_quick);
+        }
+    }
+
+    /// The sender may have a small window (tcp_enter_quickack_mode()).
+    fn hurry(&mut self, quick: u32, least: u64) {
+        (self.quick, self.wait, self.least) = (self.quick.max(quick), least, least);
+    }
+
+    /// An acknowledgment goes (tcp_dec_quickack_mode()).
+    #[inline]
+    fn sent(&mut self) {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.wait = self.least;
+            }
+        }
+    }
+
+    /// The timer of an acknowledgment ran out (tcp_delack_timer_handler()).
+    fn missed(&mut self) {
+        self.wait = (2 * self.wait).min(self.timeout).min(LONGEST_WAIT);
+    }
+
+    /// The time until which an acknowledgment is held back (tcp_send_delayed_ack()).
+    fn until(&self, now: Time, least: u64, cfg: &Config) -> Time {
+        let bound = if self.rtt > 0 && self.wait > least { self.rtt.max(least) } else { u64::MAX };
+        let most = LONGEST_WAIT.min(millis(cfg.min_rto).saturating_sub(1).max(1));
+        let wait = self.wait.min(bound).min(most);
+        Time::ZERO + Duration::from_millis(now.nanos() / 1_000_000 + wait)
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    time.nanos() / 1_000_000
 }
 
 /// The state of selective acknowledgments that are held back (as in Linux).
@@ -108,6 +194,7 @@ impl Receiver {
             next: 1,
             epoch: 0,
             echo: false,
+            again: false,
             owed: 0,
             deadline: Time::MAX,
             blocks: VecDeque::new(),
@@ -118,6 +205,8 @@ impl Receiver {
             duplicate: None,
             opened: Time::MAX,
             held: Held { most: Duration::MAX, told: 1, gap: 0, at_once: 0, count: 0 },
+            habit: Habit::NEW,
+            hurries: false,
         }
     }
 
@@ -142,7 +231,7 @@ impl Receiver {
     #[inline]
     pub fn takes_in_order(&self, cfg: &Config, now: Time, epoch: u8, seq: u32) -> bool {
         epoch == self.epoch
-            && !self.echo
+            && !(self.echo | self.again)
             && self.deadline > now
             && (cfg.reports == Reports::Never
                 || seq == self.next && self.blocks.is_empty() && self.opened == Time::MAX)
@@ -171,6 +260,7 @@ impl Receiver {
 
     #[inline(never)]
     fn on_late_packet(&mut self, cfg: &Config, now: Time, seq: u32) -> (bool, Option<u32>) {
+        self.end_opening(cfg, now);
         let new = if seq == self.next && self.blocks.is_empty() {
             self.next += 1;
             if !self.owes(cfg, now) {
@@ -178,9 +268,10 @@ impl Receiver {
             }
             true
         } else {
-            self.take_out_of_order(seq)
+            self.take_and_adapt(cfg, now, seq)
         };
         (self.owed, self.deadline) = (0, Time::MAX);
+        self.habit.sent();
         (new, Some(self.next))
     }
 
@@ -196,18 +287,24 @@ impl Receiver {
             self.restart(pkt.epoch);
         }
         if pkt.syn {
-            if cfg.sack_delay.is_some() {
+            if cfg.sack_delay.is_some() || cfg.adaptive_quick_acks.is_some() {
                 self.opened = now;
             }
             return Some(Received { new: false, acknowledge: true });
         }
+        if pkt.again | self.again && pkt.seq <= self.next.saturating_sub(self.owed) {
+            self.again = pkt.again;
+        }
+        if cfg.adaptive_quick_acks.is_some() {
+            // The first mark of a window, and a packet that is not ECN-capable after others that were.
+            let first = pkt.ce && (!self.echo || pkt.cwr);
+            let again = pkt.again && !cfg.ecn_retransmissions;
+            self.hurries = cfg.announces() && (first || again);
+        }
         if pkt.ce | pkt.cwr | self.echo {
             self.on_ecn(cfg, pkt);
         }
-        if self.opened != Time::MAX {
-            self.held.most = (now - self.opened) / 3;
-            self.opened = Time::MAX;
-        }
+        self.end_opening(cfg, now);
         if pkt.seq == self.next && self.blocks.is_empty() {
             self.next += 1;
             return Some(Received { new: true, acknowledge: self.owes(cfg, now) });
@@ -215,7 +312,7 @@ impl Receiver {
         if self.blocks.is_empty() {
             self.held.told = self.next.saturating_sub(self.owed);
         }
-        let new = self.take_out_of_order(pkt.seq);
+        let new = self.take_and_adapt(cfg, now, pkt.seq);
         if cfg.recovery == Recovery::Rack && !new {
             self.duplicate = Some(pkt.seq);
         }
@@ -231,7 +328,11 @@ impl Receiver {
 
     /// Returns whether the acknowledgment of a packet that leaves a gap waits for others; if so, a timer runs.
     fn holds_back(&mut self, now: Time, delay: Duration) -> bool {
-        if self.next - self.held.told > 1 || self.held.count >= HELD_AT_MOST || self.is_apart() {
+        if self.habit.quick > 0
+            || self.next - self.held.told > 1
+            || self.held.count >= HELD_AT_MOST
+            || self.is_apart()
+        {
             return false;
         }
         if self.held.gap != self.next {
@@ -252,6 +353,51 @@ impl Receiver {
     fn is_apart(&self) -> bool {
         let [block, last, before] = self.recent;
         self.blocks.len() > 2 && block.1 > self.next && block != last && block != before
+    }
+
+    /// The first data has come: the handshake took so long.
+    #[inline(always)]
+    fn end_opening(&mut self, cfg: &Config, now: Time) {
+        if self.opened != Time::MAX {
+            self.held.most = (now - self.opened) / 3;
+            self.habit.begin(now - self.opened, cfg);
+            self.opened = Time::MAX;
+        }
+    }
+
+    /// Takes in data that has come beyond a gap or again, or fills a gap; whether it is new.
+    fn take_and_adapt(&mut self, cfg: &Config, now: Time, seq: u32) -> bool {
+        let in_order = seq == self.next;
+        let new = self.take_out_of_order(seq);
+        let Some(most_quick) = cfg.adaptive_quick_acks else { return new };
+        let least = millis(cfg.delayed_ack.unwrap_or_default());
+        if in_order {
+            self.habit.on_data(now, least, most_quick);
+        } else if !new {
+            self.habit.hurry(most_quick, least);
+        }
+        if core::mem::take(&mut self.hurries) {
+            self.habit.hurry(QUICK_AFTER_MARK, least);
+        }
+        new
+    }
+
+    /// Returns whether the acknowledgment of data in order waits, where acknowledgments adapt; if so, a timer runs.
+    #[inline(never)]
+    fn waits(&mut self, cfg: &Config, now: Time, most_quick: u32) -> bool {
+        let least = millis(cfg.delayed_ack.unwrap_or_default());
+        self.habit.on_data(now, least, most_quick);
+        if core::mem::take(&mut self.hurries) {
+            self.habit.hurry(QUICK_AFTER_MARK, least);
+        }
+        if self.owed + 1 >= cfg.ack_every || self.habit.quick > 0 {
+            return false;
+        }
+        if self.owed == 0 {
+            self.deadline = self.habit.until(now, least, cfg);
+        }
+        self.owed += 1;
+        true
     }
 
     #[inline(never)]
@@ -289,13 +435,16 @@ impl Receiver {
                 self.owed += 1;
                 false
             }
-            _ => true,
+            _ => !cfg.adaptive_quick_acks.is_some_and(|most_quick| self.waits(cfg, now, most_quick)),
         }
     }
 
     /// The timer of a delayed acknowledgment ran out: it goes now.
     pub fn on_timer(&mut self) {
         self.deadline = Time::MAX;
+        if self.owed > 0 {
+            self.habit.missed();
+        }
     }
 
     #[inline(never)]
@@ -351,6 +500,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, syn: bool) -> Acknowledgment {
         self.owed = 0;
         self.deadline = Time::MAX;
+        self.habit.sent();
         (self.held.told, self.held.count) = (self.next, 0);
         Acknowledgment { epoch: self.epoch, next: if syn { 1 } else { self.next }, ece: self.echo }
     }
@@ -360,7 +510,7 @@ impl Receiver {
     pub fn reports(&self, cfg: &Config) -> bool {
         match cfg.reports {
             Reports::Never => false,
-            Reports::OfGaps => !self.blocks.is_empty() || self.duplicate.is_some(),
+            Reports::OfGaps => !self.blocks.is_empty() || self.duplicate.is_some() || self.again,
             Reports::Always => true,
         }
     }
@@ -372,7 +522,7 @@ impl Receiver {
         let room = 3 - u8::from(duplicate.is_some());
         let blocks = if cfg.recovery.is_selective() { self.sack_blocks(room) } else { SackBlocks::default() };
         self.told = self.marks;
-        Report { blocks, duplicate, marks: self.marks(cfg), delay: self.delay.take() }
+        Report { blocks, duplicate, again: self.again, marks: self.marks(cfg), delay: self.delay.take() }
     }
 
     /// Blocks for so much room: those that hold the latest packets, then the highest others (RFC 2018 section 4).
@@ -406,7 +556,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpParams;
+    use crate::{AckTimer, TcpParams};
     use alloc::vec::Vec;
     use quell_units::Duration;
 
@@ -582,6 +732,94 @@ mod tests {
         assert_eq!(at_once, [true, true, false, false, true, false, false, true, false]);
         // The timer is that of the first packet that waits.
         assert_eq!(r.deadline(), Time::ZERO + Duration::from_millis(109));
+    }
+
+    /// The times in milliseconds at which acknowledgments go, and how many packets they acknowledge, for packets that
+    /// come at these times after a handshake of 10 ms; some of them are marked.
+    fn adapting(ecn: bool, quick_acks: u32, rtt: u64, came: &[(u64, bool)]) -> Vec<(u64, u32)> {
+        let params = TcpParams {
+            delayed_ack: Some(Duration::from_millis(40)),
+            ack_timer: AckTimer::Adaptive,
+            quick_acks,
+            ecn,
+            ..Default::default()
+        };
+        let cfg = config(params);
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let (mut r, mut out, mut told) = (Receiver::new(), Vec::new(), 1);
+        r.on_packet(&cfg, at(0), Arrival { syn: true, ..data(0) });
+        r.acknowledgment(true);
+        let mut acknowledge = |r: &mut Receiver, now: u64| {
+            let next = r.acknowledgment(false).next;
+            out.push((now, next - core::mem::replace(&mut told, next)));
+        };
+        for (seq, (now, ce)) in (1..).zip(came) {
+            let now = rtt + now;
+            while r.deadline() <= at(now) {
+                let due = r.deadline().nanos() / 1_000_000;
+                r.on_timer();
+                acknowledge(&mut r, due - rtt);
+            }
+            // Each mark is the first one of a window.
+            let pkt = Arrival { ce: *ce, cwr: *ce, ..data(seq) };
+            if r.on_packet(&cfg, at(now), pkt).unwrap().acknowledge {
+                acknowledge(&mut r, now - rtt);
+            }
+        }
+        out
+    }
+
+    fn every(gap: u64, n: u64) -> Vec<(u64, bool)> {
+        (0..n).map(|i| (i * gap, false)).collect()
+    }
+
+    #[test]
+    fn an_acknowledgment_waits_as_the_gaps_between_packets_do() {
+        // Gaps of up to 20 ms: 40 ms, and every second packet is acknowledged.
+        assert_eq!(adapting(false, 0, 200, &every(20, 6)), [(20, 2), (60, 2), (100, 2)]);
+        // Gaps of 39 ms: 20 + 39 ms, then 29 + 39.
+        assert_eq!(adapting(false, 0, 200, &every(39, 6)), [(39, 2), (117, 2), (195, 2)]);
+        // Longer ones: the timer runs out, and waits twice as long the next time; no longer than a round trip.
+        assert_eq!(adapting(false, 0, 200, &every(100, 6)), [(40, 1), (180, 1), (300, 2), (500, 2)]);
+        assert_eq!(adapting(false, 0, 60, &every(100, 4)), [(40, 1), (160, 1), (260, 1)]);
+    }
+
+    #[test]
+    fn acknowledgments_go_at_once_at_first_and_after_a_pause() {
+        let mut came = every(10, 6);
+        assert_eq!(adapting(false, 3, 10, &came), [(0, 1), (10, 1), (20, 1), (40, 2)]);
+        // The timeout of a handshake of 10 ms is 210 ms.
+        came.extend([(300, false), (310, false), (320, false), (330, false)]);
+        assert_eq!(
+            adapting(false, 3, 10, &came)[4..],
+            [(90, 1), (300, 1), (310, 1), (320, 1)],
+            "the last of the first six waits for its timer"
+        );
+    }
+
+    #[test]
+    fn two_acknowledgments_go_at_once_after_a_mark() {
+        let came: Vec<_> = (0..6).map(|i| (10 * i, i == 0)).collect();
+        assert_eq!(adapting(true, 0, 10, &came), [(0, 1), (10, 1), (30, 2), (50, 2)]);
+        assert_eq!(adapting(false, 0, 10, &every(10, 6)), [(10, 2), (30, 2), (50, 2)]);
+    }
+
+    /// RFC 7323 section 4.3: the echo is that of the first packet since the last acknowledgment.
+    #[test]
+    fn the_first_packet_since_the_last_acknowledgment_says_whether_it_was_sent_again() {
+        let delayed_ack = Some(Duration::from_millis(40));
+        let cfg =
+            config(TcpParams { recovery: Recovery::Rack, eifel: true, delayed_ack, ..Default::default() });
+        let mut r = Receiver::new();
+        let again = |seq| Arrival { again: true, ..data(seq) };
+        for (packets, says) in
+            [([data(1), again(2)], false), ([again(3), data(4)], true), ([data(5), data(6)], false)]
+        {
+            let acknowledge = packets.map(|p| r.on_packet(&cfg, Time::ZERO, p).unwrap().acknowledge);
+            assert_eq!(acknowledge, [false, true]);
+            r.acknowledgment(false);
+            assert_eq!((r.reports(&cfg), r.report(&cfg).again), (says, says));
+        }
     }
 
     #[test]

@@ -400,6 +400,13 @@ impl Sender {
             self.end_fall();
         }
         let (una, sacked) = (self.una, self.repair.sacked());
+        let again = report.is_some_and(|report| report.again);
+        if RACK
+            && cfg.eifel
+            && let Some(by_time) = self.repair.by_time()
+        {
+            by_time.rack.late = ack > una && !again;
+        }
         let (flight, measured) = if RACK { self.deliver::<C>(now, from, blocks) } else { (0, None) };
         if RACK
             && cfg.rtt_of_each
@@ -419,6 +426,11 @@ impl Sender {
         // What was acknowledged selectively before has arrived before.
         let delivered = (from - una + self.repair.sacked()).saturating_sub(sacked);
         let mut congested = ece && cfg.announces();
+        if RACK && (cfg.eifel || cfg.frto) && self.timed_out() {
+            let plain = ack == una && blocks.is_empty() && report.is_none_or(|r| r.duplicate.is_none());
+            let brings = delivered > from - una;
+            self.judge_timeout(cfg, now, ack, (congested, again), (brings, plain));
+        }
         if let Some(report) = report
             && cfg.reports == Reports::Always
         {
@@ -868,6 +880,7 @@ impl Sender {
             }
             self.syn_pending = true;
         } else {
+            self.suspect_timeout(cfg);
             if cfg.repairs_as_hosts() && self.is_reduced_already() {
                 self.time_out_again(cfg);
             } else {
@@ -884,7 +897,7 @@ impl Sender {
                 fall.timed_out_at = self.una;
             }
             if cfg.recovery == Recovery::Rack {
-                self.on_rack_timeout(now);
+                self.on_rack_timeout(cfg, now);
             } else if let Some(board) = self.repair.board_mut() {
                 board.clear();
             }

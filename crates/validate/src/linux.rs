@@ -167,9 +167,11 @@ impl Setting {
         let (shaped, blind) = (cake("flows"), cake("flowblind"));
         // Block G and what is remarked leave it at tc's default, which is ECT(1).
         let classifier = if self.block == "G" || self.is_remarked() { "ect1" } else { "any-ect" };
-        let dual = format!("algorithm = \"dualpi2\"
+        let dual = format!(
+            "algorithm = \"dualpi2\"
 classifier = \"{classifier}\"
-");
+"
+        );
         // The form that Linux has of each, the dialect says.
         let (aqm, buffer) = match self.qdisc.as_str() {
             "none" | "pfifo" => ("algorithm = \"drop-tail\"\n", format!("{limit} packets")),

@@ -39,9 +39,13 @@ impl Group {
             pkt.set_dscp(dscp);
             pkt
         };
+        let mut again = packet(Kind::Data, tcp.wire_bytes().get() as u16, tcp.ecn(true));
+        if tcp.tells_again() {
+            again.set_again();
+        }
         Group {
             data: packet(Kind::Data, tcp.wire_bytes().get() as u16, tcp.ecn(false)),
-            again: packet(Kind::Data, tcp.wire_bytes().get() as u16, tcp.ecn(true)),
+            again,
             synchronize: packet(Kind::Syn, tcp.syn_bytes(), Ecn::NotEct),
             ack: packet(Kind::Ack, tcp.ack_bytes(0), Ecn::NotEct),
             payload: tcp.payload().get(),
@@ -461,16 +465,21 @@ impl TcpFlow {
 
     #[inline(always)]
     fn on_data(&mut self, cfg: &Group, now: Time, pkt: Pkt, host: &mut impl Host) {
+        let sent = if cfg.tcp.measures_delay() { host.sacks().take(pkt).copied() } else { None };
+        let again = match sent {
+            Some(Entry::Sent(_, again)) => again && cfg.tcp.tells_again(),
+            _ => pkt.is_again(),
+        };
         let arrival = Arrival {
             epoch: pkt.epoch(),
             syn: pkt.is_syn(),
             seq: pkt.seq(),
             ce: pkt.is_ce(),
             cwr: pkt.is_cwr(),
+            again,
         };
-        let sent = if cfg.tcp.measures_delay() { host.sacks().take(pkt).copied() } else { None };
         let Some(received) = self.receiver.on_packet(&cfg.tcp, now, arrival) else { return };
-        if let Some(Entry::Sent(sent)) = sent {
+        if let Some(Entry::Sent(sent, _)) = sent {
             self.receiver.on_delay(now - sent);
         }
         if received.new {
@@ -568,7 +577,7 @@ impl TcpFlow {
                 let mut pkt = kind.with(self.id, self.epoch, seq);
                 pkt.set_cwr(cwr);
                 if cfg.tcp.measures_delay() {
-                    pkt.set_sack(host.sacks().put(Entry::Sent(now)));
+                    pkt.set_sack(host.sacks().put(Entry::Sent(now, retransmission)));
                 }
                 pkt
             }

@@ -5,6 +5,7 @@
 //! last transmission, so that those that may be lost come first; a mark stays at the last of them.
 
 use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use quell_units::{Duration, Time};
@@ -22,6 +23,9 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "RFC 8985 and RFC 9937",
     reads: &[
         "dup_threshold",
+        "eifel",
+        "frto",
+        "loss_window",
         "mark_reduction",
         "rtt_samples",
         "sack_delay",
@@ -31,7 +35,10 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     choices: &[
         "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
-        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), which the simulated packets do not have, and the window comes back at once.",
+        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), and the window comes back at once.",
+        "With eifel, an acknowledgment that advances tells whether the first packet that it newly acknowledges came by its first transmission or by a later one, which is what the echo of a timestamp says. After a timeout the first one undoes it (RFC 3522; RFC 4015 step DT.2 to SPR.2 without new timer values), a second one measures a round trip and ends the doubling of the timer, as in Linux. Recoveries that acknowledgments began are not undone so.",
+        "With frto, packets that were outstanding at a timeout and sent once undo it when they arrive, selectively acknowledged or not (RFC 5682 section 3.1; Linux asks for one of them), and the first acknowledgment that advances and leaves some outstanding sends new packets before lost ones.",
+        "What undoes a timeout gives back window and threshold unless an echo of a mark has come since; what the timer took for lost is in flight again.",
         "What a mark took is not given back, and neither what a loss took that a probe repaired. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
@@ -125,6 +132,8 @@ pub(crate) struct Rack {
     latest: (Time, u32),
     /// That packet was sent more than once, so what has arrived may have been sent earlier.
     ambiguous: bool,
+    /// The acknowledgment under way is of what was sent first: what was sent again has not come.
+    pub late: bool,
     /// RACK.rtt: its round-trip time.
     rtt: Duration,
     /// RACK.min_RTT.
@@ -222,6 +231,7 @@ impl Rack {
             lost_again: false,
             latest: (Time::ZERO, 0),
             ambiguous: false,
+            late: false,
             rtt: Duration::ZERO,
             min_rtt: Duration::MAX,
             fack: 0,
@@ -259,6 +269,12 @@ impl Rack {
     /// transmission.
     pub fn is_too_soon(&self, rtt: Duration) -> bool {
         rtt < self.min_rtt
+    }
+
+    /// The same, if it was sent once.
+    pub fn first_sent_once(&self) -> Option<Time> {
+        let first = self.packets.first();
+        (!self.packets.is_empty() && !self.packets[first].again).then(|| self.packets[first].sent)
     }
 
     /// Returns whether a packet was lost that has not been delivered since.
@@ -513,7 +529,7 @@ impl Rack {
             self.reordered = true;
         }
         // A retransmission that is acknowledged sooner than any packet: it was not needed.
-        if !(again && rtt < self.min_rtt) && (sent, seq) > self.latest {
+        if !(again && (rtt < self.min_rtt || self.late)) && (sent, seq) > self.latest {
             self.latest = (sent, seq);
             self.ambiguous = again;
             self.rtt = rtt;
@@ -625,6 +641,35 @@ impl Rack {
         self.lost.push(Reverse(seq));
     }
 
+    /// Nothing was lost: what was taken for that and was not sent again since flies again, as it was sent.
+    pub fn unlose(&mut self) {
+        let mut flying: Vec<(Time, u32)> = Vec::new();
+        for seq in self.packets.first()..self.packets.end() {
+            let packet = self.packet(seq);
+            packet.lost = false;
+            if packet.state == State::Lost {
+                packet.state = State::Flying;
+            }
+            if packet.state == State::Flying {
+                flying.push((packet.sent, seq));
+            }
+        }
+        flying.sort_unstable();
+        (self.head, self.tail, self.mark) = (NONE, NONE, NONE);
+        for &(_, seq) in &flying {
+            let tail = core::mem::replace(&mut self.tail, seq);
+            let packet = self.packet(seq);
+            (packet.before, packet.after) = (tail, seq + 1);
+            match tail {
+                NONE => self.head = seq,
+                _ => self.packet(tail).after = seq,
+            }
+        }
+        self.flying = flying.len() as u32;
+        self.unrepaired = 0;
+        self.lost.clear();
+    }
+
     /// The first packet that is to be sent again.
     pub fn next_lost(&mut self) -> Option<u32> {
         while let Some(&Reverse(seq)) = self.lost.peek() {
@@ -640,7 +685,6 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn ms(x: u64) -> Time {
@@ -811,7 +855,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_list_finds_what_the_definition_does(
-            steps in proptest::collection::vec((0u8..5, 0u32..20, 1u64..30), 1..200),
+            steps in proptest::collection::vec((0u8..6, 0u32..20, 1u64..30), 1..200),
         ) {
             let (mut r, mut now, mut max) = (Rack::new(), ms(0), 1);
             for (what, which, gap) in steps {
@@ -833,6 +877,11 @@ mod tests {
                             una += 1;
                         }
                         r.acknowledge(una, &[], now, |seq, _| panic!("{seq} has been delivered"));
+                    }
+                    // What was lost is not, among it what was sent again.
+                    5 if which < 4 => {
+                        r.unlose();
+                        prop_assert!(r.next_lost().is_none() && !r.is_repairing());
                     }
                     _ => {}
                 }

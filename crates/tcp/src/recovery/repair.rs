@@ -40,16 +40,46 @@ pub(crate) struct ByTime {
     pub fall: Proportional,
     pub rack: Rack,
     pub undo: Option<Undo>,
+    pub timeout: Timeout,
     /// The number of packets that the last look for losses found.
     pub lost: u32,
     /// Losses were being repaired after the last acknowledgment.
     pub repaired: bool,
 }
 
+/// What may show that a timeout was not needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeout {
+    /// The time at which the first packet outstanding was sent first; zero if that is not known.
+    pub head_sent: Time,
+    /// Packets sent once that arrive undo it (RFC 5682).
+    pub frto: bool,
+    /// New packets go before lost ones until the next acknowledgment, and one has gone.
+    pub new_first: bool,
+    pub new_went: bool,
+    /// The first packet that the acknowledgment under way delivers and that was sent once.
+    pub once: u32,
+    /// The round-trip time of the first packet that it delivers, since that was sent last.
+    pub rtt: Duration,
+}
+
+impl Timeout {
+    pub const NONE: Timeout = Timeout {
+        head_sent: Time::ZERO,
+        frto: false,
+        new_first: false,
+        new_went: false,
+        once: u32::MAX,
+        rtt: Duration::ZERO,
+    };
+}
+
 /// The state that a recovery gives back that was not needed (RFC 9438 section 4.9).
 #[derive(Clone, Debug)]
 pub(crate) struct Undo {
     pub window: Window,
+    /// The window comes back: no mark was echoed since.
+    pub restores: bool,
     /// The first packet outstanding when it began, and one past the last one.
     pub from: u32,
     pub end: u32,
@@ -180,6 +210,13 @@ impl Repair {
 
 impl ByTime {
     fn new(rack: Rack) -> Self {
-        ByTime { fall: Proportional::default(), rack, undo: None, lost: 0, repaired: false }
+        ByTime {
+            fall: Proportional::default(),
+            rack,
+            undo: None,
+            timeout: Timeout::NONE,
+            lost: 0,
+            repaired: false,
+        }
     }
 }

@@ -3,11 +3,12 @@
 use quell_units::{Duration, Time};
 
 use super::{Modern, Outgoing, Phase, Reaction, Sender, UNTIMED};
+use crate::choices::LossWindow;
 use crate::congestion::Kind;
 use crate::congestion::contract::Cause;
 use crate::params::Config;
 use crate::recovery::prr::Prr;
-use crate::recovery::repair::{ByTime, Repair, Undo};
+use crate::recovery::repair::{ByTime, Repair, Timeout, Undo};
 use crate::scoreboard::Block;
 
 impl Sender {
@@ -22,25 +23,29 @@ impl Sender {
         blocks: &[Block],
     ) -> (u32, Option<Duration>) {
         let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return (0, None) };
-        let Some(ByTime { rack, .. }) = self.repair.by_time() else { return (0, None) };
+        let Some(ByTime { rack, timeout, .. }) = self.repair.by_time() else { return (0, None) };
         let Some(control) = C::of(control) else { return (0, None) };
         let flight = rack.flying();
         let (mut measured, mut first, mut again) = (None, None, None);
+        let (mut once, mut rtt) = (u32::MAX, Duration::ZERO);
         rack.acknowledge(ack, blocks, now, |seq, delivery| {
             if !delivery.again {
                 measured = Some(delivery.rtt);
                 first = first.or(measured);
+                once = once.min(seq);
             } else if seq < ack {
                 again = Some(delivery.rtt);
             }
+            rtt = if rtt.is_zero() { delivery.rtt } else { rtt };
             control.on_delivered(now, seq);
         });
+        (timeout.once, timeout.rtt) = (once, rtt);
         rack.tlp.measured |= measured.is_some();
         if let (Some(pacer), Some(rtt)) = (release.pacer_mut(), first) {
             pacer.acknowledged(rtt);
         }
         gauges.rtts.measure(measured);
-        (flight, first.or(again.filter(|rtt| !rack.is_too_soon(*rtt))))
+        (flight, first.or(again.filter(|rtt| !rack.late && !rack.is_too_soon(*rtt))))
     }
 
     /// Returns whether data that was outstanding when the timer ran out still is.
@@ -66,6 +71,7 @@ impl Sender {
             let probed = matches!(rack.tlp.sent, Some((_, true)));
             by_time.undo = Some(Undo {
                 window: self.window,
+                restores: true,
                 from: self.una,
                 end: self.max,
                 needed: rack.flying_again() + u32::from(probed),
@@ -90,11 +96,78 @@ impl Sender {
         if undo.needed > 0 || by_time.rack.next_lost().is_some() {
             return;
         }
-        let Some(Undo { window: before, .. }) = by_time.undo.take() else { return };
-        modern.control.on_spurious(&mut self.window, &before);
-        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        let Some(Undo { window: before, restores, .. }) = by_time.undo.take() else { return };
+        if restores {
+            modern.control.on_spurious(&mut self.window, &before);
+            self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        }
         self.phase = Phase::Open;
         self.recover = self.una;
+    }
+
+    /// Takes in what an acknowledgment of all below `ack` says of the timeout before it, while data that was outstanding
+    /// then still is: `again` if the first packet that it newly acknowledges came by a later transmission, `brings` if it
+    /// tells of packets that came, and `plain` if of nothing.
+    #[inline(never)]
+    pub(super) fn judge_timeout(
+        &mut self,
+        cfg: &Config,
+        now: Time,
+        ack: u32,
+        (ece, again): (bool, bool),
+        (brings, plain): (bool, bool),
+    ) {
+        let (una, advanced) = (self.una, ack > self.una);
+        let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) else { return };
+        let ByTime { fall, rack, undo, timeout, .. } = &mut **by_time;
+        (timeout.new_first, timeout.new_went) = (false, false);
+        if let Some(undo) = undo {
+            undo.restores &= !ece;
+        }
+        if cfg.eifel && advanced && ack <= self.timed {
+            let head = una == fall.timed_out_at && timeout.head_sent > Time::ZERO;
+            let rtt = match again || timeout.once == una {
+                true => Some(timeout.rtt),
+                false => head.then(|| now - timeout.head_sent),
+            };
+            if let Some(rtt) = rtt {
+                self.rtt.sample(cfg, Time::from_nanos(now.nanos() - rtt.nanos()), now);
+                modern.gauges.rtts.measure(Some(rtt));
+            }
+        }
+        let late = cfg.eifel && advanced && !again && undo.as_ref().is_some_and(|undo| una < undo.end);
+        if late || timeout.frto && timeout.once < self.recover {
+            *timeout = Timeout::NONE;
+            rack.unlose();
+            let undone = undo.take();
+            (self.phase, self.recover, self.reduced_by) = (Phase::Open, una, Cause::Loss);
+            if let Some(Undo { window: before, restores: true, .. }) = undone {
+                modern.control.on_spurious(&mut self.window, &before);
+                if before.ssthresh > self.window.ssthresh {
+                    self.window.ssthresh = before.ssthresh;
+                    self.cwr = false;
+                }
+            }
+        } else if timeout.frto && self.max > self.recover {
+            timeout.frto = !brings && !plain;
+        } else if timeout.frto && advanced && ack < self.recover {
+            timeout.new_first = true;
+        }
+    }
+
+    /// The timer is about to take what is outstanding for lost: what may show that this is not so.
+    pub(super) fn suspect_timeout(&mut self, cfg: &Config) {
+        let timed_out = self.timed_out();
+        let (una, recovers) = (self.una, self.phase == Phase::Recovery);
+        let Some(ByTime { fall, rack, timeout, .. }) = self.repair.by_time() else { return };
+        let anew = timed_out && una == fall.timed_out_at;
+        let sent = rack.first_sent_once().or(anew.then_some(timeout.head_sent));
+        *timeout = Timeout {
+            head_sent: sent.unwrap_or(Time::ZERO),
+            // Where nothing is repaired, and where the timer runs out for the same packet (RFC 5682 section 3.1 step 1).
+            frto: cfg.frto && !recovers && (anew || !timed_out),
+            ..Timeout::NONE
+        };
     }
 
     /// The last part of an acknowledgment: `advanced` if it acknowledged something cumulatively, `plain` if it
@@ -213,13 +286,15 @@ impl Sender {
     }
 
     /// The timer ran out (RFC 8985 section 6.3).
-    pub(super) fn on_rack_timeout(&mut self, now: Time) {
+    pub(super) fn on_rack_timeout(&mut self, cfg: &Config, now: Time) {
         if let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) {
             let (rack, window) = (&mut by_time.rack, &self.window);
             rack.on_timeout(self.una, now, |seq| modern.control.on_lost(window, now, seq));
             rack.tlp.sent = None;
             if let Some(cwnd) = modern.control.after_timeout(now, rack.flying()) {
                 self.window.cwnd = cwnd;
+            } else if cfg.loss_window == LossWindow::Flight {
+                self.window.cwnd = f64::from(rack.flying()) + 1.0;
             }
             self.next = self.max;
             self.retransmit = true;
@@ -262,16 +337,26 @@ impl Sender {
 
     #[inline(always)]
     fn next_of_rack(&mut self, cfg: &Config, now: Time) -> Option<Outgoing> {
-        let rack = &mut self.repair.by_time()?.rack;
+        let timed_out = self.timed_out();
+        let ByTime { rack, timeout, .. } = self.repair.by_time()?;
         if core::mem::take(&mut rack.tlp.pending) && self.una < self.max {
             return Some(self.send_probe(cfg, now));
         }
         // After a timeout the first packet goes in any case.
         let forced = core::mem::take(&mut self.retransmit) && self.una < self.max;
         let flying = rack.flying();
-        let seq = match rack.next_lost() {
+        let has_new = self.max < self.limit && f64::from(self.max - self.una) < cfg.max_window;
+        let new_first = timed_out && timeout.new_first && !forced;
+        if new_first && !has_new {
+            // If none could go, what is lost does (RFC 5682 section 3.1 step 2b).
+            if timeout.new_went {
+                return None;
+            }
+            (timeout.new_first, timeout.frto) = (false, false);
+        }
+        let seq = match rack.next_lost().filter(|_| !(new_first && has_new)) {
             Some(seq) => seq,
-            None if self.max < self.limit && f64::from(self.max - self.una) < cfg.max_window => self.max,
+            None if has_new => self.max,
             None => {
                 self.note_nothing_to_send(flying);
                 return None;
@@ -298,6 +383,9 @@ impl Sender {
             if !self.released(now) {
                 return None;
             }
+        }
+        if new_first && let Some(by_time) = self.repair.by_time() {
+            by_time.timeout.new_went = true;
         }
         self.next = self.next.max(seq + 1);
         Some(self.send_by_time(cfg, now, seq))
@@ -372,7 +460,6 @@ mod tests {
     use crate::{CongestionControl, Recovery, Report, TcpParams};
     use alloc::format;
     use alloc::vec::Vec;
-    use quell_units::Duration;
 
     fn ms(x: u64) -> Time {
         Time::ZERO + Duration::from_millis(x)

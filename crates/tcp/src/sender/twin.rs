@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use quell_units::{Duration, Time};
 
 use super::{Modern, Outgoing, Phase, Sender};
-use crate::choices::{Feedback, MarkReduction, Rules, SlowStart};
+use crate::choices::{AckTimer, Feedback, LossWindow, MarkReduction, Rules, SlowStart};
 use crate::feedback::Report;
 use crate::params::Config;
 use crate::receiver::{Acknowledgment, Arrival, Receiver};
@@ -139,8 +139,9 @@ impl Ends {
     fn on_data(&mut self, now: Time, out: Outgoing) -> Result<(), TestCaseError> {
         let arrival = match out {
             Outgoing::Syn => Arrival { syn: true, ..Default::default() },
-            Outgoing::Data { seq, cwr, .. } => {
-                Arrival { seq, cwr, ce: self.draw() < self.marks, ..Default::default() }
+            Outgoing::Data { seq, cwr, retransmission } => {
+                let again = retransmission && self.cfg.tells_again();
+                Arrival { seq, cwr, ce: self.draw() < self.marks, again, ..Default::default() }
             }
         };
         let cfg = &self.cfg;
@@ -153,6 +154,7 @@ impl Ends {
             if !arrival.syn
                 && !arrival.ce
                 && !arrival.cwr
+                && !arrival.again
                 && cfg.acknowledges_by_number()
                 && a.takes_in_order(cfg, now, 0, arrival.seq)
             {
@@ -239,14 +241,14 @@ fn params() -> impl Strategy<Value = TcpParams> {
     let start =
         prop::sample::select(&[SlowStart::Standard, SlowStart::HyStartPlusPlus, SlowStart::HyStart][..]);
     let growth = prop::sample::select(&[Growth::Acknowledgments, Growth::Packets, Growth::WholePackets][..]);
-    let flags = prop::array::uniform7(any::<bool>());
+    let flags = prop::array::uniform9(any::<bool>());
     (recovery, congestion, feedback, (start, growth), flags, 1u32..12, 2u32..60).prop_map(
         |(
             recovery,
             congestion,
             feedback,
             (slow_start, growth),
-            [delayed, coarse, paced, linux, classic, gradual, ns3],
+            [delayed, coarse, paced, linux, classic, gradual, ns3, eifel, frto],
             burst,
             max_window,
         )| {
@@ -266,12 +268,17 @@ fn params() -> impl Strategy<Value = TcpParams> {
                 pacing_burst: burst,
                 slow_start,
                 growth,
+                ack_timer: if coarse { AckTimer::Adaptive } else { AckTimer::Fixed },
+                quick_acks: if linux { 16 } else { 0 },
                 delayed_ack: delayed.then(|| Duration::from_millis(40)),
                 send_quantum: linux.then(|| Duration::from_millis(20)),
                 small_queues: linux && gradual,
                 sack_delay: linux.then(|| Duration::from_millis(3)),
                 granularity: Duration::from_millis(if coarse { 10 } else { 1 }),
                 mark_reduction: if gradual { MarkReduction::Proportional } else { MarkReduction::AtOnce },
+                eifel,
+                frto,
+                loss_window: if frto { LossWindow::Flight } else { LossWindow::One },
                 rules: if ns3 && ns3_has { Rules::Ns3 } else { Rules::Rfc },
                 max_window,
                 ..Default::default()
