@@ -49,11 +49,13 @@ const EXCUSED: &[Excuse] = &[
     ("ared", "", "aqm.min_th = \"600 B\"", LOW),
     ("avq", "", "aqm.buffer = \"600 B\"", LOW),
     ("avq", "aqm.input_rate", "aqm.unmarkable", "nothing is dropped of what is offered"),
+    ("cake", "aqm.layer", "", "a packet to which nothing is added has the bytes that it has"),
     ("cake", "aqm.mpu", "alone", "no packet of the runs is shorter"),
     ("cake", "aqm.hash_key", "", "so few flows seldom share a queue"),
     ("cobalt", "aqm.p_dec", "aqm.interval", COURSE),
     ("codel", "aqm.on_empty", "alone", COURSE),
     ("codel", "aqm.mtu", "aqm.interval", COURSE),
+    ("sfq", "aqm.longest", "aqm.depth", LIMIT),
     ("curvy-red", "", "aqm.limit", LIMIT),
     ("curvy-red", "aqm.coupling", "aqm.curviness", "the ramp is flat below its end"),
     ("curvy-red", "aqm.step", "aqm.coupling", "the coupled ramp marks first"),
@@ -339,7 +341,7 @@ fn digest(network: Network) -> u64 {
 }
 
 /// Losses on the way there and back, marks, silences of the link, and a slow start into an empty buffer; then, longer,
-/// many flows, small windows, and many losses.
+/// many flows, small windows, many losses, and a host's own link that is the slowest.
 const OF_TCP: &[&str] = &[
     r#"
         schema = 1
@@ -413,12 +415,20 @@ const OF_TCP: &[&str] = &[
         aqm = [{ algorithm = "red" }]
         flows = [{ name = "ftp", count = 3, rtt = "100 ms" }]
     "#,
+    r#"
+        schema = 1
+        duration = "10 s"
+        mean_packet = "1000 B"
+        dumbbell = { rate = "20 Mbit/s", delay = "10 ms", buffer = "200 packets", ecn = true }
+        aqm = [{ algorithm = "drop-tail" }]
+        flows = [{ name = "ftp", rtt = "60 ms", access_rate = "2 Mbit/s" }]
+    "#,
 ];
 
 /// What the keys are changed in: between them each key has an effect.
 const CONTEXTS: &[&str] = &[
     "",
-    "delayed_ack = \"40 ms\"\necn = true\nfeedback = \"accecn\"\nrecovery = \"rack\"\npacing = true",
+    "delayed_ack = \"40 ms\"\necn = true\nfeedback = \"accecn\"\nrecovery = \"rack\"\npacing = true\nsend_quantum = \"1 ms\"",
     "recovery = \"prr\"\ncongestion = \"cubic\"\necn = true\ndelayed_ack = \"40 ms\"",
     "congestion = \"ledbat\"",
 ];
