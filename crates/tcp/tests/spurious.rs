@@ -92,7 +92,7 @@ fn a_packet_that_was_sent_once_undoes_the_timeout() {
         let (cfg, mut s, at) = timed_out(&TcpParams { frto, ..params() });
         let at = at + Duration::from_millis(50);
         // New data first (RFC 5682 section 3.1 step 2b).
-        assert_eq!(ack(&cfg, &mut s, at, 2, false, false), if frto { [12, 13] } else { [2, 3] });
+        assert_eq!(ack(&cfg, &mut s, at, 2, false, false), if frto { vec![12, 13] } else { vec![2, 3] });
         ack(&cfg, &mut s, at, if frto { 3 } else { 2 }, false, false);
         assert_eq!(s.ssthresh(), if frto { 10.0 } else { 5.0 });
         assert_eq!(s.cwnd() >= 10.0, frto);
