@@ -584,7 +584,10 @@ impl Sender {
         if self.timed != UNTIMED {
             self.timed = UNTIMED;
             self.measured = now - self.timed_at;
-            self.rtt.sample(cfg, self.timed_at, now);
+            match cfg.rtt_of_each {
+                true => self.rtt.sample_each(cfg, self.timed_at, now, self.una, self.max),
+                false => self.rtt.sample(cfg, self.timed_at, now),
+            }
             if let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() {
                 gauges.rtts.srtt = Some(self.measured);
                 if let Some(pacer) = release.pacer_mut() {

@@ -77,3 +77,23 @@ fn the_timer_starts_again_with_packets_that_went_before_the_retransmission() {
         assert_eq!(s.deadline(), before, "{samples:?}");
     }
 }
+
+/// The handshake's round trip is the first one: the variation has its floor from then on.
+#[test]
+fn the_handshake_measures_too() {
+    let params = TcpParams {
+        rtt_samples: RttSamples::Acknowledgment,
+        rto_floor: RtoFloor::Variation,
+        recovery: Recovery::Rack,
+        ..Default::default()
+    };
+    let cfg = Config::new(&params).unwrap();
+    let mut s = Sender::new(&cfg);
+    s.provide(u32::MAX);
+    drain(&cfg, &mut s, ms(0));
+    s.on_ack(&cfg, ms(10), 1, false, &[]);
+    assert_eq!(s.rto(), Duration::from_millis(210));
+    assert!(drain(&cfg, &mut s, ms(10)) > 0);
+    s.on_ack(&cfg, ms(20), 2, false, &[]);
+    assert_eq!(s.rto(), Duration::from_millis(210));
+}

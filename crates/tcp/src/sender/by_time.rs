@@ -22,6 +22,8 @@ impl Sender {
         ack: u32,
         blocks: &[Block],
     ) -> (u32, Option<Duration>) {
+        // Then it is asked which transmission of a packet came.
+        let judged = self.timed_out();
         let Some(Modern { control, gauges, release }) = self.modern.as_deref_mut() else { return (0, None) };
         let Some(ByTime { rack, timeout, .. }) = self.repair.by_time() else { return (0, None) };
         let Some(control) = C::of(control) else { return (0, None) };
@@ -45,7 +47,7 @@ impl Sender {
             pacer.acknowledged(rtt);
         }
         gauges.rtts.measure(measured);
-        (flight, first.or(again.filter(|rtt| !rack.late && !rack.is_too_soon(*rtt))))
+        (flight, first.or(again.filter(|rtt| !judged && !rack.late && !rack.is_too_soon(*rtt))))
     }
 
     /// Returns whether data that was outstanding when the timer ran out still is.
@@ -124,14 +126,19 @@ impl Sender {
         if let Some(undo) = undo {
             undo.restores &= !ece;
         }
-        if cfg.eifel && advanced && ack <= self.timed {
+        let measured = if cfg.rtt_of_each { timeout.once != u32::MAX } else { ack > self.timed };
+        if cfg.eifel && advanced && !measured {
             let head = una == fall.timed_out_at && timeout.head_sent > Time::ZERO;
             let rtt = match again || timeout.once == una {
                 true => Some(timeout.rtt),
                 false => head.then(|| now - timeout.head_sent),
             };
             if let Some(rtt) = rtt {
-                self.rtt.sample(cfg, Time::from_nanos(now.nanos() - rtt.nanos()), now);
+                let sent = Time::from_nanos(now.nanos() - rtt.nanos());
+                match cfg.rtt_of_each {
+                    true => self.rtt.sample_each(cfg, sent, now, ack, self.max),
+                    false => self.rtt.sample(cfg, sent, now),
+                }
                 modern.gauges.rtts.measure(Some(rtt));
             }
         }
