@@ -25,7 +25,7 @@ const SECONDS: &str = "30";
 
 /// The settings that make Quell's queue the one of `peers/ns3.cc`. A device of ns-3 has a packet waiting that its
 /// queue disc does not see: buffers and thresholds have one more here, and delays the time that one takes. A packet has
-/// 498 bytes there and 500 here: of either, three are no more than CoDel's packet of the largest size.
+/// 498 bytes there and 500 here: of either, three are at most CoDel's packet of the largest size.
 const QUEUES: [(&str, &[&str]); 5] = [
     ("drop-tail", &[]),
     ("red", &["aqm.red.min_th=7.25 packets", "aqm.red.max_th=19.75 packets"]),

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use quell_aqm::params::{ParamDoc, ParamValue};
 
-use crate::choices::{CongestionControl, Recovery, RtoFloor, SlowStart, congestion_controls};
+use crate::choices::{CongestionControl, Recovery, RtoFloor, RttSamples, SlowStart, congestion_controls};
 pub use crate::entry::Entry;
 use crate::params::TcpParams;
 use crate::rtt::{LEAST_TIMEOUT, LEAST_VARIATION};
@@ -241,9 +241,15 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
 
 /// The setting that leaves a key without effect, the reason, and what to do.
 fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
-    let TcpParams { granularity, min_rto, max_rto, max_doublings, max_window, .. } = *tcp;
+    let TcpParams { min_rto, max_rto, max_doublings, max_window, .. } = *tcp;
+    let of_each = tcp.rtt_samples == RttSamples::Acknowledgment && tcp.recovery == Recovery::Rack;
     match key {
+        "granularity" => of_each.then(|| {
+            "with rtt_samples = \"acknowledgment\": timestamps have ticks of 1 us; leave granularity out".to_string()
+        }),
+        "min_rto" if of_each => None,
         "min_rto" => {
+            let granularity = tcp.granularity;
             let (ticks, of) = match tcp.rto_floor {
                 RtoFloor::Timeout => (LEAST_TIMEOUT, "a timeout"),
                 RtoFloor::Variation => (LEAST_VARIATION, "the variation"),
@@ -467,6 +473,12 @@ mod tests {
                 "granularity",
                 "rto_floor = \"variation\"\nmin_rto = \"20 ms\"".into(),
                 "rto_floor = \"variation\"\nmin_rto = \"21 ms\"".into(),
+            ),
+            (
+                "granularity",
+                "rtt_samples",
+                "recovery = \"rack\"\nrtt_samples = \"acknowledgment\"".into(),
+                "recovery = \"sack\"\nrtt_samples = \"acknowledgment\"".into(),
             ),
             ("initial_rto", "max_rto", "max_rto = \"2999 ms\"".into(), "max_rto = \"3 s\"".into()),
             (

@@ -34,6 +34,7 @@ const EXCUSED: &[Excuse] = &[
     ("tcp", "tcp.codepoint = \"ect1\"", "tcp.congestion = \"prague\"", OWN),
     ("tcp", "tcp.initial_rto", "tcp.syn = false", "the first packets are answered before any timeout"),
     ("tcp", "tcp.sack_delay", "tcp.max_window", "a small window has no fourth acknowledgment of a gap"),
+    ("tcp", "tcp.send_quantum", "tcp.max_window", "two packets may leave together in any case"),
     ("tcp", "tcp.recovery", "tcp.ledbat_gain", "a window that hardly grows loses a packet at a time"),
     (
         "tcp 1",
@@ -428,9 +429,10 @@ const OF_TCP: &[&str] = &[
 /// What the keys are changed in: between them each key has an effect.
 const CONTEXTS: &[&str] = &[
     "",
-    "delayed_ack = \"40 ms\"\necn = true\nfeedback = \"accecn\"\nrecovery = \"rack\"\npacing = true\nsend_quantum = \"1 ms\"",
+    "delayed_ack = \"40 ms\"\necn = true\nfeedback = \"accecn\"\nrecovery = \"rack\"\npacing = true",
     "recovery = \"prr\"\ncongestion = \"cubic\"\necn = true\ndelayed_ack = \"40 ms\"",
     "congestion = \"ledbat\"",
+    "recovery = \"rack\"\nsend_quantum = \"1 ms\"",
 ];
 
 #[test]
@@ -479,7 +481,10 @@ fn a_void_key_of_tcp_is_noted() {
         let has_effect = |case: &Case<'_>| {
             let base = case.digests(&[]);
             let mut values = case.settings.iter().filter(|s| s.key == doc.name);
-            values.any(|s| case.digests(&[s]).is_some_and(|digests| Some(digests) != base))
+            values.any(|s| {
+                let digests = case.digests(&[s]);
+                digests.is_some() && (digests != base || case.has_effect_later(s, &[]))
+            })
         };
         assert!(cases.iter().any(has_effect), "{}: no value of it has an effect anywhere", doc.name);
     }
