@@ -333,10 +333,10 @@ mod tests {
         );
         let names = ["cake", "dualpi2", "red", "choke", "sfb", "sfq", "pie", "fq-codel"];
         let rule = |line: &str| unknown("algorithm", line, &names).0;
-        let dualpi2 = "update_interval = \"16 ms\", alpha = 0.16, beta = 3.2, ";
+        let dualpi2 = "update_interval = \"16 ms\", alpha = 0.16015625, beta = 3.19921875, ";
         let of_kernel = "th_len = 0, th_len_at = \"enqueue\", ";
         let rest =
-            "signals = \"random\", min_backlog = \"4542 B\", limit = \"60 s\", and in the link's table ";
+            "signals = \"random\", min_backlog = \"4542 B\", limit = \"3600 s\", and in the link's table ";
         let unsaid = "of these the line does not say";
         let so = "so tc and the kernel have it";
         let weight = |burst: u32, min: u32| {
@@ -393,8 +393,8 @@ mod tests {
                 "red limit 400000 min 30000 max 90000 probability 0.02 avpkt 1000 ecn",
                 format!(
                     "red\", min_th = \"30000 B\", max_th = \"90000 B\", max_p = 0.02, weight = 0.03125, forced = \"mark\", gentle \
-                     = false, min_backlog = 0, and in the link's table buffer = \"400000 B\", ecn = true; {}; {unsaid} gentle, \
-                     min_backlog: {so}",
+                     = false, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"400000 B\", ecn = true; {}; {unsaid} gentle, \
+                     min_backlog, spacing: {so}",
                     weight(50, 30)
                 ),
             ),
@@ -402,17 +402,17 @@ mod tests {
                 "red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn harddrop",
                 format!(
                     "red\", min_th = \"30 KiB\", max_th = \"90 KiB\", weight = 0.03125, forced = \"drop\", max_p = 0.02, gentle \
-                     = false, min_backlog = 0, and in the link's table buffer = \"400 KiB\", ecn = true; weight: tc's from a burst of \
-                     55 packets, a min of 30.7 of them; {unsaid} max_p, gentle, min_backlog: {so}"
+                     = false, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"400 KiB\", ecn = true; weight: tc's from a burst of \
+                     55 packets, a min of 30.7 of them; {unsaid} max_p, gentle, min_backlog, spacing: {so}"
                 ),
             ),
             (
                 "red limit 400000 avpkt 1500 burst 2",
                 format!(
-                    "red\", min_th = \"33333 B\", max_th = \"100000 B\", max_p = 0.02, gentle = false, min_backlog = 0, and in the \
+                    "red\", min_th = \"33333 B\", max_th = \"100000 B\", max_p = 0.02, gentle = false, min_backlog = 0, spacing = \"one-draw\", and in the \
                      link's table buffer = \"400000 B\"; min is not in the line: 33333 B is what tc computes; max is not in the \
                      line: 100000 B is what tc computes; burst: 2 is less than min / avpkt, which tc refuses: give at least 24; \
-                     {unsaid} max_p, gentle, min_backlog: {so}"
+                     {unsaid} max_p, gentle, min_backlog, spacing: {so}"
                 ),
             ),
             // Its thresholds are in packets.
@@ -420,7 +420,7 @@ mod tests {
                 "choke limit 1000 min 30 max 90 bandwidth 10mbit ecn",
                 format!(
                     "choke\", min_th = \"30 packets\", max_th = \"90 packets\", weight = 0.03125, forced = \"mark\", max_p = \
-                     0.02, and in the link's table buffer = \"1000 packets\", ecn = true; {}; {unsaid} max_p: {so}",
+                     0.02, min_backlog = 0, spacing = \"one-draw\", and in the link's table buffer = \"1000 packets\", ecn = true; {}; {unsaid} max_p, min_backlog, spacing: {so}",
                     weight(50, 30)
                 ),
             ),
@@ -431,6 +431,11 @@ mod tests {
             (
                 "sfq perturb 10 quantum 1514 divisor 1024",
                 "sfq\", perturb = \"10 s\", quantum = \"1514 B\", flows = 1024".to_string(),
+            ),
+            // Its flows are those that may be active.
+            (
+                "sfq limit 100 flows 64 divisor 512",
+                "sfq\", active = 64, flows = 512, and in the link's table buffer = \"100 packets\"".to_string(),
             ),
             (
                 "pie target 15000 alpha 2 beta 20",

@@ -16,12 +16,12 @@ const MOST_WORDS: usize = 256;
 /// Defaults of tc or the kernel where a line says nothing: the algorithm, the key, and its value.
 #[rustfmt::skip]
 const DEFAULTS: &[(&str, &[(&str, &str)])] = &[
-    ("red", &[("max_p", "0.02"), ("gentle", "false"), ("min_backlog", "0")]),
-    ("choke", &[("max_p", "0.02")]),
+    ("red", &[("max_p", "0.02"), ("gentle", "false"), ("min_backlog", "0"), ("spacing", "\"one-draw\"")]),
+    ("choke", &[("max_p", "0.02"), ("min_backlog", "0"), ("spacing", "\"one-draw\"")]),
     (DUALPI2, &[
-        ("update_interval", "\"16 ms\""), ("alpha", "0.16"), ("beta", "3.2"), ("min_th", "\"1 ms\""),
+        ("update_interval", "\"16 ms\""), ("alpha", "0.16015625"), ("beta", "3.19921875"), ("min_th", "\"1 ms\""),
         ("range", "\"0 s\""), ("th_len", "0"), ("th_len_at", "\"enqueue\""), ("c_weight", "0.1"),
-        ("signals", "\"random\""), ("min_backlog", "\"4542 B\""), ("limit", "\"60 s\""),
+        ("signals", "\"random\""), ("min_backlog", "\"4542 B\""), ("limit", "\"3600 s\""),
     ]),
 ];
 
@@ -155,6 +155,8 @@ impl<'a> Line<'a> {
                 }
             }
             ("max_rtt" | "typical_rtt", Some(_)) if self.name == DUALPI2 => {}
+            // tc's divisor is the number of queues; its flows are those that may be active.
+            ("flows", Some(_)) if self.name == "sfq" => self.answered(word, "active = 128", value, false),
             ("avpkt" | "burst" | "bandwidth", Some(_)) if self.has_average() => {}
             _ => match (parameter, value) {
                 (Some(parameter), Some(value)) => {

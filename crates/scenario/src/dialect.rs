@@ -255,8 +255,9 @@ pub static TABLE: &[KeyDefaults] = &[
     KeyDefaults {
         place: Place::Tcp,
         key: "ack_size",
-        values: [Own, Own, Own, Own, Text("66 B"), Own],
-        source: "Linux: headers of Ethernet (14), IPv4 and TCP with time stamps. ns-2: TCPSink's packetSize_, 40",
+        values: [Own, Own, Own, Text("54 B"), Text("66 B"), Own],
+        source: "Linux: headers of Ethernet (14), IPv4 and TCP with time stamps. ns-2: TCPSink's packetSize_, 40. ns-3: \
+                 the headers of its data",
     },
     KeyDefaults {
         place: Place::Tcp,

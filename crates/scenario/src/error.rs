@@ -163,7 +163,10 @@ fn wanted(fault: &Fault) -> Option<String> {
     {
         let parameter = Parameter::all().into_iter().find(|p| p.doc.name == key)?;
         let form = if parameter.doc.unit == "packets" { ", such as 10 or \"10 packets\"" } else { "" };
-        return Some(format!("must be a whole number from {}{form}", parameter.range));
+        return Some(match parameter.range.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("must be a whole number from {}{form}", parameter.range),
+            false => format!("must be {}", parameter.range),
+        });
     }
     let field = path.last_key()?;
     let whole = matches!(path.0.last(), Some(Step::Key(_)));

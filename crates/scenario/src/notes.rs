@@ -141,7 +141,8 @@ fn host_note(p: &Point, small: bool) -> Option<String> {
         ),
         false => format!(
             "{why} access link, without limit or algorithm, where a host keeps a few packets; give access_rate a higher \
-             rate, set tcp.small_queues (as dialect = \"linux\" does), or limit max_window"
+             rate, set tcp.small_queues with recovery = \"rack\" and a send_quantum (as dialect = \"linux\" does), or limit \
+             max_window"
         ),
     })
 }

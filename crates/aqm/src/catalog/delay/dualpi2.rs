@@ -170,7 +170,7 @@ impl DualPi2Params {
     }
 
     /// The parameters that have no effect where no packet is marked. By a DSCP packets come into the L queue all the
-    /// same, which are served by the scheduler.
+    /// same, which are served by the scheduler, and dropped there unless they are to pass.
     pub fn of_marks(&self) -> &'static [&'static str] {
         match self.dscp {
             None => &[
@@ -184,6 +184,7 @@ impl DualPi2Params {
                 "c_weight",
                 "tshift",
             ],
+            Some(_) if self.not_ect_in_l == NotEct::Drop => &["classifier"],
             Some(_) => &["classifier", "k", "min_th", "range", "th_len", "th_len_at"],
         }
     }
