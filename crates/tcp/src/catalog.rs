@@ -256,8 +256,9 @@ fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
             };
             (min_rto <= granularity * ticks).then(|| {
                 format!(
-                    "with granularity = {granularity}: {of} is at least {ticks} of these; lower granularity, or leave \
-                     min_rto out"
+                    "with granularity = {granularity}: {of} is at least {ticks} of these; lower granularity, or write \
+                     min_rto = {}",
+                    granularity * ticks
                 )
             })
         }

@@ -117,9 +117,10 @@ impl Habit {
         let now = now.nanos() / 1_000_000;
         let gap = now - core::mem::replace(&mut self.last, now);
         if self.wait == 0 {
-            (self.quick, self.wait) = (self.quick.max(most_quick), least);
+            // The first data: later on the wait is never zero.
+            (self.quick, self.wait) = (self.quick.max(most_quick), least.max(1));
         } else if gap <= least / 2 {
-            self.wait = self.wait / 2 + least / 2;
+            self.wait = (self.wait / 2 + least / 2).max(1);
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(self.timeout).min(LONGEST_WAIT);
         } else if gap > self.timeout {
@@ -129,7 +130,7 @@ impl Habit {
 
     /// The sender may have a small window (tcp_enter_quickack_mode()).
     fn hurry(&mut self, quick: u32, least: u64) {
-        (self.quick, self.wait, self.least) = (self.quick.max(quick), least, least);
+        (self.quick, self.wait, self.least) = (self.quick.max(quick), least.max(1), least);
     }
 
     /// An acknowledgment goes (tcp_dec_quickack_mode()).
@@ -138,7 +139,7 @@ impl Habit {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.wait = self.least;
+                self.wait = self.least.max(1);
             }
         }
     }
@@ -373,7 +374,7 @@ impl Receiver {
         let least = millis(cfg.delayed_ack.unwrap_or_default());
         if in_order {
             self.habit.on_data(now, least, most_quick);
-        } else if !new {
+        } else if !new && seq < self.next {
             self.habit.hurry(most_quick, least);
         }
         if core::mem::take(&mut self.hurries) {
@@ -737,8 +738,18 @@ mod tests {
     /// The times in milliseconds at which acknowledgments go, and how many packets they acknowledge, for packets that
     /// come at these times after a handshake of 10 ms; some of them are marked.
     fn adapting(ecn: bool, quick_acks: u32, rtt: u64, came: &[(u64, bool)]) -> Vec<(u64, u32)> {
+        adapting_from(Duration::from_millis(40), ecn, quick_acks, rtt, came)
+    }
+
+    fn adapting_from(
+        delayed_ack: Duration,
+        ecn: bool,
+        quick_acks: u32,
+        rtt: u64,
+        came: &[(u64, bool)],
+    ) -> Vec<(u64, u32)> {
         let params = TcpParams {
-            delayed_ack: Some(Duration::from_millis(40)),
+            delayed_ack: Some(delayed_ack),
             ack_timer: AckTimer::Adaptive,
             quick_acks,
             ecn,
@@ -771,6 +782,15 @@ mod tests {
 
     fn every(gap: u64, n: u64) -> Vec<(u64, bool)> {
         (0..n).map(|i| (i * gap, false)).collect()
+    }
+
+    /// The acknowledgments that go at once come to an end, however short the timer is.
+    #[test]
+    fn a_short_timer_leaves_every_second_packet_unanswered() {
+        for micros in [300, 1000, 1999, 2000] {
+            let out = adapting_from(Duration::from_micros(micros), false, 2, 10, &every(0, 8));
+            assert_eq!(out, [(0, 1), (0, 1), (0, 2), (0, 2), (0, 2)], "{micros}");
+        }
     }
 
     #[test]

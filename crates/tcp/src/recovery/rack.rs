@@ -42,7 +42,7 @@ pub(crate) const ENTRY: Entry = Entry {
         "What a mark took is not given back, and neither what a loss took that a probe repaired. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
-        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
+        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet (RFC 5681 section 3.1; Linux keeps the initial window after one lost SYN) and the threshold as it was.",
         "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
         "A retransmission that is lost again during recovery is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one). After a timeout it begins a recovery, which reduces the window, in both.",
     ],
@@ -615,9 +615,9 @@ impl Rack {
     }
 
     /// RACK_mark_losses_on_RTO() (section 6.3): the first packet, and all that would have been acknowledged by
-    /// now.
-    pub fn on_timeout(&mut self, una: u32, now: Time, mut each: impl FnMut(u32)) {
-        let limit = self.rtt + self.window;
+    /// now, for which `reordering` waits longer (Linux does not: tcp_timeout_mark_lost() in tcp_input.c).
+    pub fn on_timeout(&mut self, una: u32, now: Time, reordering: bool, mut each: impl FnMut(u32)) {
+        let limit = if reordering { self.rtt + self.window } else { self.rtt };
         while self.head != NONE && self.packet(self.head).sent + limit <= now {
             let seq = self.head;
             self.lose(seq);
@@ -795,12 +795,12 @@ mod tests {
         r.acknowledge(2, &[], ms(101), |_, _| ());
         r.set_window(false, None);
         let mut out = Vec::new();
-        r.on_timeout(2, ms(131), |seq| out.push(seq));
+        r.on_timeout(2, ms(131), true, |seq| out.push(seq));
         assert_eq!(out, [2, 3, 4, 5, 6]);
         let mut r = flight(10);
         r.acknowledge(2, &[], ms(101), |_, _| ());
         out.clear();
-        r.on_timeout(2, ms(101), |seq| out.push(seq));
+        r.on_timeout(2, ms(101), true, |seq| out.push(seq));
         assert_eq!(out, [2]);
     }
 

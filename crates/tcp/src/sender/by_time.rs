@@ -296,7 +296,8 @@ impl Sender {
     pub(super) fn on_rack_timeout(&mut self, cfg: &Config, now: Time) {
         if let (Some(modern), Repair::Rack(by_time)) = (&mut self.modern, &mut self.repair) {
             let (rack, window) = (&mut by_time.rack, &self.window);
-            rack.on_timeout(self.una, now, |seq| modern.control.on_lost(window, now, seq));
+            let reordering = cfg.loss_window == LossWindow::One;
+            rack.on_timeout(self.una, now, reordering, |seq| modern.control.on_lost(window, now, seq));
             rack.tlp.sent = None;
             if let Some(cwnd) = modern.control.after_timeout(now, rack.flying()) {
                 self.window.cwnd = cwnd;
@@ -375,20 +376,20 @@ impl Sender {
                 if let Some(modern) = &mut self.modern {
                     modern.gauges.limited = true;
                 }
-                return None;
+                return self.next_instead(cfg, now, new_first);
             }
             if seq == self.max && cfg.send_quantum.is_some() && self.waits_for_more(now, libm::floor(room)) {
-                return None;
+                return self.next_instead(cfg, now, new_first);
             }
             if cfg.host_tells {
                 let new = seq == self.max;
                 let most = if new { (room as u32).min(self.limit - seq) } else { 1 };
                 if self.waits_for_host(now, most, !new) {
-                    return None;
+                    return self.next_instead(cfg, now, new_first);
                 }
             }
             if !self.released(now) {
-                return None;
+                return self.next_instead(cfg, now, new_first);
             }
         }
         if new_first && let Some(by_time) = self.repair.by_time() {
@@ -396,6 +397,17 @@ impl Sender {
         }
         self.next = self.next.max(seq + 1);
         Some(self.send_by_time(cfg, now, seq))
+    }
+
+    /// A packet is held back. If it is the first new one with which F-RTO asks, what is lost goes instead (RFC 5682 section
+    /// 3.1 step 2b).
+    fn next_instead(&mut self, cfg: &Config, now: Time, new_first: bool) -> Option<Outgoing> {
+        let by_time = self.repair.by_time().filter(|_| new_first)?;
+        if by_time.timeout.new_went {
+            return None;
+        }
+        (by_time.timeout.new_first, by_time.timeout.frto) = (false, false);
+        self.next_of_rack(cfg, now)
     }
 
     /// There is nothing to send.

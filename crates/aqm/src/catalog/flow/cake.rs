@@ -23,7 +23,8 @@
 //! - A flow looks for its queue, and else for an unused one, among the eight of its set, beginning with its own;
 //!   if all are used it shares its own. Hosts likewise.
 //! - The fattest queue loses packets from its head when the buffer is full; its COBALT is told.
-//! - Flows whose hosts nobody knows have hosts of their own, so `isolation` makes no difference to them.
+//! - Flows whose hosts nobody knows have hosts of their own. Two of them may share a place for hosts, as in Linux, and then
+//!   have half of a share each: `isolation = "flows"` is without that.
 //! - Overhead is not negative. There is no filter of acknowledgments, which needs their numbers, no ingress mode,
 //!   no washing of DSCPs, and no splitting of super-packets, which do not exist here.
 
