@@ -240,7 +240,12 @@ impl PieParams {
         )?;
         let linux = self.scheme == Scheme::Linux;
         let fixed = |field, ok: bool, value: String| {
-            require(ok || !linux, field, value, "is what scheme = \"linux\" fixes: leave it out, or give another scheme")
+            require(
+                ok || !linux,
+                field,
+                value,
+                "is what scheme = \"linux\" fixes: leave it out, or give another scheme",
+            )
         };
         fixed("delay_from", options.delay_from == DelayFrom::Departures, options.delay_from.show())?;
         fixed("decay", options.decay == Decay::Empty, options.decay.show())?;

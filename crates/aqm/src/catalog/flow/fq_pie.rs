@@ -186,16 +186,14 @@ mod tests {
         }];
         let lanes = Lanes { each: &each, packets: Packets::new(5), bytes: Bytes::new(5000) };
         for (rules, crowded, remarks) in [(FqPieRules::Draft, true, 0), (FqPieRules::Linux, false, 1)] {
-            let params = FqPieParams { flows: 1, memory_limit: Bytes::new(5500), rules, ..Default::default() };
+            let params =
+                FqPieParams { flows: 1, memory_limit: Bytes::new(5500), rules, ..Default::default() };
             let pkt = PacketMeta { bytes: Bytes::new(1000), ..Default::default() };
             assert_eq!(params.build(&link).unwrap().is_crowded(&lanes, &pkt), crowded);
             assert_eq!(params.remarks(&link).len(), remarks);
         }
-        let link_rate = FqPieParams {
-            rules: FqPieRules::Linux,
-            delay_from: DelayFrom::LinkRate,
-            ..Default::default()
-        };
+        let link_rate =
+            FqPieParams { rules: FqPieRules::Linux, delay_from: DelayFrom::LinkRate, ..Default::default() };
         assert_eq!(link_rate.build(&link).unwrap_err().field, "delay_from");
     }
 }

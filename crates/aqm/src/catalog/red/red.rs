@@ -413,7 +413,12 @@ mod tests {
                 };
                 let now = Time::from_nanos(seconds * 1_000_000_000);
                 let _ = red.on_enqueue(&mut Ctx::new(now, queue, &mut rng), &PacketMeta::default());
-                if packets == 0 { red.average() } else { red.on_idle(now); 0.0 }
+                if packets == 0 {
+                    red.average()
+                } else {
+                    red.on_idle(now);
+                    0.0
+                }
             };
             arrive(0, 8);
             arrive(3600, 0)
@@ -423,7 +428,8 @@ mod tests {
 
     #[test]
     fn one_draw_for_each_gap_is_of_packets() {
-        let params = RedParams { spacing: Spacing::OneDraw, signal: SignalMode::BySize, ..Default::default() };
+        let params =
+            RedParams { spacing: Spacing::OneDraw, signal: SignalMode::BySize, ..Default::default() };
         assert_eq!(params.build(&LINK).unwrap_err().field, "spacing");
     }
 }
