@@ -215,7 +215,7 @@ pub fn idle(tcp: &TcpParams, set: &[&str]) -> Vec<Idle> {
                 .filter(|e| e.name != chosen[0].1 && e.refuses.iter().all(|(key, _)| *key != "ecn"));
             return Some(setting("congestion", &others.map(|e| e.name).collect::<Vec<_>>()));
         }
-        if key == "small_queues" && tcp.recovery == crate::Recovery::Rack && tcp.send_quantum.is_none() {
+        if key == "small_queues" && tcp.recovery == Recovery::Rack && tcp.send_quantum.is_none() {
             return Some("send_quantum".to_string());
         }
         let together = matches!(key, "delayed_ack" | "ack_timer" | "quick_acks") && tcp.ack_every == 1;

@@ -265,16 +265,16 @@ impl Rack {
         (!self.packets.is_empty()).then(|| self.packets[first].sent)
     }
 
+    /// [`Rack::first_sent`], if that packet was sent once.
+    pub fn first_sent_once(&self) -> Option<Time> {
+        let first = self.packets.first();
+        (!self.packets.is_empty() && !self.packets[first].again).then(|| self.packets[first].sent)
+    }
+
     /// Returns whether a packet that was sent again cannot have come back in this time: what came is of an earlier
     /// transmission.
     pub fn is_too_soon(&self, rtt: Duration) -> bool {
         rtt < self.min_rtt
-    }
-
-    /// The same, if it was sent once.
-    pub fn first_sent_once(&self) -> Option<Time> {
-        let first = self.packets.first();
-        (!self.packets.is_empty() && !self.packets[first].again).then(|| self.packets[first].sent)
     }
 
     /// Returns whether a packet was lost that has not been delivered since.

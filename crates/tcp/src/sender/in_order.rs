@@ -146,6 +146,15 @@ impl Sender {
         {
             let rtt = now - sent;
             let srtt = if RACK || PACED { gauges.rtts.smoothed(rtt) } else { rtt };
+            // It measures before the window grows, and only if this goes through.
+            let measured = match &self.repair {
+                Repair::Rack(by_time) if RACK && cfg.rtt_of_each => by_time.rack.first_sent().map(|first| {
+                    let mut timer = self.rtt;
+                    timer.sample_each(cfg, first, now, ack, self.max);
+                    timer
+                }),
+                _ => None,
+            };
             let facts = InOrder {
                 now,
                 ack,
@@ -156,7 +165,7 @@ impl Sender {
                 rtt,
                 srtt,
                 window_limited: gauges.limited,
-                timer: &self.rtt,
+                timer: measured.as_ref().unwrap_or(&self.rtt),
                 cfg,
                 pacer: release.pacer(),
             };
@@ -164,12 +173,10 @@ impl Sender {
                 if RACK || PACED {
                     (gauges.rtts.measured, gauges.rtts.srtt) = (Some(rtt), Some(srtt));
                 }
+                if let Some(timer) = measured {
+                    self.rtt = timer;
+                }
                 if RACK && let Some(by_time) = self.repair.by_time() {
-                    if cfg.rtt_of_each
-                        && let Some(first) = by_time.rack.first_sent()
-                    {
-                        self.rtt.sample_each(cfg, first, now, ack, self.max);
-                    }
                     by_time.rack.deliver_first(newly, sent, rtt);
                     by_time.rack.tlp.measured = true;
                 } else if PACED && let Some(times) = &mut gauges.rtts.sent {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use quell_units::{Duration, Time};
 
 use super::{Modern, Outgoing, Phase, Sender};
-use crate::choices::{AckTimer, Feedback, LossWindow, MarkReduction, Rules, SlowStart};
+use crate::choices::{AckTimer, Feedback, LossWindow, MarkReduction, RtoFloor, RttSamples, Rules, SlowStart};
 use crate::feedback::Report;
 use crate::params::Config;
 use crate::receiver::{Acknowledgment, Arrival, Receiver};
@@ -241,14 +241,14 @@ fn params() -> impl Strategy<Value = TcpParams> {
     let start =
         prop::sample::select(&[SlowStart::Standard, SlowStart::HyStartPlusPlus, SlowStart::HyStart][..]);
     let growth = prop::sample::select(&[Growth::Acknowledgments, Growth::Packets, Growth::WholePackets][..]);
-    let flags = prop::array::uniform9(any::<bool>());
+    let flags = prop::array::uniform10(any::<bool>());
     (recovery, congestion, feedback, (start, growth), flags, 1u32..12, 2u32..60).prop_map(
         |(
             recovery,
             congestion,
             feedback,
             (slow_start, growth),
-            [delayed, coarse, paced, linux, classic, gradual, ns3, eifel, frto],
+            [delayed, coarse, paced, linux, classic, gradual, ns3, eifel, frto, each],
             burst,
             max_window,
         )| {
@@ -276,6 +276,8 @@ fn params() -> impl Strategy<Value = TcpParams> {
                 sack_delay: linux.then(|| Duration::from_millis(3)),
                 granularity: Duration::from_millis(if coarse { 10 } else { 1 }),
                 mark_reduction: if gradual { MarkReduction::Proportional } else { MarkReduction::AtOnce },
+                rtt_samples: if each { RttSamples::Acknowledgment } else { RttSamples::RoundTrip },
+                rto_floor: if linux { RtoFloor::Variation } else { RtoFloor::Timeout },
                 eifel,
                 frto,
                 loss_window: if frto { LossWindow::Flight } else { LossWindow::One },
