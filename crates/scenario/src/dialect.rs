@@ -128,8 +128,6 @@ pub struct KeyDefaults {
 
 use Given::{As, ByUnit, Flag, Nothing, Own, Real, Text, Whole};
 
-const RED: &str = "aqm, RED family";
-
 /// True for the algorithms that spread signals as RED does: RED, and RED with another curve or another average.
 /// (DSRED was published with simulations of its own, and GREEN spreads nothing.)
 fn red_family(entry: &catalog::Entry) -> bool {
@@ -137,61 +135,23 @@ fn red_family(entry: &catalog::Entry) -> bool {
     has("spacing") && has("min_backlog")
 }
 
-fn gentle(entry: &catalog::Entry) -> bool {
-    red_family(entry) && entry.name != "wred"
-}
-
-fn of_ns2(entry: &catalog::Entry) -> bool {
-    ["red", "feng-ared"].contains(&entry.name)
-}
-
-fn linux_red(entry: &catalog::Entry) -> bool {
-    entry.name == "red"
-}
-
-fn cake(entry: &catalog::Entry) -> bool {
-    entry.name == "cake"
-}
-
-fn linux_red_or_choke(entry: &catalog::Entry) -> bool {
-    ["red", "choke"].contains(&entry.name)
-}
-
-fn linux_codel(entry: &catalog::Entry) -> bool {
-    ["codel", "fq-codel"].contains(&entry.name)
-}
-
-fn linux_fq_codel(entry: &catalog::Entry) -> bool {
-    entry.name == "fq-codel"
-}
-
-fn linux_pie(entry: &catalog::Entry) -> bool {
-    entry.name == "pie"
-}
-
-fn linux_fq_pie(entry: &catalog::Entry) -> bool {
-    entry.name == "fq-pie"
-}
-
-fn linux_sfq(entry: &catalog::Entry) -> bool {
-    entry.name == "sfq"
-}
-
-fn linux_sfb(entry: &catalog::Entry) -> bool {
-    entry.name == "sfb"
-}
-
-fn linux_dualpi2(entry: &catalog::Entry) -> bool {
-    entry.name == "dualpi2"
-}
-
-fn rem(entry: &catalog::Entry) -> bool {
-    entry.name == "rem"
-}
-
-fn rem_or_avq(entry: &catalog::Entry) -> bool {
-    ["rem", "avq"].contains(&entry.name)
-}
+const RED_FAMILY: Place = Place::Aqm("aqm, RED family", red_family);
+const GENTLE: Place = Place::Aqm("aqm, RED family without wred", |e| red_family(e) && e.name != "wred");
+const RED_AND_FENG: Place = Place::Aqm("aqm, red and feng-ared", |e| ["red", "feng-ared"].contains(&e.name));
+const ONLY_RED: Place = Place::Aqm("aqm, red", |e| e.name == "red");
+const CAKE: Place = Place::Aqm("aqm, cake", |e| e.name == "cake");
+const RED_AND_CHOKE: Place = Place::Aqm("aqm, red and choke", |e| ["red", "choke"].contains(&e.name));
+const CODEL_AND_FQ: Place =
+    Place::Aqm("aqm, codel and fq-codel", |e| ["codel", "fq-codel"].contains(&e.name));
+const FQ_CODEL: Place = Place::Aqm("aqm, fq-codel", |e| e.name == "fq-codel");
+const PIE: Place = Place::Aqm("aqm, pie", |e| e.name == "pie");
+const FQ_PIE: Place = Place::Aqm("aqm, fq-pie", |e| e.name == "fq-pie");
+const SFQ: Place = Place::Aqm("aqm, sfq", |e| e.name == "sfq");
+const SFB: Place = Place::Aqm("aqm, sfb", |e| e.name == "sfb");
+const DUALPI2: Place = Place::Aqm("aqm, dualpi2", |e| e.name == "dualpi2");
+const REM: Place = Place::Aqm("aqm, rem", |e| e.name == "rem");
+const REM_AND_AVQ: Place =
+    Place::Marking("aqm, rem and avq where the link marks", |e| ["rem", "avq"].contains(&e.name));
 
 /// Every dialect. "ns-default.tcl" is the file of ns-2 that has its defaults, whose comments say when some of
 /// them changed; the "change log" is ns-2's own. Releases: 2.1b7 October 2000, 2.1b8 6 June 2001, 2.1b9 13 April
@@ -426,33 +386,33 @@ pub static TABLE: &[KeyDefaults] = &[
         source: "Linux: a mark reduces the window over a round trip, as a loss does",
     },
     KeyDefaults {
-        place: Place::Aqm(RED, red_family),
+        place: RED_FAMILY,
         key: "spacing",
         values: [Text("wait"), Text("wait"), Text("wait"), Own, Own, Own],
         source: "wait_: true (ns-default.tcl since 1997)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, RED family without wred", gentle),
+        place: GENTLE,
         key: "gentle",
         values: [Flag(true), Flag(true), Flag(true), Own, Own, Own],
         source: "gentle_: true since 23 April 2001 (ns-default.tcl), false in 2.1b7 and before; false for RIO",
     },
     KeyDefaults {
-        place: Place::Aqm(RED, red_family),
+        place: RED_FAMILY,
         key: "signal",
         values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own, Own],
         source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
                  it; here the unit of the thresholds says how the queue is measured",
     },
     KeyDefaults {
-        place: Place::Aqm(RED, red_family),
+        place: RED_FAMILY,
         key: "mark_limit",
         values: [As("max_p"), Real(0.1), Real(0.1), Own, Own, Own],
         source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
                  is on). Before, an average below max_th was the condition (red.cc): p below max_p",
     },
     KeyDefaults {
-        place: Place::Aqm(RED, red_family),
+        place: RED_FAMILY,
         key: "min_backlog",
         values: [
             ByUnit { packets: 2, bytes: 1 },
@@ -466,179 +426,179 @@ pub static TABLE: &[KeyDefaults] = &[
                  releases are taken to do the same)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red and feng-ared", of_ns2),
+        place: RED_AND_FENG,
         key: "weight",
         values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own, Own],
         source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
                  on links of up to 33 ms",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red", linux_red),
+        place: ONLY_RED,
         key: "gentle",
         values: [Own, Own, Own, Own, Flag(false), Own],
         source: "Linux 7.2.13: the probability is 1 from max on (red.h)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
+        place: RED_AND_CHOKE,
         key: "forced",
         values: [Own, Own, Own, Own, Text("mark"), Own],
         source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c, sch_choke.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
+        place: RED_AND_CHOKE,
         key: "min_backlog",
         values: [Own, Own, Own, Own, Whole(0), Own],
         source: "Linux 7.2.13: only the average decides (sch_red.c, sch_choke.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, red and choke", linux_red_or_choke),
+        place: RED_AND_CHOKE,
         key: "spacing",
         values: [Own, Own, Own, Own, Text("one-draw"), Own],
         source: "Linux 7.2.13: qR, drawn once for each gap (red.h)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, codel and fq-codel", linux_codel),
+        place: CODEL_AND_FQ,
         key: "arithmetic",
         values: [Own, Own, Own, Own, Text("linux"), Own],
         source: "Linux 7.2.13: ticks of 1024 ns, roots of 16 bits (codel.h, codel_impl.h)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, codel and fq-codel", linux_codel),
+        place: CODEL_AND_FQ,
         key: "mtu",
         values: [Own, Own, Own, Own, Text("1514 B"), Own],
         source: "Linux 7.2.13: that of the device and an Ethernet header (sch_codel.c, sch_fq_codel.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, fq-codel", linux_fq_codel),
+        place: FQ_CODEL,
         key: "rules",
         values: [Own, Own, Own, Own, Text("linux"), Own],
         source: "Linux 7.2.13: a full buffer's half of the bytes, the order of queues that are found empty (sch_fq_codel.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, pie", linux_pie),
+        place: PIE,
         key: "scheme",
         values: [Own, Own, Own, Own, Text("linux"), Own],
         source: "Linux 7.2.13: sch_pie.c, pie.h",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, fq-pie", linux_fq_pie),
+        place: FQ_PIE,
         key: "rules",
         values: [Own, Own, Own, Own, Text("linux"), Own],
         source: "Linux 7.2.13: Linux's PIE in each queue, no limit of bytes (sch_fq_pie.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, sfq", linux_sfq),
+        place: SFQ,
         key: "longest",
         values: [Own, Own, Own, Own, Text("packets"), Own],
         source: "Linux 7.2.13: queues are listed by their packets (sch_sfq.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, sfq", linux_sfq),
+        place: SFQ,
         key: "active",
         values: [Own, Own, Own, Own, Whole(128), Own],
         source: "Linux 7.2.13: SFQ_DEFAULT_FLOWS (sch_sfq.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, sfb", linux_sfb),
+        place: SFB,
         key: "increment",
         values: [Own, Own, Own, Own, Real(33.0 / 65536.0), Own],
         source: "tc of iproute2 7.3: 1/2000 in 16 bits (q_sfb.c); the kernel's own 66 never come to bear",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, sfb", linux_sfb),
+        place: SFB,
         key: "decrement",
         values: [Own, Own, Own, Own, Real(3.0 / 65536.0), Own],
         source: "tc of iproute2 7.3: 1/20000 in 16 bits (q_sfb.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "update_interval",
         values: [Own, Own, Own, Own, Text("16 ms"), Own],
         source: "Linux 7.2.13: dualpi2_reset_default (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "alpha",
         values: [Own, Own, Own, Own, Real(41.0 / 256.0), Own],
         source: "Linux 7.2.13: 41 of 256 (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "beta",
         values: [Own, Own, Own, Own, Real(819.0 / 256.0), Own],
         source: "Linux 7.2.13: 819 of 256 (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "min_th",
         values: [Own, Own, Own, Own, Text("1 ms"), Own],
         source: "Linux 7.2.13: a step at 1 ms (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "range",
         values: [Own, Own, Own, Own, Text("0 s"), Own],
         source: "Linux 7.2.13: a step (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "th_len",
         values: [Own, Own, Own, Own, Whole(0), Own],
         source: "Linux 7.2.13: min_qlen_step (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "th_len_at",
         values: [Own, Own, Own, Own, Text("enqueue"), Own],
         source: "Linux 7.2.13: skb_apply_step, at the arrival (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "c_weight",
         values: [Own, Own, Own, Own, Real(0.1), Own],
         source: "Linux 7.2.13: classic_protection 10 % (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "signals",
         values: [Own, Own, Own, Own, Text("random"), Own],
         source: "Linux 7.2.13: dualpi2_roll (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "min_backlog",
         values: [Own, Own, Own, Own, Text("4542 B"), Own],
         source: "Linux 7.2.13: two frames behind the one in question (must_drop, sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, dualpi2", linux_dualpi2),
+        place: DUALPI2,
         key: "limit",
         values: [Own, Own, Own, Own, Text("3600 s"), Own],
         source: "Linux 7.2.13: no limit of time; its 10000 packets are the link's buffer (sch_dualpi2.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, cake", cake),
+        place: CAKE,
         key: "layer",
         values: [Own, Own, Own, Own, Text("ethernet"), Own],
         source: "Linux: packets of its hosts are counted with Ethernet's header, which CAKE takes off before it adds \
                  an overhead (sch_cake.c)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, rem", rem),
+        place: REM,
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own, Own],
         source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
                  are taken to do the same",
     },
     KeyDefaults {
-        place: Place::Marking("aqm, rem and avq where the link marks", rem_or_avq),
+        place: REM_AND_AVQ,
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own, Own],
         source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
                  earlier releases are taken to do the same)",
     },
     KeyDefaults {
-        place: Place::Aqm("aqm, rem", rem),
+        place: REM,
         key: "update_interval",
         values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own, Own],
         source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
