@@ -30,7 +30,6 @@
 //!   host's buffer, which the two queues share.
 
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use quell_units::{Bytes, Duration, Time};
@@ -192,8 +191,8 @@ impl DualPi2Params {
     /// What may surprise on a link.
     pub fn remarks(&self, link: &Link) -> Vec<Remark> {
         let limit = (self.limit <= self.target).then(|| Remark::on_limit(self.limit, self.target));
-        let mut of_l = vec!["not_ect_in_l"];
-        of_l.extend(["min_th", "range", "th_len", "th_len_at", "scheduler", "c_weight", "tshift"]);
+        let of_l =
+            ["not_ect_in_l", "min_th", "range", "th_len", "th_len_at", "scheduler", "c_weight", "tshift"];
         let mut all: Vec<Remark> =
             Remark::on_delay("target", self.target, link).into_iter().chain(limit).collect();
         all.extend(dual_queue::remarks(self, (self.classifier, self.dscp), self.scheduler, &of_l));

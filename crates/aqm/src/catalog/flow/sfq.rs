@@ -98,22 +98,31 @@ mod tests {
     use crate::{Cause, Discipline, FlowId, Lanes, LanesCtx, PacketMeta, QueueView, Seed, Verdict, Victim};
     use quell_units::{BitRate, Packets, QueueSize, Time};
 
-    /// The victim of an arrival of 100 bytes at a queue, where two queues wait with so many packets of so many bytes.
-    /// Before, the queues have changed in this order.
-    fn victim(longest: Longest, waiting: [(u32, u64); 2], changed: &[usize], arrival: usize) -> Victim {
-        let link = Link {
+    fn link(packets: f64) -> Link {
+        Link {
             rate: BitRate::from_bps(10_000_000),
-            buffer: QueueSize::Packets(10.0),
+            buffer: QueueSize::Packets(packets),
             mean_packet: Bytes::new(1000),
-        };
-        let mut sfq = SfqParams { flows: 2, longest, ..Default::default() }.build(&link).unwrap();
-        let mut rng = Seed(1).stream("sfq");
-        let each = waiting.map(|(packets, bytes)| QueueView {
+        }
+    }
+
+    /// A queue of so many packets of so many bytes.
+    fn view(packets: u32, bytes: u64) -> QueueView {
+        QueueView {
             packets: Packets::new(packets),
             bytes: Bytes::new(u64::from(packets) * bytes),
             head_since: None,
             link_rate: None,
-        });
+        }
+    }
+
+    /// The victim of an arrival of 100 bytes at a queue, where two queues wait with so many packets of so many bytes.
+    /// Before, the queues have changed in this order.
+    fn victim(longest: Longest, waiting: [(u32, u64); 2], changed: &[usize], arrival: usize) -> Victim {
+        let link = link(10.0);
+        let mut sfq = SfqParams { flows: 2, longest, ..Default::default() }.build(&link).unwrap();
+        let mut rng = Seed(1).stream("sfq");
+        let each = waiting.map(|(packets, bytes)| view(packets, bytes));
         let lanes = Lanes {
             each: &each,
             packets: Packets::new(each.iter().map(|queue| queue.packets.get()).sum()),
@@ -136,20 +145,11 @@ mod tests {
         // The arrival counts, and of equals its queue changed last.
         assert_eq!(of(Longest::Packets, [(3, 1000), (2, 100)], &[0]), Victim::Arrival);
         let at_third = |changed: &[usize]| {
-            let link = Link {
-                rate: BitRate::from_bps(10_000_000),
-                buffer: QueueSize::Packets(10.0),
-                mean_packet: Bytes::new(1000),
-            };
+            let link = link(10.0);
             let params = SfqParams { flows: 3, longest: Longest::Packets, ..Default::default() };
             let mut sfq = params.build(&link).unwrap();
             let mut rng = Seed(1).stream("sfq");
-            let each = [5, 5, 0].map(|packets| QueueView {
-                packets: Packets::new(packets),
-                bytes: Bytes::new(u64::from(packets) * 1000),
-                head_since: None,
-                link_rate: None,
-            });
+            let each = [5, 5, 0].map(|packets| view(packets, 1000));
             let lanes = Lanes { each: &each, packets: Packets::new(10), bytes: Bytes::new(10_000) };
             let pkt = PacketMeta { bytes: Bytes::new(1000), ..Default::default() };
             let mut cx = LanesCtx { now: Time::ZERO, lanes, rng: &mut rng };
@@ -164,20 +164,11 @@ mod tests {
     /// A third queue has no place until one of two has run empty.
     #[test]
     fn no_more_queues_have_packets_than_may() {
-        let link = Link {
-            rate: BitRate::from_bps(10_000_000),
-            buffer: QueueSize::Packets(1000.0),
-            mean_packet: Bytes::new(1000),
-        };
+        let link = link(1000.0);
         let mut sfq = SfqParams { flows: 4, active: Some(2), ..Default::default() }.build(&link).unwrap();
         let mut rng = Seed(1).stream("sfq");
         let mut call = |waiting: [u32; 4], lane: usize, leaves: bool| {
-            let each = waiting.map(|packets| QueueView {
-                packets: Packets::new(packets),
-                bytes: Bytes::new(u64::from(packets) * 1000),
-                head_since: None,
-                link_rate: None,
-            });
+            let each = waiting.map(|packets| view(packets, 1000));
             let packets = Packets::new(waiting.iter().sum());
             let lanes = Lanes { each: &each, packets, bytes: Bytes::new(u64::from(packets.get()) * 1000) };
             let mut cx = LanesCtx { now: Time::ZERO, lanes, rng: &mut rng };
@@ -194,20 +185,11 @@ mod tests {
 
     #[test]
     fn a_queue_holds_no_more_than_its_depth() {
-        let link = Link {
-            rate: BitRate::from_bps(10_000_000),
-            buffer: QueueSize::Packets(1000.0),
-            mean_packet: Bytes::new(1000),
-        };
+        let link = link(1000.0);
         let mut sfq = SfqParams { flows: 1, depth: 3, ..Default::default() }.build(&link).unwrap();
         let mut rng = Seed(1).stream("sfq");
         let verdicts = [2, 3].map(|waiting| {
-            let each = [QueueView {
-                packets: Packets::new(waiting),
-                bytes: Bytes::new(u64::from(waiting) * 1000),
-                head_since: None,
-                link_rate: None,
-            }];
+            let each = [view(waiting, 1000)];
             let lanes = Lanes { each: &each, packets: each[0].packets, bytes: each[0].bytes };
             let mut cx = LanesCtx { now: Time::ZERO, lanes, rng: &mut rng };
             sfq.on_enqueue(&mut cx, 0, &PacketMeta { bytes: Bytes::new(1000), ..Default::default() })
