@@ -129,12 +129,14 @@ test-targets:
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
 # Both are named at once because quell-aqm needs quell-units, which a registry does not have before it is
 # published: in one command cargo takes it from here. Older ones than 1.90 publish one package at a time.
+# Cargo believes that a version never changes: it keeps what it unpacked and built of an earlier run, so both go first.
 test-package:
 	@printf '%s\n' 1.90 "$$(cargo --version | cut -d ' ' -f 2)" | sort -CV || \
 	  { echo "test-package: cargo older than 1.90 cannot publish two packages at once, skipped"; exit 0; }; \
 	  git diff --quiet HEAD -- crates/aqm crates/units 2>/dev/null || dirty=--allow-dirty; \
 	  cargo package --quiet --list -p quell-aqm $$dirty > /dev/null && \
-	  cargo publish --quiet --dry-run $$dirty -p quell-units -p quell-aqm
+	  rm -rf target/publish "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/-*/quell-units-* && \
+	  cargo publish --quiet --dry-run $$dirty --target-dir target/publish -p quell-units -p quell-aqm
 
 # The extension is built with the profile of the tests, which have built most of it already.
 test-py: py
