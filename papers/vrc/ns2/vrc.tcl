@@ -24,6 +24,9 @@ set table3 {{35 100e6 {5 8} Reno 0 never} {20 10e6 {14 25} Newreno 0 never} {25 
 array set cases [list \
     b2 {rate 10e6 subnets {{50 100e6 {10 30} Reno 0 never} {50 100e6 {10 30} Reno {0 50} {50 100}}}} \
     d1 [list rate 10e6 subnets $table3] \
+    d1-tahoe {rate 10e6 subnets {{100 50e6 {11 19} Tahoe 0 never}}} \
+    d1-reno {rate 10e6 subnets {{100 50e6 {11 19} Reno 0 never}}} \
+    d1-newreno {rate 10e6 subnets {{100 50e6 {11 19} Newreno 0 never}}} \
     d2 [list rate 45e6 subnets $table3]]
 if {![info exists cases($case)]} { puts stderr "no case $case; there are [lsort [array names cases]]"; exit 2 }
 array set set_ $cases($case)
@@ -40,7 +43,8 @@ proc draw {range} { return [expr {[llength $range] == 1 ? [lindex $range 0] : [$
 # TCP of the second half of 2001; the window is ns-2's.
 foreach {name value} [list packetSize_ $packet useHeaders_ [expr {$headers ? "true" : "false"}] window_ $window ecn_ 1 \
     singledup_ $limitedtransmit minrto_ $minrto rtxcur_init_ $initialrto tcpTick_ $tick maxrto_ $maxrto rfc2988_ false \
-    precisionReduce_ [expr {$precision ? "true" : "false"}] windowInit_ $windowinit windowInitOption_ 1] { Agent/TCP set $name $value }
+    precisionReduce_ [expr {$precision ? "true" : "false"}] windowInit_ $windowinit windowInitOption_ 1 \
+    updated_rttvar_ false bugfix_ss_ 0] { Agent/TCP set $name $value }
 Agent/TCPSink set packetSize_ 40
 
 set ns [new Simulator]
