@@ -656,7 +656,7 @@ impl Sender {
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
         self.remember(cause);
         match &mut self.modern {
-            None => reno::reduce(&mut self.window, cause),
+            None => reno::reduce(&mut self.window, cause, cfg.whole_reductions),
             Some(modern) => modern.reduce(&mut self.window, cause),
         }
         if cfg.ns3()
