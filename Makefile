@@ -12,7 +12,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-linux test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-linux test-new-algorithm test-targets test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -53,6 +53,9 @@ characterize: ## Put the whole catalog through the scenarios of RFC 7928, and wr
 
 drafts: ## Judge the cases of drafts of senders, and put the verdicts on record
 	$(QUELL) -- reproduce --papers drafts --record
+
+ns2: ## Run what papers/ns2.toml names with ns-2 2.35, and put the rows into papers/ns2.csv
+	$(PYTHON) papers/ns2.py
 
 papers-quick: ## The same with one seed, which judges less, and writes only results/papers
 	$(QUELL) -- reproduce --quick --out results/papers

@@ -50,8 +50,26 @@ class Number:
         How many seeds it is from.
     prediction : tuple of float or None
         Where 95 % of what was printed lies, if our runs are like the document's.
+    band : tuple of float
+        The interval in which the mean agrees.
+    place : float or None
+        Where the mean lies in it: -1 at its lower end, 1 at its upper.
+    knife_edge : bool
+        Whether the 95 % interval of the mean crosses an end of the band.
+    idle_share : bool
+        Whether it is a utilization that is judged by the share of time in which the link is idle.
+    guess : float or None
+        What a model without a simulation says: a full link, and a queue at its target.
+    free : bool
+        Whether that comes out.
+    withheld : bool
+        Whether it comes out, but does not count, since the reading was chosen by it.
     ns2 : float or None
         The mean of ns-2's runs.
+    ns2_runs : int or None
+        How many those are.
+    ns2_reading : str or None
+        The reading that they are of, if the file names it.
     verdict : str
         ``agrees``, ``inside``, ``explained``, ``refuted``, ``open`` or ``missing``.
     why : str
@@ -69,7 +87,16 @@ class Number:
     half_width: float | None
     seeds: int
     prediction: tuple[float, float] | None
+    band: tuple[float, float]
+    place: float | None
+    knife_edge: bool
+    idle_share: bool
+    guess: float | None
+    free: bool
+    withheld: bool
     ns2: float | None
+    ns2_runs: int | None
+    ns2_reading: str | None
     verdict: str
     why: str
 
@@ -91,9 +118,11 @@ class Claim:
     found : str
         What was found.
     verdict : str
-        ``holds``, ``fails``, ``undecided`` or ``missing``.
+        ``holds``, ``fails``, ``refuted``, ``undecided`` or ``missing``.
     because : str or None
         Why it fails.
+    why : str
+        What refutes it, or why that does not; may be empty.
     ours : bool
         Whether it is not the document's, and outside of the score.
     """
@@ -105,6 +134,7 @@ class Claim:
     found: str
     verdict: str
     because: str | None
+    why: str
     ours: bool
 
 
@@ -135,6 +165,29 @@ class Verdicts:
             claim.verdict for claim in self.claims if not claim.ours
         ]
         return dict(Counter(verdicts))
+
+    def tally(self) -> dict[str, int]:
+        """Count what stands behind the score.
+
+        Returns
+        -------
+        dict of str to int
+            ``numbers``; ``come_out``, those that agree or are inside; ``withheld``, those that come
+            out, but chose their reading; ``edges``, those that agree, but might not with other seeds;
+            ``free``, those that a model without a simulation gets; ``free_come_out``, those of them
+            that agree or are inside.
+        """
+        out = [number.verdict in ("agrees", "inside") for number in self.numbers]
+        free = [number.free for number in self.numbers]
+        edges = [number.verdict == "agrees" and number.knife_edge for number in self.numbers]
+        return {
+            "numbers": len(self.numbers),
+            "come_out": sum(out),
+            "withheld": sum(number.withheld for number in self.numbers),
+            "edges": sum(edges),
+            "free": sum(free),
+            "free_come_out": sum(a and b for a, b in zip(out, free, strict=True)),
+        }
 
     def table(self) -> dict[str, list[Any]]:
         """Give the numbers as columns, which ``pandas.DataFrame`` and ``polars.DataFrame`` take.
@@ -218,4 +271,7 @@ def reproduce(
 
 def _number(cell: dict[str, Any]) -> dict[str, Any]:
     prediction = cell["prediction"]
-    return cell | {"prediction": None if prediction is None else tuple(prediction)}
+    return cell | {
+        "prediction": None if prediction is None else tuple(prediction),
+        "band": tuple(cell["band"]),
+    }

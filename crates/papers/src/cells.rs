@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use quell_lab::Width;
-
+use crate::band::Band;
 use crate::csv::rows;
 use crate::error::PaperError;
 
@@ -73,17 +72,49 @@ impl Cell {
         self.id.split('/').nth(i).unwrap_or("")
     }
 
-    /// Says whether `value` lies within `band` of the number; of a range, whether it lies in the range, or within
-    /// `band` of its middle. Rounding is allowed for.
-    pub fn is_near(&self, value: f64, band: Width) -> bool {
-        let middle = 0.5 * (self.low.value + self.high.value);
-        let reach = match band {
-            Width::Absolute(width) => width,
-            Width::Relative(share) => share * middle.abs(),
-        };
-        let within =
-            self.low.value - self.low.rounding <= value && value <= self.high.value + self.high.rounding;
-        within || (value - middle).abs() <= reach
+    /// The middle of a range; of a number, the number.
+    pub fn middle(&self) -> f64 {
+        0.5 * (self.low.value + self.high.value)
+    }
+
+    /// The ends of what is printed, give or take its rounding.
+    pub(crate) fn rounded(&self, band: Band) -> (f64, f64) {
+        // Who prints utilization to the hundredth prints a whole 100 as "100".
+        let most = band.nearly_full(self).map_or(f64::INFINITY, |idle| idle.floor);
+        (self.low.value - self.low.rounding.min(most), self.high.value + self.high.rounding.min(most))
+    }
+
+    /// The interval in which a mean agrees with the number: within the band of it, or, of a range, in the range or
+    /// within the band of its middle. Rounding is allowed for.
+    pub fn limits(&self, band: Band) -> (f64, f64) {
+        let (low, high) = self.rounded(band);
+        let (middle, reach) = (self.middle(), band.reach(self));
+        (low.min(middle - reach), high.max(middle + reach))
+    }
+
+    /// Says whether `value` lies in the interval in which it agrees.
+    pub fn is_near(&self, value: f64, band: Band) -> bool {
+        let (low, high) = self.limits(band);
+        low <= value && value <= high
+    }
+
+    /// The case without the window in which it is measured, such as "100-200 s, ": what is left says which network
+    /// it is.
+    pub(crate) fn network(&self) -> &str {
+        let Some((window, rest)) = self.case.split_once(" s, ") else { return &self.case };
+        let is_window = window.split_once('-').is_some_and(|(from, to)| {
+            [from, to]
+                .iter()
+                .all(|end| !end.is_empty() && end.chars().all(|c| c.is_ascii_digit() || c == '.'))
+        });
+        if is_window { rest } else { &self.case }
+    }
+
+    /// Says whether another is of the same network: the same quantity of the same algorithm in the same table, in
+    /// another window.
+    pub(crate) fn is_same_network(&self, other: &Cell) -> bool {
+        let of = |c: &Cell| [1, 3, 4].map(|i| c.part(i).to_string());
+        self.document == other.document && of(self) == of(other) && self.network() == other.network()
     }
 }
 
@@ -200,27 +231,35 @@ pub struct Ns2 {
     pub runs: usize,
     /// The version of ns-2.
     pub version: String,
+    /// The reading of the experiment that ns-2 ran, in square brackets before the settings; `None`: it is not named, and
+    /// the row refutes nothing.
+    pub reading: Option<String>,
     /// The settings that differ from the version's own.
     pub setting: String,
+    /// The line of the file.
+    pub line: usize,
 }
 
-/// Reads `papers/ns2.csv`; a file that is not there has no rows.
+/// Reads `papers/ns2.csv`; a file that is not there has no rows. A cell may have a row for each reading.
 ///
 /// # Errors
-/// If it cannot be read, a number is none, or a row names no cell or one that another row names.
-pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Ns2>, PaperError> {
-    let mut found = HashMap::new();
+/// If it cannot be read, a number is none, or a row names no cell, or one that another row of the reading names.
+pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Vec<Ns2>>, PaperError> {
+    let mut found: HashMap<String, Vec<Ns2>> = HashMap::new();
     if !file.exists() {
         return Ok(found);
     }
-    let mut lines: HashMap<String, usize> = HashMap::new();
     for row in rows(file, &["cell", "mean", "std", "runs", "version", "setting"])? {
         let cell = row.get("cell").to_string();
         if !cells.iter().any(|known| known.id == cell) {
             return Err(row.wrong("cell", "no cell has this id"));
         }
-        if let Some(first) = lines.insert(cell.clone(), row.line()) {
-            return Err(row.wrong("cell", format!("is that of line {first} as well")));
+        let (reading, setting) = bracketed(row.get("setting"));
+        let own = found.entry(cell.clone()).or_default();
+        if let Some(first) = own.iter().find(|other| other.reading == reading) {
+            let rule =
+                format!("is that of line {} as well; name the reading of each in \"setting\"", first.line);
+            return Err(row.wrong("cell", rule));
         }
         let std = match row.get("std") {
             "" => None,
@@ -231,13 +270,18 @@ pub fn read_ns2(file: &Path, cells: &[Cell]) -> Result<HashMap<String, Ns2>, Pap
         }
         let runs = row.get("runs").parse().ok().filter(|n| *n >= 1);
         let runs = runs.ok_or_else(|| row.wrong("runs", "must be a whole number of at least 1"))?;
-        let (mean, text) = (row.number("mean")?, |column: &str| row.get(column).to_string());
-        found.insert(
-            cell.clone(),
-            Ns2 { cell, mean, std, runs, version: text("version"), setting: text("setting") },
-        );
+        let (mean, version, line) = (row.number("mean")?, row.get("version").to_string(), row.line());
+        own.push(Ns2 { cell, mean, std, runs, version, reading, setting, line });
     }
     Ok(found)
+}
+
+/// `[NAME] rest` apart.
+fn bracketed(text: &str) -> (Option<String>, String) {
+    match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, rest)) => (Some(name.trim().to_string()), rest.trim().to_string()),
+        None => (None, text.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -263,7 +307,10 @@ impl Cell {
 
 #[cfg(test)]
 mod tests {
+    use quell_lab::Width;
+
     use super::*;
+    use crate::band::NearlyFull;
 
     #[test]
     fn ids_are_readable() {
@@ -316,7 +363,7 @@ mod tests {
     fn a_range_has_its_band_around_the_middle() {
         let cell =
             |low: &str, high: &str| Cell::of_range(Printed::read(low).unwrap(), Printed::read(high).unwrap());
-        let band = Width::Relative(0.1);
+        let band: Band = "10%".parse().unwrap();
         for (low, high, value, is) in [
             ("80", "120", 120.4, true),
             ("80", "120", 121.0, false),
@@ -329,9 +376,46 @@ mod tests {
         ] {
             assert_eq!(cell(low, high).is_near(value, band), is, "{low} {high} {value}");
         }
-        assert!(cell("97.0", "98.0").is_near(98.4, Width::Absolute(1.0)));
-        assert!(!cell("97.0", "99.0").is_near(99.4, Width::Absolute(1.0)));
-        assert!(cell("4", "4").is_near(4.4, Width::Absolute(0.1)), "rounding");
+        assert!(cell("97.0", "98.0").is_near(98.4, "1".parse().unwrap()));
+        assert!(!cell("97.0", "99.0").is_near(99.4, "1".parse().unwrap()));
+        assert!(cell("4", "4").is_near(4.4, "0.1".parse().unwrap()), "rounding");
+    }
+
+    /// Above 98 % it is the idle share that must be near; "100" is then as exact as the numbers beside it.
+    #[test]
+    fn utilization_of_a_nearly_full_link_is_judged_by_the_idle_share() {
+        let idle = NearlyFull { above: 98.0, share: 0.2, floor: 0.02, full: 100.0 };
+        let band = Band { width: Width::Absolute(1.0), idle: Some(idle) };
+        let cell =
+            |low: &str, high: &str| Cell::of_range(Printed::read(low).unwrap(), Printed::read(high).unwrap());
+        for (low, high, value, is) in [
+            ("99.0", "99.0", 99.19, true),
+            ("99.0", "99.0", 98.79, false),
+            ("99.91", "99.91", 99.89, true),
+            ("99.91", "99.91", 99.78, false),
+            ("100", "100", 99.985, true),
+            ("100", "100", 99.9, false),
+            ("99.9", "100", 99.885, true),
+            ("99.9", "100", 99.87, false),
+            ("97.5", "97.5", 98.4, true),
+        ] {
+            assert_eq!(cell(low, high).is_near(value, band), is, "{low} {high} {value}");
+        }
+    }
+
+    #[test]
+    fn windows_of_one_network_are_told_by_their_case() {
+        let of = |case: &str| Cell { case: case.to_string(), ..Cell::of_range(at("1"), at("1")) };
+        let first = of("100-200 s, 15 Mb/s");
+        assert!(first.is_same_network(&of("500-600 s, 15 Mb/s")));
+        assert!(!first.is_same_network(&of("300-400 s, 5 Mb/s")));
+        assert!(!of("B2, random").is_same_network(&of("B3, random")));
+        let (red, pi) = ("d/1/x/red/loss_rate".to_string(), "d/1/x/pi/loss_rate".to_string());
+        assert!(!Cell { id: red, ..first.clone() }.is_same_network(&Cell { id: pi, ..first.clone() }));
+    }
+
+    fn at(text: &str) -> Printed {
+        Printed::read(text).unwrap()
     }
 
     #[test]

@@ -9,7 +9,8 @@ use quell_scenario::dialect::Dialect;
 
 use crate::cells::{Cell, matches};
 use crate::error::PaperError;
-use crate::experiment::{Document, Experiment, Figure, Papers};
+use crate::experiment::{Document, Experiment, Figure, Papers, Refuted};
+use crate::judge::{ARITHMETIC, NS2};
 
 impl Experiment {
     /// The error that something in its file breaks a rule; the steps lead to it, and numbers into lists.
@@ -89,9 +90,10 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
         let wrong = |rule| e.wrong(&[&"refuted", &i, &"shown_by"], rule);
         match r.shown_by.strip_prefix("claim:") {
             Some(name) => one_of("shown_by = claim", name, &claims).map_err(wrong)?,
-            None if r.shown_by == "ns-2" => {}
+            None if r.shown_by == NS2 || r.shown_by == ARITHMETIC => {}
             None => one_of("shown_by", &r.shown_by, &readings).map_err(wrong)?,
         }
+        evidence(papers, e, r).map_err(|(key, rule)| e.wrong(&[&"refuted", &i, &key], rule))?;
     }
     let known = |pattern: &String| papers.cells.iter().any(|c| matches(pattern, &c.id));
     let named = |kind: &str, i: usize, key: &str, patterns: &[String]| match patterns
@@ -117,6 +119,7 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
         named("open", i, "cells", &open.cells)?;
     }
     claims_of(e)?;
+    ns2(papers, e)?;
     computed(papers, e)?;
     for (i, figure) in e.figures.iter().enumerate() {
         if quell_view::chart::Diagram::find(&figure.kind).is_none() {
@@ -133,6 +136,71 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
         live_figure(e, figure).map_err(|rule| e.wrong(&[&"figure", &i, &"live"], format!("live: {rule}")))?;
     }
     live_side(e)
+}
+
+/// The evidence against numbers or claims has what it needs, and nothing else.
+fn evidence(papers: &Papers, e: &Experiment, r: &Refuted) -> Result<(), (&'static str, String)> {
+    let (numbers, claims) = (!r.cells.is_empty(), !r.claims.is_empty());
+    if numbers == claims {
+        return Err(("mechanism", "must have either \"cells\" or \"claims\"".to_string()));
+    }
+    let names: Vec<&str> = e.claims.iter().filter(|c| !c.ours).map(|c| c.name.as_str()).collect();
+    r.claims.iter().try_for_each(|name| one_of("claims", name, &names)).map_err(|why| ("claims", why))?;
+    let readings: Vec<&str> = e.readings.iter().map(|reading| reading.name.as_str()).collect();
+    let known = r.reading.iter().try_for_each(|name| one_of("reading", name, &readings));
+    known.map_err(|why| ("reading", why))?;
+    if (r.shown_by == ARITHMETIC) != r.arithmetic.is_some() {
+        let rule = "arithmetic: goes with shown_by = \"arithmetic\", as in \"[ID] * [ID] = 54..66\"";
+        return Err(("shown_by", rule.to_string()));
+    }
+    if let Some(arithmetic) = &r.arithmetic {
+        let (apart, found) = arithmetic
+            .contradicts(&papers.cells)
+            .map_err(|why| ("arithmetic", format!("arithmetic: {why}")))?;
+        if !apart {
+            return Err(("arithmetic", format!("arithmetic: {found}; it contradicts nothing")));
+        }
+    }
+    let of_ns2 = claims && r.shown_by == NS2;
+    if claims && !of_ns2 && r.shown_by != ARITHMETIC {
+        let rule = format!(
+            "shown_by = \"{}\": a claim is refuted by \"{NS2}\" or \"{ARITHMETIC}\"; under a reading it holds: its              own \"shown_by\" names that",
+            r.shown_by
+        );
+        return Err(("shown_by", rule));
+    }
+    if of_ns2 != r.figures.is_some() || (r.reading.is_some() && !of_ns2) {
+        let rule =
+            "figures: names the file of ns-2's values, and goes with claims that are shown_by = \"ns-2\"";
+        return Err(("shown_by", format!("{rule}, as \"reading\" does")));
+    }
+    Ok(())
+}
+
+/// The rows of ns-2 for the numbers that an experiment answers name its readings, and so does each that refutes.
+fn ns2(papers: &Papers, e: &Experiment) -> Result<(), PaperError> {
+    let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
+    let by_ns2 = e.refuted.iter().filter(|r| r.shown_by == NS2).flat_map(|r| &r.cells);
+    let by_ns2: Vec<&String> = by_ns2.collect();
+    for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)) {
+        let refuted = by_ns2.iter().any(|pattern| matches(pattern, &cell.id));
+        for row in papers.ns2.get(&cell.id).into_iter().flatten() {
+            let wrong = |rule: String| PaperError::at(&papers.folder.join("ns2.csv"), row.line, rule);
+            match &row.reading {
+                Some(name) => one_of("setting = reading", name, &readings).map_err(wrong)?,
+                None if refuted => {
+                    let rule = format!(
+                        "setting: must begin with the reading of {} that ns-2 ran, in square brackets, as in \"[{}] {}\": \
+                         the number is refuted by it",
+                        e.id, readings[0], row.setting
+                    );
+                    return Err(wrong(rule));
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A live figure is a quantity over a field, of the run that is live.

@@ -23,6 +23,8 @@ pub struct Part {
     pub left: Term,
     /// The relation that must hold.
     pub says: Says,
+    /// The share of its cases in which it must hold, if not in all.
+    pub share: Option<f64>,
 }
 
 /// The relation that a test asserts of a term.
@@ -125,6 +127,26 @@ impl Term {
 }
 
 impl Part {
+    /// The number of cases, of so many, in which it must hold.
+    pub(crate) fn least(&self, cases: usize) -> usize {
+        // A share of 0.9 of ten is nine, whatever the product rounds to.
+        self.share.map_or(cases, |share| (share * cases as f64 - 1e-9).ceil() as usize)
+    }
+
+    /// Says whether it is of something that rises or falls.
+    pub(crate) fn is_trend(&self) -> bool {
+        self.along().is_some()
+    }
+
+    /// The number of cases at so many places: each label on the left against each on the right.
+    pub(crate) fn cases(&self, places: usize) -> usize {
+        let labels = |term: &Term| match term {
+            Term::Of(found) => found.labels.len(),
+            _ => 1,
+        };
+        places * self.terms().map(labels).product::<usize>()
+    }
+
     /// The field along which something rises or falls.
     fn along(&self) -> Option<&str> {
         match &self.says {
@@ -162,7 +184,7 @@ impl fmt::Display for Test {
 
 /// The forms that a test may have, for errors.
 const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\" \
-                     or \"A falls along FIELD\"";
+                     or \"A falls along FIELD\", and may end with \"for 90% of cases\"";
 
 fn part(text: &str) -> Result<Part, String> {
     let whole = || format!("\"{}\"", text.trim());
@@ -171,6 +193,16 @@ fn part(text: &str) -> Result<Part, String> {
         number.ok_or_else(|| format!("{}: \"{}\": must be a number", whole(), text.trim()))
     };
     let of = |text: &str| term(text).map_err(|why| format!("{}: {why}", whole()));
+    let (text, share) = match text.trim().strip_suffix("% of cases").map(|head| head.rsplit_once(" for ")) {
+        Some(Some((head, percent))) => {
+            let percent = number(percent)?;
+            if !(0.0 < percent && percent < 100.0) {
+                return Err(format!("{}: \"{percent}%\": must lie between 0 and 100", whole()));
+            }
+            (head, Some(0.01 * percent))
+        }
+        _ => (text, None),
+    };
     let (left, says) = if let Some((left, field)) = text.split_once(" rises along ") {
         (left, Says::Rises(field.trim().to_string()))
     } else if let Some((left, field)) = text.split_once(" falls along ") {
@@ -194,7 +226,7 @@ fn part(text: &str) -> Result<Part, String> {
     };
     let left = of(left)?;
     match left {
-        Term::Of(_) | Term::Computed(_) => Ok(Part { left, says }),
+        Term::Of(_) | Term::Computed(_) => Ok(Part { left, says, share }),
         Term::Number(_) => Err(format!("{}: begins with a number; the quantity comes first", whole())),
     }
 }
@@ -302,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_cases_is_read() {
+        let test: Test =
+            "queue_packets of red at n=* < 5 for 90% of cases and utilization of red > 0.9".parse().unwrap();
+        let shares: Vec<Option<f64>> = test.parts.iter().map(|part| part.share).collect();
+        assert_eq!(shares, [Some(0.9), None]);
+        assert_eq!(test.parts[0].says, Says::Below(Term::Number(5.0)));
+        assert_eq!([1, 6, 10, 11, 24].map(|n| test.parts[0].least(n)), [1, 6, 9, 10, 22]);
+        assert_eq!(test.parts[1].least(6), 6);
+        let along: Test = "queue_packets of red, pi rises along n for 50% of cases".parse().unwrap();
+        assert_eq!(along.parts[0].says, Says::Rises("n".to_string()));
+    }
+
+    #[test]
     fn computed_figures_are_read() {
         let text = "2 * k_i_max of figure 7 (computed) at k_d=0|0.001, rtt=0.1 > queue_packets of red and \
                     k_i_max of figure 4 rises along k_d";
@@ -327,6 +372,8 @@ mod tests {
             ("queue_packets of red at n < 5", "FIELD=VALUE"),
             ("queue_packets of red like 5 by much", "not a width"),
             ("queue_packets of red < inf", "must be a finite number"),
+            ("queue_packets of red at n=* < 5 for 100% of cases", "must lie between 0 and 100"),
+            ("queue_packets of red at n=* < 5 for most% of cases", "must be a number"),
         ] {
             let error = text.parse::<Test>().unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

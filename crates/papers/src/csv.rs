@@ -45,6 +45,15 @@ impl Row<'_> {
 /// # Errors
 /// If it cannot be read, or a column is missing, unknown or named twice, or a row has too few values or too many.
 pub(crate) fn rows<'f>(file: &'f Path, columns: &'static [&'static str]) -> Result<Vec<Row<'f>>, PaperError> {
+    rows_with(file, columns, &[])
+}
+
+/// As [`rows`], of a table that may lack some of the columns, whose values are then empty.
+pub(crate) fn rows_with<'f>(
+    file: &'f Path,
+    columns: &'static [&'static str],
+    optional: &[&str],
+) -> Result<Vec<Row<'f>>, PaperError> {
     let fail = |e: ::csv::Error| match e.kind() {
         ::csv::ErrorKind::Io(e) => PaperError::of(file, format!("cannot be read: {e}")),
         ::csv::ErrorKind::Utf8 { pos, .. } => {
@@ -69,7 +78,8 @@ pub(crate) fn rows<'f>(file: &'f Path, columns: &'static [&'static str]) -> Resu
             return wrong(format!("column \"{name}\": is named twice"));
         }
     }
-    if let Some(lost) = columns.iter().find(|name| !header.iter().any(|other| other == **name)) {
+    let needed = columns.iter().filter(|name| !optional.contains(name));
+    if let Some(lost) = needed.into_iter().find(|name| !header.iter().any(|other| other == **name)) {
         return wrong(format!("column \"{lost}\": is missing; the columns are {}", columns.join(", ")));
     }
     let mut all = Vec::new();
@@ -85,8 +95,8 @@ pub(crate) fn rows<'f>(file: &'f Path, columns: &'static [&'static str]) -> Resu
             return Err(PaperError::at(file, line, rule));
         }
         let value = |column: &&str| {
-            let at = header.iter().position(|other| other == *column).unwrap_or(0);
-            record[at].to_string()
+            let at = header.iter().position(|other| other == *column);
+            at.map_or(String::new(), |at| record[at].to_string())
         };
         all.push(Row { file, columns, line, values: columns.iter().map(value).collect() });
     }

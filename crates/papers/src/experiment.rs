@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use quell_lab::{Quantity, Width, distinct};
+use quell_lab::{Quantity, distinct};
 use quell_scenario::TomlFile;
 use serde::Deserialize;
 
+use crate::arithmetic::Arithmetic;
+use crate::band::{Band, Guess};
 use crate::cells::{Cell, Ns2, matches, slug};
 use crate::claims::Test;
 use crate::computed::Computed;
@@ -22,10 +24,12 @@ pub struct Papers {
     pub documents: Vec<Document>,
     /// Every printed number.
     pub cells: Vec<Cell>,
-    /// The values that ns-2 gives for cells, by id.
-    pub ns2: std::collections::HashMap<String, Ns2>,
+    /// The values that ns-2 gives for cells, by id, one for each reading that it ran.
+    pub ns2: std::collections::HashMap<String, Vec<Ns2>>,
     /// The largest distance of a mean from a printed number, by metric.
-    pub bands: BTreeMap<String, Width>,
+    pub bands: BTreeMap<String, Band>,
+    /// What can be said of the numbers without a simulation; the first that names a number counts.
+    pub guesses: Vec<Guess>,
 }
 
 /// A document and its experiments.
@@ -110,6 +114,14 @@ pub struct Experiment {
     pub computed: Vec<Computed>,
     /// The part that is run with real packets; `None`: there is none.
     pub live: Option<LiveSide>,
+}
+
+impl Experiment {
+    /// The readings under which printed numbers are judged: the first, and those that tables of numbers name.
+    pub fn judged_readings(&self) -> impl Iterator<Item = &Reading> {
+        let named = |r: &Reading| self.cells.iter().any(|of| of.reading.as_ref() == Some(&r.name));
+        self.readings.iter().enumerate().filter(move |(i, r)| *i == 0 || named(r)).map(|(_, r)| r)
+    }
 }
 
 /// The part of an experiment that is run with real packets. Its figures are put on record, since they
@@ -330,16 +342,26 @@ impl CellPlace {
     }
 }
 
-/// Printed numbers that are refuted.
+/// Printed numbers, or claims, that are refuted.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refuted {
     /// Patterns of ids.
+    #[serde(default)]
     pub cells: Vec<String>,
+    /// Claims of this file, by name, instead of numbers.
+    #[serde(default)]
+    pub claims: Vec<String>,
     /// The mechanism by which the number differs.
     pub mechanism: String,
-    /// The evidence: `ns-2`, a reading, or `claim:` and a claim.
+    /// The evidence: `ns-2`, `arithmetic`, a reading, or `claim:` and a claim.
     pub shown_by: String,
+    /// The document's own numbers that contradict each other, where the evidence is arithmetic.
+    pub arithmetic: Option<Arithmetic>,
+    /// The file of ns-2's values for the quantities of the claims, by a path from this one.
+    pub figures: Option<PathBuf>,
+    /// The reading that ns-2 ran for the claims; `None`: that under which they are tested.
+    pub reading: Option<String>,
 }
 
 /// Printed numbers that are not explained.
@@ -452,12 +474,23 @@ macro_rules! from_text {
     )* };
 }
 
-from_text!(PrintedOf, Value, Test);
+from_text!(PrintedOf, Value, Test, Arithmetic);
 
 impl Papers {
     /// The largest distance of a mean from a printed number of a metric.
-    pub fn band(&self, metric: &str) -> Width {
-        self.bands.get(metric).copied().unwrap_or(Width::Relative(0.1))
+    pub fn band(&self, metric: &str) -> Band {
+        self.bands.get(metric).copied().unwrap_or_default()
+    }
+
+    /// What can be said of a number without a simulation: full use of the link, and a queue at its target.
+    pub fn guess(&self, cell: &Cell) -> Option<f64> {
+        let names = |guess: &&Guess| guess.cells.iter().any(|pattern| matches(pattern, &cell.id));
+        self.guesses.iter().find(names).map(|guess| guess.is)
+    }
+
+    /// Says whether a number is free: it comes out without a simulation.
+    pub fn is_free(&self, cell: &Cell) -> bool {
+        self.guess(cell).is_some_and(|guess| cell.is_near(guess, self.band(&cell.metric)))
     }
 
     /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.

@@ -6,11 +6,13 @@ mod trial;
 
 use std::collections::HashMap;
 
-use quell_lab::{ERROR, Estimate, View, Width, t_quantile};
+use quell_lab::{ERROR, Estimate, View, t_quantile};
 
+use crate::band::Band;
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
-use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading};
+use crate::evidence::Evidence;
+use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading, Refuted};
 use crate::results::{ExperimentResults, Spot};
 use crate::value::Value;
 
@@ -62,6 +64,8 @@ pub enum Holds {
     Holds,
     /// They are on the other side.
     Fails,
+    /// They are on the other side, and so are those of ns-2, or the document contradicts itself.
+    Refuted,
     /// They are on neither.
     Undecided,
     /// Nothing was run for it.
@@ -70,13 +74,15 @@ pub enum Holds {
 
 impl Holds {
     /// All of them.
-    pub const ALL: [Holds; 4] = [Holds::Holds, Holds::Fails, Holds::Undecided, Holds::Missing];
+    pub const ALL: [Holds; 5] =
+        [Holds::Holds, Holds::Fails, Holds::Refuted, Holds::Undecided, Holds::Missing];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Holds::Holds => "holds",
             Holds::Fails => "fails",
+            Holds::Refuted => "refuted",
             Holds::Undecided => "undecided",
             Holds::Missing => "missing",
         }
@@ -85,7 +91,7 @@ impl Holds {
     /// Combines two that must both hold.
     fn and(self, other: Holds) -> Holds {
         let rank = |h: Holds| match h {
-            Holds::Fails => 3,
+            Holds::Fails | Holds::Refuted => 3,
             Holds::Missing => 2,
             Holds::Undecided => 1,
             Holds::Holds => 0,
@@ -105,6 +111,20 @@ pub struct JudgedCell<'a> {
     pub found: Option<Estimate>,
     /// The interval in which the printed number lies with a probability of 95 %.
     pub prediction: Option<(f64, f64)>,
+    /// The interval in which the mean agrees.
+    pub band: (f64, f64),
+    /// The place of the mean in that interval, from -1 at its lower end to 1 at its upper.
+    pub place: Option<f64>,
+    /// Whether the 95 % interval of the mean crosses an end of the band: other seeds might judge otherwise.
+    pub knife_edge: bool,
+    /// Whether it is utilization that is judged by the idle share.
+    pub idle: bool,
+    /// The value that a model without a simulation gives: a full link, and a queue at its target.
+    pub guess: Option<f64>,
+    /// Whether that comes out.
+    pub free: bool,
+    /// Whether it comes out, but does not count, since the reading was chosen by it.
+    pub withheld: bool,
     /// The value that ns-2 gives.
     pub ns2: Option<&'a Ns2>,
     /// The verdict.
@@ -137,6 +157,8 @@ pub struct JudgedClaim<'a> {
     pub found: String,
     /// The verdict under the reading that `shown_by` names.
     pub shown: Option<Holds>,
+    /// The mechanism by which it is refuted, or why it is not; may be empty.
+    pub why: String,
 }
 
 /// An experiment and what is said of it.
@@ -160,7 +182,7 @@ enum Nearness {
 
 /// Judges an experiment.
 pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &ExperimentResults) -> JudgedExperiment<'a> {
-    let judge = Judge { papers, e, found };
+    let judge = Judge { papers, e, found, evidence: None };
     let claims: Vec<JudgedClaim<'a>> = e.claims.iter().map(|claim| judge.claim(claim)).collect();
     let held: HashMap<&str, Holds> = claims.iter().map(|c| (c.claim.name.as_str(), c.holds)).collect();
     let computed: Vec<JudgedCell<'a>> = e.computed.iter().filter_map(|of| judge.computed(of)).collect();
@@ -177,10 +199,13 @@ pub fn judge<'a>(papers: &'a Papers, e: &'a Experiment, found: &ExperimentResult
 pub(crate) use place::check;
 
 /// The evidence of `shown_by` that is the simulator.
-const NS2: &str = "ns-2";
+pub(crate) const NS2: &str = "ns-2";
+
+/// The evidence of `shown_by` that is the document's own numbers.
+pub(crate) const ARITHMETIC: &str = "arithmetic";
 
 /// ns-2 shows nothing by fewer runs.
-const LEAST_NS2_RUNS: usize = 3;
+pub(crate) const LEAST_NS2_RUNS: usize = 3;
 
 /// The reason that a number under a reading that was chosen by it does not agree.
 const CHOSEN: &str = "it comes out, but the reading was chosen by it";
@@ -189,6 +214,8 @@ struct Judge<'a, 'f> {
     papers: &'a Papers,
     e: &'a Experiment,
     found: &'f ExperimentResults,
+    /// The values of claims' quantities, if they are ns-2's instead.
+    evidence: Option<&'f Evidence>,
 }
 
 impl<'a> Judge<'a, '_> {
@@ -216,28 +243,83 @@ impl<'a> Judge<'a, '_> {
         cell: &'a Cell,
         held: &HashMap<&str, Holds>,
     ) -> JudgedCell<'a> {
-        let ns2 = self.papers.ns2.get(&cell.id);
         let label = of.algorithm[&cell.algorithm].as_str();
-        let judged =
-            |verdict, why| JudgedCell { cell, label, found: None, prediction: None, ns2, verdict, why };
+        let ns2 = self.ns2_beside(cell, reading);
         let samples = match self.samples(of, cell, Some(reading)) {
             Ok(samples) => samples,
-            Err(why) => return judged(Verdict::Missing, why),
+            Err(why) => return self.judged(cell, label, None, ns2, (Verdict::Missing, why)),
         };
-        let chosen_by_it =
-            |r: &Reading| r.basis == Basis::Fitted || r.fitted_on.iter().any(|p| matches(p, &cell.id));
-        let fitted = self.e.readings.iter().any(|r| r.name == reading && chosen_by_it(r));
-        let (verdict, why) = match self.nearness(of, cell, &samples) {
-            Nearness::Agrees if !fitted => (Verdict::Agrees, String::new()),
-            Nearness::Inside if !fitted => (Verdict::Inside, String::new()),
-            Nearness::Agrees | Nearness::Inside => (Verdict::Explained, CHOSEN.to_string()),
-            Nearness::Outside => self.outside(of, cell, &samples, held),
+        let nearness = self.nearness(of, cell, &samples);
+        let withheld = nearness != Nearness::Outside && self.was_fitted(cell, reading);
+        let verdict = match nearness {
+            _ if withheld => (Verdict::Explained, CHOSEN.to_string()),
+            Nearness::Agrees => (Verdict::Agrees, String::new()),
+            Nearness::Inside => (Verdict::Inside, String::new()),
+            Nearness::Outside => self.outside(of, cell, reading, held),
         };
         JudgedCell {
-            found: Estimate::of(&samples),
             prediction: prediction(&samples, of.printed),
-            ..judged(verdict, why)
+            withheld,
+            ..self.judged(cell, label, Estimate::of(&samples), ns2, verdict)
         }
+    }
+
+    /// A number with its place in the band, and what can be said of it without a simulation.
+    fn judged(
+        &self,
+        cell: &'a Cell,
+        label: &'a str,
+        found: Option<Estimate>,
+        ns2: Option<&'a Ns2>,
+        (verdict, why): (Verdict, String),
+    ) -> JudgedCell<'a> {
+        let band = self.papers.band(&cell.metric);
+        let (low, high) = cell.limits(band);
+        let half = 0.5 * (high - low);
+        let place = found.filter(|_| half > 0.0).map(|e| (e.mean - 0.5 * (low + high)) / half);
+        let crosses = |e: Estimate| {
+            let reach = e.half_width.unwrap_or(0.0);
+            [low, high].iter().any(|end| (e.mean - end).abs() < reach)
+        };
+        JudgedCell {
+            cell,
+            label,
+            found,
+            prediction: None,
+            band: (low, high),
+            place,
+            knife_edge: found.is_some_and(crosses),
+            idle: band.nearly_full(cell).is_some(),
+            guess: self.papers.guess(cell),
+            free: self.papers.is_free(cell),
+            withheld: false,
+            ns2,
+            verdict,
+            why,
+        }
+    }
+
+    /// The value of ns-2 that stands beside a number: that of the reading, or else the first.
+    fn ns2_beside(&self, cell: &Cell, reading: &str) -> Option<&'a Ns2> {
+        let all = self.papers.ns2.get(&cell.id)?;
+        all.iter().find(|ns2| ns2.reading.as_deref() == Some(reading)).or(all.first())
+    }
+
+    /// Says whether a number chose the reading, or another number of the same network did, or it chose the reading that
+    /// is judged in another experiment of the document.
+    fn was_fitted(&self, cell: &Cell, reading: &str) -> bool {
+        if self.e.readings.iter().any(|r| r.name == reading && r.basis == Basis::Fitted) {
+            return true;
+        }
+        let kin: Vec<&Cell> = self.papers.cells.iter().filter(|other| cell.is_same_network(other)).collect();
+        let chose = |r: &Reading| {
+            let named = |pattern: &String| kin.iter().any(|c| matches(pattern, &c.id));
+            r.fitted_on.iter().any(named)
+        };
+        let own = self.e.readings.iter().filter(|r| r.name == reading);
+        let document = &self.papers.document_of(self.e).experiments;
+        let others = document.iter().filter(|e| e.id != self.e.id);
+        own.chain(others.flat_map(Experiment::judged_readings)).any(chose)
     }
 
     /// A number that is computed.
@@ -253,16 +335,8 @@ impl<'a> Judge<'a, '_> {
             Ok(_) => (Verdict::Open, self.tried(cell).unwrap_or_default()),
             Err(why) => (Verdict::Missing, why.clone()),
         };
-        let ns2 = self.papers.ns2.get(&cell.id);
-        Some(JudgedCell {
-            cell,
-            label: &cell.algorithm,
-            found: found.ok(),
-            prediction: None,
-            ns2,
-            verdict,
-            why,
-        })
+        let ns2 = self.papers.ns2.get(&cell.id).and_then(|all| all.first());
+        Some(self.judged(cell, &cell.algorithm, found.ok(), ns2, (verdict, why)))
     }
 
     /// The attempts to explain a number.
@@ -278,48 +352,132 @@ impl<'a> Judge<'a, '_> {
         &self,
         of: &CellsOf,
         cell: &Cell,
-        samples: &[f64],
+        reading: &str,
         held: &HashMap<&str, Holds>,
     ) -> (Verdict, String) {
         let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
         let mut unshown = None;
         for refuted in self.e.refuted.iter().filter(|r| names(&r.cells)) {
             let shown_by = refuted.shown_by.as_str();
-            let verdict = match shown_by.strip_prefix("claim:") {
-                // What the document does not claim shows how a number may come about, and refutes nothing.
-                Some(claim) if held.get(claim) == Some(&Holds::Holds) => {
-                    let ours = self.e.claims.iter().any(|c| c.name == claim && c.ours);
-                    Some(if ours { Verdict::Explained } else { Verdict::Refuted })
-                }
-                None if shown_by == NS2 => self.ns2_is_with_us(cell, samples).then_some(Verdict::Refuted),
-                None => self
-                    .samples(of, cell, Some(shown_by))
-                    .is_ok_and(|other| self.nearness(of, cell, &other) != Nearness::Outside)
-                    .then_some(Verdict::Explained),
-                Some(_) => None,
-            };
             let is_reading = self.e.readings.iter().any(|r| r.name == shown_by);
-            match verdict {
-                Some(verdict) => return (verdict, format!("{} (shown by {shown_by})", refuted.mechanism)),
+            match self.shown(refuted, of, cell, held) {
+                Ok((Verdict::Refuted, said)) => match self.reading_that_explains(of, cell, reading, shown_by)
+                {
+                    Ok(()) => return (Verdict::Refuted, format!("{} (shown by {said})", refuted.mechanism)),
+                    Err((verdict, why)) => {
+                        let why = format!("{} (not refuted by {shown_by}: {why})", refuted.mechanism);
+                        if verdict == Verdict::Explained {
+                            return (verdict, why);
+                        }
+                        unshown = Some(why);
+                    }
+                },
+                Ok((verdict, said)) => return (verdict, format!("{} (shown by {said})", refuted.mechanism)),
                 // What was not asked shows nothing, one way or the other.
-                None if is_reading && !self.found.ran(shown_by) => {}
-                None => unshown = Some(format!("{} (not shown by {shown_by})", refuted.mechanism)),
+                Err(_) if is_reading && !self.found.ran(shown_by) => {}
+                Err(why) => {
+                    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+                    unshown = Some(format!("{} (not shown by {shown_by}{why})", refuted.mechanism));
+                }
             }
         }
         (Verdict::Open, unshown.into_iter().chain(self.tried(cell)).collect::<Vec<_>>().join("; "))
     }
 
-    /// Says whether ns-2's own value is outside the band of what is printed, as ours is, and in the band of ours.
-    fn ns2_is_with_us(&self, cell: &Cell, samples: &[f64]) -> bool {
-        let (Some(ns2), Some(ours)) = (self.papers.ns2.get(&cell.id), Estimate::of(samples)) else {
-            return false;
-        };
-        if ns2.runs < LEAST_NS2_RUNS {
-            return false;
+    /// The verdict that the evidence against a number gives, and the evidence in words.
+    fn shown(
+        &self,
+        refuted: &Refuted,
+        of: &CellsOf,
+        cell: &Cell,
+        held: &HashMap<&str, Holds>,
+    ) -> Result<(Verdict, String), String> {
+        let shown_by = refuted.shown_by.as_str();
+        let said = |verdict| (verdict, shown_by.to_string());
+        if let Some(claim) = shown_by.strip_prefix("claim:") {
+            // What the document does not claim shows how a number may come about, and refutes nothing.
+            let ours = self.e.claims.iter().any(|c| c.name == claim && c.ours);
+            return match held.get(claim) {
+                Some(Holds::Holds) => Ok(said(if ours { Verdict::Explained } else { Verdict::Refuted })),
+                _ => Err(String::new()),
+            };
         }
+        if let (ARITHMETIC, Some(arithmetic)) = (shown_by, &refuted.arithmetic) {
+            let (apart, found) = arithmetic.contradicts(&self.papers.cells)?;
+            return if apart { Ok((Verdict::Refuted, format!("{shown_by}: {found}"))) } else { Err(found) };
+        }
+        if shown_by == NS2 {
+            return self.ns2_refutes(of, cell).map(|()| said(Verdict::Refuted));
+        }
+        let other = self.samples(of, cell, Some(shown_by))?;
+        match self.nearness(of, cell, &other) {
+            Nearness::Outside => Err(String::new()),
+            _ => Ok(said(Verdict::Explained)),
+        }
+    }
+
+    /// Fails if a reading of the experiment gives the number, or readings lie on both sides of it: then a setting that is
+    /// not printed decides, and nothing refutes it. Arithmetic needs no setting.
+    fn reading_that_explains(
+        &self,
+        of: &CellsOf,
+        cell: &Cell,
+        judged: &str,
+        shown_by: &str,
+    ) -> Result<(), (Verdict, String)> {
+        let (low, high) = cell.limits(self.papers.band(&cell.metric));
+        let (mut below, mut above) = (None, None);
+        for reading in &self.e.readings {
+            let name = &reading.name;
+            let Ok(samples) = self.samples(of, cell, Some(name)) else { continue };
+            if name != judged && self.nearness(of, cell, &samples) != Nearness::Outside {
+                return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+            }
+            match Estimate::of(&samples) {
+                Some(e) if e.mean < low => below = below.or(Some(name)),
+                Some(e) if e.mean > high => above = above.or(Some(name)),
+                _ => {}
+            }
+        }
+        match (below, above) {
+            (Some(below), Some(above)) if shown_by != ARITHMETIC => {
+                Err((Verdict::Open, format!("it lies between \"{below}\" and \"{above}\"")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails unless ns-2, under a reading that its row names, is outside of what is printed, as we are under that
+    /// reading, and with us; and every other row of it for the number is outside as well.
+    fn ns2_refutes(&self, of: &CellsOf, cell: &Cell) -> Result<(), String> {
         let band = self.papers.band(&cell.metric);
-        let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
-        !cell.is_near(ns2.mean, band) && ours.is_near(ns2.mean, band) && !could_be_one_of(cell, ns2)
+        let rows = self.papers.ns2.get(&cell.id).map_or(&[][..], Vec::as_slice);
+        if rows.is_empty() {
+            return Err("ns2.csv has no row for it".to_string());
+        }
+        let mut with_us = false;
+        for ns2 in rows {
+            let name = ns2.reading.as_deref().unwrap_or("no reading that is named");
+            if cell.is_near(ns2.mean, band) || (ns2.runs > 1 && could_be_one_of(cell, ns2, band)) {
+                return Err(format!("it can be a run of ns-2 under {name}"));
+            }
+            let Some(reading) = ns2.reading.as_deref().filter(|_| ns2.runs >= LEAST_NS2_RUNS) else {
+                continue;
+            };
+            let ours = self.samples(of, cell, Some(reading)).ok().and_then(|s| Estimate::of(&s));
+            let Some(ours) = ours else { continue };
+            let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
+            if !ours.is_near(ns2.mean, band) {
+                return Err(format!("we are not with ns-2 under {name}"));
+            }
+            with_us = true;
+        }
+        match with_us {
+            true => Ok(()),
+            false => Err(format!(
+                "no row of ns2.csv has {LEAST_NS2_RUNS} runs of a reading under which it was run here"
+            )),
+        }
     }
 
     fn nearness(&self, of: &CellsOf, cell: &Cell, samples: &[f64]) -> Nearness {
@@ -335,16 +493,17 @@ impl<'a> Judge<'a, '_> {
     }
 }
 
-fn nearness(cell: &Cell, band: Width, samples: &[f64], printed: PrintedOf) -> Nearness {
+fn nearness(cell: &Cell, band: Band, samples: &[f64], printed: PrintedOf) -> Nearness {
     let Some(estimate) = Estimate::of(samples) else { return Nearness::Outside };
     if cell.is_near(estimate.mean, band) {
         return Nearness::Agrees;
     }
-    // A single number lies within; of a range both ends do.
+    // A single number lies within; of a range both ends do, each give or take its rounding.
+    let (first, last) = cell.rounded(band);
     let within = prediction(samples, printed).is_some_and(|(low, high)| {
-        cell.low.value + cell.low.rounding >= low && cell.high.value - cell.high.rounding <= high
+        2.0 * cell.low.value - first >= low && 2.0 * cell.high.value - last <= high
     });
-    let within = within && !is_too_narrow(cell, samples, printed);
+    let within = within && !is_too_narrow(last - first, samples, printed);
     if within { Nearness::Inside } else { Nearness::Outside }
 }
 
@@ -392,10 +551,9 @@ fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
 /// has all runs more often than in 95 %, by as much, so that both tests together reject one of twenty.
 const NARROW: f64 = 0.01;
 
-/// Says whether a printed range is too narrow for runs that deviate as ours do.
-fn is_too_narrow(cell: &Cell, samples: &[f64], printed: PrintedOf) -> bool {
+/// Says whether a printed range, as wide as this with its rounding, is too narrow for runs that deviate as ours do.
+fn is_too_narrow(width: f64, samples: &[f64], printed: PrintedOf) -> bool {
     let (PrintedOf::RangeOf(runs), true) = (printed, samples.len() > 1) else { return false };
-    let width = cell.high.value + cell.high.rounding - (cell.low.value - cell.low.rounding);
     let freedom = samples.len() - 1;
     let mean = samples.iter().sum::<f64>() / samples.len() as f64;
     let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / freedom as f64;
@@ -438,11 +596,12 @@ pub fn text(e: &Estimate) -> String {
 }
 
 /// Says whether the printed number lies in the 95 % prediction interval of one more run of ns-2.
-fn could_be_one_of(cell: &Cell, ns2: &Ns2) -> bool {
+fn could_be_one_of(cell: &Cell, ns2: &Ns2, band: Band) -> bool {
     let n = ns2.runs as f64;
     let half = ns2.std.unwrap_or(0.0) * t_quantile(ns2.runs - 1, ERROR) * (1.0 + 1.0 / n).sqrt();
     let (low, high) = (ns2.mean - half, ns2.mean + half);
-    cell.low.value - cell.low.rounding <= high && cell.high.value + cell.high.rounding >= low
+    let (first, last) = cell.rounded(band);
+    first <= high && last >= low
 }
 
 #[cfg(test)]
@@ -470,7 +629,7 @@ mod tests {
     fn a_range_is_inside_with_both_ends_and_the_width_of_its_runs() {
         let nearness = |low: f64, high: f64, printed| {
             let cell = Cell::of_range(at(low), at(high));
-            nearness(&cell, Width::Absolute(0.5), &[8.0, 8.0, 10.0, 12.0, 12.0], printed)
+            nearness(&cell, "0.5".parse().unwrap(), &[8.0, 8.0, 10.0, 12.0, 12.0], printed)
         };
         let range = PrintedOf::RangeOf(7);
         assert!(nearness(9.0, 12.0, range) == Nearness::Agrees);
@@ -488,7 +647,6 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        let range = Cell::of_range(at(0.0), at(0.0));
         let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
         let mut inside = [0; 3];
         let rounds = 4000;
@@ -501,9 +659,9 @@ mod tests {
             let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
             let all = seven.iter().all(|x| low <= *x && *x <= high);
             inside[1] += usize::from(all);
-            let ends = |f: fn(f64, f64) -> f64| at(seven.iter().copied().reduce(f).unwrap());
-            let cell = Cell { low: ends(f64::min), high: ends(f64::max), ..range.clone() };
-            inside[2] += usize::from(all && !is_too_narrow(&cell, &samples, PrintedOf::RangeOf(7)));
+            let ends = |f: fn(f64, f64) -> f64| seven.iter().copied().reduce(f).unwrap();
+            let width = ends(f64::max) - ends(f64::min);
+            inside[2] += usize::from(all && !is_too_narrow(width, &samples, PrintedOf::RangeOf(7)));
         }
         let share = inside.map(|n| n as f64 / f64::from(rounds));
         // Three standard errors of 0.95 over 4000 rounds are 0.01; Bonferroni's interval errs on the safe side.

@@ -6,12 +6,15 @@
 //! which claims hold.
 #![deny(missing_docs)]
 
+mod arithmetic;
+mod band;
 mod cells;
 mod check;
 mod claims;
 mod computed;
 mod csv;
 mod error;
+mod evidence;
 mod experiment;
 mod figures;
 mod judge;
@@ -25,6 +28,8 @@ mod score;
 mod units;
 mod value;
 
+pub use arithmetic::Arithmetic;
+pub use band::{Band, Guess, NearlyFull};
 pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{FigureReading, Measured, Says, Term, Test};
 pub use computed::{Border, Compute, Computed, Raised};
@@ -38,7 +43,7 @@ pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, V
 pub use live::{LiveRecord, live_files};
 pub use page::{Page, WRITTEN, html, markdown, scoreboard};
 pub use plan::{Extent, Plan, Ran};
-pub use record::Record;
+pub use record::{EDGE, Record, Recorded, WITHHELD};
 pub use results::{ExperimentResults, Spot};
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};
 pub use value::Value;

@@ -67,7 +67,7 @@ fn table_name(document: &Document, table: &str) -> String {
 }
 
 const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open | missing | claims | hold | fail | undecided | \
-                       untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+                       untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
 A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
@@ -75,7 +75,7 @@ printed, in the range or in the band around its middle. It is **inside** if it l
 **explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
 judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
 come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
-compared, lies on one side, and is **undecided** otherwise.\n";
+compared, lies on one side, and is **undecided** otherwise; it is **refuted** if ns-2's own figures fail it as well.\n";
 
 /// The introduction of the index of the pages.
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
@@ -364,7 +364,8 @@ fn place(claim: &JudgedClaim<'_>) -> String {
 }
 
 fn verdict_of(claim: &JudgedClaim<'_>) -> String {
-    let because = claim.claim.because.as_deref().filter(|_| claim.holds != Holds::Holds);
+    let refuted = Some(claim.why.as_str()).filter(|why| !why.is_empty());
+    let because = refuted.or(claim.claim.because.as_deref()).filter(|_| claim.holds != Holds::Holds);
     let because = because.map_or(String::new(), |why| format!(": {}", why.trim()));
     let shown = match (&claim.claim.shown_by, claim.shown) {
         (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {

@@ -1,14 +1,13 @@
 //! Reading a folder of documents, each checked as it is read.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use quell_files::Limit;
-use quell_lab::Width;
 use quell_scenario::TomlFile;
 use serde::de::DeserializeOwned;
 
-use crate::cells::{Cell, read_cells, read_ns2, slug};
+use crate::band::{read_bands, read_null};
+use crate::cells::{read_cells, read_ns2, slug};
 use crate::check::{self, dialect};
 use crate::error::PaperError;
 use crate::experiment::{About, Document, Experiment, Papers};
@@ -41,7 +40,9 @@ impl Papers {
         let cells = read_cells(&folder.join("cells.csv"), &keys)?;
         let ns2 = read_ns2(&folder.join("ns2.csv"), &cells)?;
         let bands = read_bands(&folder.join("bands.toml"), &cells)?;
-        let mut papers = Papers { folder: folder.to_path_buf(), documents: Vec::new(), cells, ns2, bands };
+        let guesses = read_null(&folder.join("null.toml"), &cells)?;
+        let folder_of_all = folder.to_path_buf();
+        let mut papers = Papers { folder: folder_of_all, documents: Vec::new(), cells, ns2, bands, guesses };
         let mut broken = Vec::new();
         for (key, folder) in keys.into_iter().zip(folders) {
             match document(&folder).and_then(|read| check::document(&papers, &read).map(|()| read)) {
@@ -63,34 +64,11 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
 }
 
 /// Reads a file in TOML; also gives its tree, in which places have lines.
-fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
+pub(crate) fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
     let text = quell_files::read_text(file, Limit::of_text("a document"))
         .map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
     let toml = TomlFile::parse(&text, &file.display().to_string())?;
     Ok((toml.read()?, toml))
-}
-
-/// Bands by metric, each of a metric that some number has; a file that is not there has none.
-fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Width>, PaperError> {
-    if !file.exists() {
-        return Ok(BTreeMap::new());
-    }
-    let (texts, toml): (BTreeMap<String, String>, _) = read_toml(file)?;
-    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
-    let known: Vec<&str> = known.into_iter().collect();
-    let band = |(metric, text): (String, String)| {
-        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
-        if !known.contains(&metric.as_str()) {
-            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
-            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
-            return Err(wrong(format!("{metric}: {rule}")));
-        }
-        match text.parse() {
-            Ok(band) => Ok((metric, band)),
-            Err(why) => Err(wrong(format!("{metric} = {why}"))),
-        }
-    };
-    texts.into_iter().map(band).collect()
 }
 
 fn document(folder: &Path) -> Result<Document, PaperError> {

@@ -3,14 +3,57 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::csv::rows;
+use crate::csv::rows_with;
 use crate::error::PaperError;
 use crate::experiment::Experiment;
-use crate::judge::{Holds, JudgedExperiment, Verdict};
+use crate::judge::{Holds, JudgedCell, JudgedExperiment, Verdict};
 
 /// Verdicts by what they are on: a cell's id, or an experiment's id, `#` and a claim's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record(pub BTreeMap<String, String>);
+pub struct Record(pub BTreeMap<String, Recorded>);
+
+/// A verdict on record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// The verdict, by its name.
+    pub verdict: String,
+    /// What else is known of a number: [`WITHHELD`] or [`EDGE`]; may be empty.
+    pub note: String,
+}
+
+/// The note of a number that comes out, but chose the reading.
+pub const WITHHELD: &str = "withheld";
+
+/// The note of a number whose mean is so near to the end of the band that other seeds might judge otherwise.
+pub const EDGE: &str = "edge";
+
+impl Recorded {
+    /// The verdict on a number.
+    fn of_cell(cell: &JudgedCell<'_>) -> Recorded {
+        let note = match (cell.withheld, cell.knife_edge) {
+            (true, _) => WITHHELD,
+            (_, true) => EDGE,
+            _ => "",
+        };
+        Recorded { verdict: cell.verdict.name().to_string(), note: note.to_string() }
+    }
+
+    /// The verdict on a claim.
+    fn of_claim(holds: Holds) -> Recorded {
+        Recorded { verdict: holds.name().to_string(), note: String::new() }
+    }
+}
+
+impl std::fmt::Display for Recorded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.note.as_str() {
+            "" => f.write_str(&self.verdict),
+            note => write!(f, "{} ({note})", self.verdict),
+        }
+    }
+}
+
+const COLUMNS: [&str; 3] = ["id", "verdict", "note"];
 
 impl Record {
     /// The verdicts of what was judged.
@@ -18,11 +61,11 @@ impl Record {
         let mut all = BTreeMap::new();
         for j in judged {
             for cell in j.tables.iter().flat_map(|t| &t.cells) {
-                all.insert(cell.cell.id.clone(), cell.verdict.name().to_string());
+                all.insert(cell.cell.id.clone(), Recorded::of_cell(cell));
             }
             for claim in &j.claims {
                 let id = format!("{}#{}", j.experiment.id, claim.claim.name);
-                all.insert(id, claim.holds.name().to_string());
+                all.insert(id, Recorded::of_claim(claim.holds));
             }
         }
         Record(all)
@@ -39,13 +82,17 @@ impl Record {
         let numbers = Verdict::ALL.map(Verdict::name);
         let claims = Holds::ALL.map(Holds::name);
         let mut all = BTreeMap::new();
-        for row in rows(file, &["id", "verdict"])? {
-            let (id, verdict) = (row.get("id"), row.get("verdict"));
+        for row in rows_with(file, &COLUMNS, &["note"])? {
+            let (id, verdict, note) = (row.get("id"), row.get("verdict"), row.get("note"));
             let known = if id.contains('#') { &claims[..] } else { &numbers[..] };
             if !known.contains(&verdict) {
                 return Err(row.wrong("verdict", format!("must be one of: {}", known.join(", "))));
             }
-            if all.insert(id.to_string(), verdict.to_string()).is_some() {
+            if !["", WITHHELD, EDGE].contains(&note) {
+                return Err(row.wrong("note", format!("must be empty, {WITHHELD} or {EDGE}")));
+            }
+            let recorded = Recorded { verdict: verdict.to_string(), note: note.to_string() };
+            if all.insert(id.to_string(), recorded).is_some() {
                 return Err(row.wrong("id", "is named twice"));
             }
         }
@@ -55,9 +102,9 @@ impl Record {
     /// The file's text.
     pub fn text(&self) -> String {
         let mut text = ::csv::Writer::from_writer(Vec::new());
-        let rows = self.0.iter().map(|(id, verdict)| [id.as_str(), verdict]);
-        for row in std::iter::once(["id", "verdict"]).chain(rows) {
-            text.write_record(row).expect("memory takes rows of two");
+        let rows = self.0.iter().map(|(id, of)| [id.as_str(), &of.verdict, &of.note]);
+        for row in std::iter::once(COLUMNS).chain(rows) {
+            text.write_record(row).expect("memory takes rows of three");
         }
         let text = text.into_inner().expect("memory takes all of it");
         String::from_utf8(text).expect("it is made of text")
@@ -81,10 +128,10 @@ impl Record {
     }
 
     /// A line for each verdict of `now` that differs from this record's or that this has not, and for each that
-    /// this has of experiments that have it no more.
+    /// this has of experiments that have it no more. What differs in the note alone is a change as well.
     pub fn changes(&self, of: &[&Experiment], now: &Record) -> Vec<String> {
         let changed = now.0.iter().filter(|(id, verdict)| self.0.get(*id) != Some(verdict));
-        let was = |id: &String| self.0.get(id).map_or("not on record", String::as_str);
+        let was = |id: &String| self.0.get(id).map_or("not on record".to_string(), Recorded::to_string);
         let changed = changed.map(|(id, verdict)| format!("{id}: {verdict}, was {}", was(id)));
         let left = self.clone().without_stale(of, now);
         let gone = self.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
@@ -98,12 +145,20 @@ mod tests {
 
     #[test]
     fn any_name_of_a_claim_can_be_on_record() {
-        let of = |name: &str| (format!("vrc-2#{name}"), "holds".to_string());
+        let of = |name: &str| (format!("vrc-2#{name}"), Recorded::of_claim(Holds::Holds));
         let record = Record(["less", "less, or more", "\"less\"", "less\nor more"].map(of).into());
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), record.text()).unwrap();
         assert_eq!(Record::read(file.path()).unwrap(), record);
-        let plain = Record([("vrc/2/a".to_string(), "agrees".to_string())].into());
-        assert_eq!(plain.text(), "id,verdict\nvrc/2/a,agrees\n");
+        let edge = Recorded { verdict: "agrees".to_string(), note: EDGE.to_string() };
+        let plain = Record([("vrc/2/a".to_string(), edge)].into());
+        assert_eq!(plain.text(), "id,verdict,note\nvrc/2/a,agrees,edge\n");
+        // Records of before have no notes.
+        std::fs::write(file.path(), "id,verdict\nvrc/2/a,agrees\n").unwrap();
+        let before = Record::read(file.path()).unwrap();
+        assert_eq!(plain.changes(&[], &before), ["vrc/2/a: agrees, was agrees (edge)"]);
+        std::fs::write(file.path(), "id,verdict,note\nvrc/2/a,agrees,near\n").unwrap();
+        let error = Record::read(file.path()).unwrap_err().to_string();
+        assert!(error.contains("note = \"near\": must be empty, withheld or edge"), "{error}");
     }
 }

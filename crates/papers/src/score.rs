@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::cells::Cell;
-use crate::experiment::Papers;
+use crate::experiment::{Document, Papers};
 use crate::judge::{Holds, JudgedExperiment, Verdict};
 use crate::plan::Plan;
-use crate::record::Record;
+use crate::record::{EDGE, Record, Recorded, WITHHELD};
 
 /// The score: the count of printed numbers and of claims with each verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +14,14 @@ pub struct Score {
     pub cells: [usize; Verdict::ALL.len()],
     /// The claims, in the order of [`Holds::ALL`].
     pub claims: [usize; Holds::ALL.len()],
+    /// The explained numbers that come out under the judged reading, but chose it.
+    pub withheld: usize,
+    /// The agreeing numbers that other seeds might judge otherwise.
+    pub edges: usize,
+    /// The numbers that come out without a simulation, and so prove little.
+    pub free: usize,
+    /// Those of them that agree or are inside.
+    pub free_come_out: usize,
 }
 
 impl Score {
@@ -38,11 +45,50 @@ impl Score {
         self.claims[holds as usize]
     }
 
+    /// The count of printed numbers that agree or are inside.
+    pub fn come_out(&self) -> usize {
+        self.cell(Verdict::Agrees) + self.cell(Verdict::Inside)
+    }
+
+    /// The count of printed numbers that come out under the judged readings, whether or not they chose one.
+    pub fn in_band(&self) -> usize {
+        self.come_out() + self.withheld
+    }
+
+    /// The count of printed numbers that need a simulation to come out.
+    pub fn not_free(&self) -> usize {
+        self.of_cells() - self.free
+    }
+
+    /// Those of them that agree or are inside.
+    pub fn not_free_come_out(&self) -> usize {
+        self.come_out() - self.free_come_out
+    }
+
+    /// The count of claims that the runs decide.
+    pub fn decided(&self) -> usize {
+        self.claim(Holds::Holds) + self.claim(Holds::Fails) + self.claim(Holds::Refuted)
+    }
+
     /// This and another together.
     pub fn and(mut self, other: &Score) -> Score {
         self.cells.iter_mut().zip(other.cells).for_each(|(a, b)| *a += b);
         self.claims.iter_mut().zip(other.claims).for_each(|(a, b)| *a += b);
+        self.withheld += other.withheld;
+        self.edges += other.edges;
+        self.free += other.free;
+        self.free_come_out += other.free_come_out;
         self
+    }
+
+    /// Counts a printed number.
+    fn take(&mut self, verdict: Verdict, note: &str, free: bool) {
+        let comes_out = [Verdict::Agrees, Verdict::Inside].contains(&verdict);
+        self.cells[verdict as usize] += 1;
+        self.withheld += usize::from(note == WITHHELD);
+        self.edges += usize::from(note == EDGE && verdict == Verdict::Agrees);
+        self.free += usize::from(free);
+        self.free_come_out += usize::from(free && comes_out);
     }
 }
 
@@ -53,56 +99,56 @@ pub fn scores(
     documents: &[&str],
     judged: &[JudgedExperiment<'_>],
 ) -> Vec<(String, String, Score)> {
-    let verdict = |cell: &Cell| {
-        let tables = judged.iter().flat_map(|j| &j.tables);
-        let judged = tables.flat_map(|t| &t.cells).find(|c| c.cell.id == cell.id);
-        judged.map_or(Verdict::Missing, |c| c.verdict)
-    };
-    let mut all: Vec<(String, String, Score)> = Vec::new();
-    for key in documents {
-        for cell in papers.cells.iter().filter(|c| c.document == *key) {
-            if !all.iter().any(|(d, t, _)| d == key && *t == cell.table) {
-                all.push((key.to_string(), cell.table.clone(), Score::default()));
+    let of = |document: &&Document| documents.contains(&document.key.as_str());
+    tables(papers, papers.documents.iter().filter(of), &Record::of(judged))
+        .into_iter()
+        .map(|(document, table, mut score)| {
+            // What was not judged is not missing.
+            if table.is_empty() {
+                let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == document);
+                let claims = of_document.flat_map(|j| &j.claims).filter(|c| !c.claim.ours).count();
+                score.claims[Holds::Missing as usize] -= score.of_claims() - claims;
             }
-            if let Some((.., score)) = all.iter_mut().find(|(d, t, _)| d == key && *t == cell.table) {
-                score.cells[verdict(cell) as usize] += 1;
-            }
-        }
-        let mut claims = Score::default();
-        let of_document = judged.iter().filter(|j| papers.document_of(j.experiment).key == *key);
-        let theirs = of_document.flat_map(|j| &j.claims).filter(|c| !c.claim.ours);
-        theirs.for_each(|c| claims.claims[c.holds as usize] += 1);
-        all.push((key.to_string(), String::new(), claims));
-    }
-    all
+            (document, table, score)
+        })
+        .collect()
 }
 
 /// The score of every table of every document by the verdicts on record, in the form of [`scores`].
 pub fn scores_on_record(papers: &Papers, record: &Record) -> Vec<(String, String, Score)> {
-    let named = |id: &str| record.0.get(id).map(String::as_str);
+    tables(papers, papers.documents.iter(), record)
+}
+
+fn tables<'a>(
+    papers: &'a Papers,
+    documents: impl Iterator<Item = &'a Document>,
+    record: &Record,
+) -> Vec<(String, String, Score)> {
+    let none = Recorded::default();
     let mut all: Vec<(String, String, Score)> = Vec::new();
-    for document in &papers.documents {
-        for cell in papers.cells.iter().filter(|c| c.document == document.key) {
-            let verdict = Verdict::ALL.into_iter().find(|v| named(&cell.id) == Some(v.name()));
-            let verdict = verdict.unwrap_or(Verdict::Missing);
-            match all.iter_mut().find(|(d, t, _)| *d == document.key && *t == cell.table) {
-                Some((.., score)) => score.cells[verdict as usize] += 1,
+    for document in documents {
+        let key = &document.key;
+        for cell in papers.cells.iter().filter(|c| c.document == *key) {
+            let at = match all.iter().position(|(d, t, _)| d == key && *t == cell.table) {
+                Some(at) => at,
                 None => {
-                    let mut score = Score::default();
-                    score.cells[verdict as usize] += 1;
-                    all.push((document.key.clone(), cell.table.clone(), score));
+                    all.push((key.clone(), cell.table.clone(), Score::default()));
+                    all.len() - 1
                 }
-            }
+            };
+            let recorded = record.0.get(&cell.id).unwrap_or(&none);
+            let verdict = Verdict::ALL.into_iter().find(|v| v.name() == recorded.verdict);
+            all[at].2.take(verdict.unwrap_or(Verdict::Missing), &recorded.note, papers.is_free(cell));
         }
         let mut claims = Score::default();
         for e in &document.experiments {
             for claim in e.claims.iter().filter(|c| !c.ours) {
-                let id = format!("{}#{}", e.id, claim.name);
-                let holds = Holds::ALL.into_iter().find(|h| named(&id) == Some(h.name()));
+                let recorded = record.0.get(&format!("{}#{}", e.id, claim.name)).unwrap_or(&none);
+                let holds = Holds::ALL.into_iter().find(|h| h.name() == recorded.verdict);
                 claims.claims[holds.unwrap_or(Holds::Missing) as usize] += 1;
             }
         }
-        all.push((document.key.clone(), String::new(), claims));
+        all.push((key.clone(), String::new(), claims));
     }
     all
 }
@@ -120,6 +166,12 @@ pub struct Reproduced {
     pub numbers: usize,
     /// The number that agree or are inside.
     pub come_out: usize,
+    /// The number that come out under the judged reading, but chose it.
+    pub withheld: usize,
+    /// The number that come out without a simulation.
+    pub free: usize,
+    /// Those of them that agree or are inside.
+    pub free_come_out: usize,
 }
 
 impl Reproduced {
@@ -138,9 +190,15 @@ pub fn by_algorithm(papers: &Papers, plan: &Plan, record: &Record) -> BTreeMap<S
                 let Some(algorithm) = plan.algorithm(e, &of.algorithm[&cell.algorithm]) else { continue };
                 let own = all.entry(algorithm.to_string()).or_default();
                 own.numbers += 1;
-                let verdict = record.0.get(&cell.id).map(String::as_str);
-                let comes_out = [Verdict::Agrees, Verdict::Inside].map(|v| Some(v.name())).contains(&verdict);
+                let recorded = record.0.get(&cell.id);
+                let comes_out = recorded.is_some_and(|of| {
+                    [Verdict::Agrees, Verdict::Inside].iter().any(|v| v.name() == of.verdict)
+                });
+                let free = papers.is_free(cell);
                 own.come_out += usize::from(comes_out);
+                own.withheld += usize::from(recorded.is_some_and(|of| of.note == WITHHELD));
+                own.free += usize::from(free);
+                own.free_come_out += usize::from(free && comes_out);
             }
         }
     }

@@ -262,6 +262,13 @@ pub static TABLE: &[KeyDefaults] = &[
     },
     KeyDefaults {
         place: Place::Tcp,
+        key: "whole_reductions",
+        values: [Flag(true), Flag(true), Flag(false), Own, Own, Own],
+        source: "precisionReduce_: true since 24 January 2006 (ns-default.tcl, change log), false before: slowdown() in \
+                 tcp.cc halves the window as a whole number",
+    },
+    KeyDefaults {
+        place: Place::Tcp,
         key: "recovery",
         values: [Own, Own, Own, Text("prr"), Text("rack"), Text("rack")],
         source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \

@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 
 use quell_aqm::params::{ParamDoc, ParamValue};
 
-use crate::choices::{CongestionControl, Recovery, RtoFloor, RttSamples, SlowStart, congestion_controls};
+use crate::choices::{
+    CongestionControl, MarkReduction, Recovery, RtoFloor, RttSamples, SlowStart, congestion_controls,
+};
 pub use crate::entry::Entry;
 use crate::params::TcpParams;
 use crate::rtt::{LEAST_TIMEOUT, LEAST_VARIATION};
@@ -281,6 +283,18 @@ fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
         "pacing_burst" => tcp.send_quantum.filter(|_| tcp.recovery == Recovery::Rack).map(|time| {
             format!("with send_quantum = {time}: that says what leaves together; leave one of them out")
         }),
+        "whole_reductions" if tcp.recovery == Recovery::Tahoe => (!tcp.ecn).then(|| {
+            "with recovery = \"tahoe\": a loss leaves a window of one packet; leave whole_reductions out, or set ecn = true"
+                .to_string()
+        }),
+        "whole_reductions" if tcp.recovery.is_proportional() => {
+            (!tcp.ecn || tcp.mark_reduction == MarkReduction::Proportional).then(|| {
+                format!(
+                    "with recovery = {}: what is left is the threshold, which is whole; leave whole_reductions out",
+                    tcp.recovery.show()
+                )
+            })
+        }
         // HyStart looks again after a timeout, from whatever threshold that leaves.
         "slow_start" if tcp.slow_start == SlowStart::HyStartPlusPlus => {
             let least = slow_start::N_RTT_SAMPLE;
@@ -493,6 +507,18 @@ mod tests {
                 "max_window",
                 "dup_threshold = 4\nmax_window = 4".into(),
                 "dup_threshold = 4\nmax_window = 5".into(),
+            ),
+            (
+                "whole_reductions",
+                "recovery",
+                "recovery = \"tahoe\"".into(),
+                "recovery = \"tahoe\"\necn = true".into(),
+            ),
+            (
+                "whole_reductions",
+                "recovery",
+                "recovery = \"prr\"\necn = true\nmark_reduction = \"proportional\"".into(),
+                "recovery = \"prr\"\necn = true".into(),
             ),
             ("pacing_burst", "send_quantum", format!("{rack}send_quantum = \"1 ms\""), rack.into()),
             (

@@ -141,6 +141,8 @@ params! {
         rules: Rules = Rules::Rfc, unit "name", source "RFC 9937, RFC 5681, RFC 9438; ns-3 3.44";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
+        /// Whether Reno halves the whole packets of its window, and rounds down: 5.9 packets become 2, and 1.9 none until an acknowledgment brings one back.
+        whole_reductions: bool = false, unit "true or false", source "RFC 5681 eq. 4 has no rounding; ns-2 until January 2006";
         /// The queueing delay one way that LEDBAT aims at.
         ledbat_target: Duration = Duration::from_millis(100), unit "time", source "RFC 6817 section 2.5: at most 100 ms";
         /// How fast LEDBAT's window follows the delay: packets a round trip where there is no queue.
@@ -235,6 +237,7 @@ pub struct Config {
     pub(crate) growth: Growth,
     /// Most packets that an acknowledgment counts for.
     pub(crate) growth_limit: u32,
+    pub(crate) whole_reductions: bool,
     pub(crate) pacing: bool,
     pub(crate) pacing_burst: u32,
     pub(crate) send_quantum: Option<Duration>,
@@ -428,6 +431,7 @@ impl Config {
             rules: p.rules,
             slow_start: p.slow_start,
             growth: p.growth,
+            whole_reductions: p.whole_reductions,
             growth_limit: if p.growth == Growth::Acknowledgments { 1 } else { u32::MAX },
             pacing: p.pacing,
             pacing_burst: p.pacing_burst,

@@ -16,7 +16,7 @@ use crate::choices::{CongestionControl, Growth, Recovery, SlowStart, congestion_
 use crate::congestion::contract::{Acked, Answer, Cause, Congestion, Delivery, Window};
 use crate::congestion::{self, Control, Kind, reno};
 use crate::feedback::{Marks, Report};
-use crate::float::larger;
+use crate::float::{larger, lesser};
 use crate::pacing::Release;
 use crate::params::{Config, Reports};
 use crate::recovery::prr::{Progress, Prr};
@@ -656,7 +656,12 @@ impl Sender {
     fn reduce(&mut self, cfg: &Config, cause: Cause) {
         self.remember(cause);
         match &mut self.modern {
-            None => reno::reduce(&mut self.window, cause),
+            None => {
+                // What lies beyond the largest window was never in flight, and is not halved: as in ns-2 (windowd() in
+                // tcp.cc), and within RFC 5681 eq. 4, which halves the flight.
+                self.window.cwnd = lesser(self.window.cwnd, cfg.max_window);
+                reno::reduce(&mut self.window, cause, cfg.whole_reductions);
+            }
             Some(modern) => modern.reduce(&mut self.window, cause),
         }
         if cfg.ns3()

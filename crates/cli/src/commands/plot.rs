@@ -35,7 +35,8 @@ pub struct Args {
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Option<Quantity>,
-    /// The swept field along the axis of a metric; default: the first that varies, numbers before names.
+    /// The swept field along the axis of a metric, or "link" for every link of a point; default: the first field that
+    /// varies, numbers before names.
     #[arg(long, value_name = "FIELD")]
     over: Option<String>,
     /// The swept field with a panel for each of its values; default: the next that varies.

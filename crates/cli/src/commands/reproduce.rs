@@ -115,7 +115,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let now = Record::of(&judged);
     let mut said = match args.format.format {
         Format::Json => {
-            json::print(&output(&judged))?;
+            json::print(&output(&papers, &judged))?;
             String::new()
         }
         Format::Table => summary(&papers, &judged) + &outside(&judged),
@@ -351,20 +351,25 @@ fn list(papers: &Papers, chosen: &[&Experiment]) -> String {
     format!("{titles}\n{}\n", table::figures(&names, &columns))
 }
 
-/// The score, and what is open.
-fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
+/// The scores of the tables and claims of which something was judged.
+fn scored(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> Vec<(String, String, Score)> {
     let keys: Vec<&str> = papers.documents.iter().map(|d| d.key.as_str()).collect();
     let answered = |document: &str, table: &str| {
         let tables = judged.iter().flat_map(|j| &j.tables).flat_map(|t| &t.cells);
         table.is_empty() || tables.into_iter().any(|c| c.cell.document == document && c.cell.table == table)
     };
-    let rows: Vec<(String, Score)> = scores(papers, &keys, judged)
+    let all = scores(papers, &keys, judged).into_iter();
+    all.filter(|(d, t, s)| answered(d, t) && s.of_cells() + s.of_claims() > 0).collect()
+}
+
+/// The score, and what is open.
+fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
+    let rows: Vec<(String, Score)> = scored(papers, judged)
         .into_iter()
-        .filter(|(d, t, s)| answered(d, t) && s.of_cells() + s.of_claims() > 0)
         .map(|(d, t, s)| (if t.is_empty() { format!("{d}, claims") } else { format!("{d}/{t}") }, s))
         .collect();
     let all = rows.iter().fold(Score::default(), |all, (_, s)| all.and(s));
-    let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all)]).collect();
+    let rows: Vec<_> = rows.into_iter().chain([("all".to_string(), all.clone())]).collect();
     let count = |n: usize| (if n == 0 { String::new() } else { n.to_string() }, Tint::Plain);
     let column = |title: &str, of: &dyn Fn(&Score) -> usize| {
         Column::new(title, "", rows.iter().map(|(_, s)| count(of(s))))
@@ -375,16 +380,42 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("agree", &|s| s.cell(Verdict::Agrees)),
         column("inside", &|s| s.cell(Verdict::Inside)),
         column("explained", &|s| s.cell(Verdict::Explained)),
+        column("withheld", &|s| s.withheld),
         column("refuted", &|s| s.cell(Verdict::Refuted)),
         column("open", &|s| s.cell(Verdict::Open)),
         column("missing", &|s| s.cell(Verdict::Missing)),
+        column("edge", &|s| s.edges),
+        column("free", &|s| s.free),
         column("claims", &Score::of_claims),
         column("hold", &|s| s.claim(Holds::Holds)),
         column("fail", &|s| s.claim(Holds::Fails)),
+        column("refuted", &|s| s.claim(Holds::Refuted)),
         column("undecided", &|s| s.claim(Holds::Undecided)),
         column("untested", &|s| s.claim(Holds::Missing)),
     ];
-    table::figures(&names, &columns) + "\n"
+    table::figures(&names, &columns) + "\n" + &meaning(&all)
+}
+
+/// What the score is of, in words.
+fn meaning(all: &Score) -> String {
+    let mut said = String::new();
+    if all.of_cells() > 0 {
+        said.push_str(&format!(
+            "{} of {} numbers agree or are inside; with {} that chose their reading {} come out. A model without a \
+             simulation gets {}; of the {} others {} agree or are inside.\n",
+            all.come_out(),
+            all.of_cells(),
+            all.withheld,
+            all.in_band(),
+            all.free,
+            all.not_free(),
+            all.not_free_come_out()
+        ));
+    }
+    if all.decided() > 0 {
+        said.push_str(&format!("{} of {} decided claims hold.\n", all.claim(Holds::Holds), all.decided()));
+    }
+    said
 }
 
 /// The most lines of each kind that are printed.
@@ -426,7 +457,7 @@ fn outside(judged: &[JudgedExperiment<'_>]) -> String {
 }
 
 /// The verdicts, for JSON.
-fn output(judged: &[JudgedExperiment<'_>]) -> serde_json::Value {
+fn output(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> serde_json::Value {
     let (mut cells, mut claims) = (Vec::new(), Vec::new());
     for j in judged {
         for table in &j.tables {
@@ -443,7 +474,17 @@ fn output(judged: &[JudgedExperiment<'_>]) -> serde_json::Value {
                     "half_width": c.found.and_then(|e| e.half_width),
                     "seeds": c.found.map_or(0, |e| e.n),
                     "prediction": c.prediction,
+                    // The interval in which the mean agrees, and the mean's place in it, from -1 to 1.
+                    "band": [c.band.0, c.band.1],
+                    "place": c.place,
+                    "knife_edge": c.knife_edge,
+                    "idle_share": c.idle,
+                    "guess": c.guess,
+                    "free": c.free,
+                    "withheld": c.withheld,
                     "ns2": c.ns2.map(|n| n.mean),
+                    "ns2_runs": c.ns2.map(|n| n.runs),
+                    "ns2_reading": c.ns2.and_then(|n| n.reading.as_deref()),
                     "verdict": c.verdict.name(),
                     "why": c.why,
                 })
@@ -458,10 +499,29 @@ fn output(judged: &[JudgedExperiment<'_>]) -> serde_json::Value {
                 "found": c.found,
                 "verdict": c.holds.name(),
                 "because": c.claim.because,
+                "why": c.why,
                 // Not the document's, and outside of the score.
                 "ours": c.claim.ours,
             })
         }));
     }
-    json!({ "cells": cells, "claims": claims })
+    let score = scored(papers, judged).into_iter().map(|(document, table, s)| {
+        json!({
+            "document": document,
+            // Claims are of no table.
+            "table": table,
+            "numbers": s.of_cells(),
+            "come_out": s.come_out(),
+            "withheld": s.withheld,
+            "edges": s.edges,
+            "free": s.free,
+            "free_come_out": s.free_come_out,
+            "open": s.cell(Verdict::Open),
+            "claims": s.of_claims(),
+            "decided": s.decided(),
+            "hold": s.claim(Holds::Holds),
+        })
+    });
+    let score: Vec<_> = score.collect();
+    json!({ "cells": cells, "claims": claims, "score": score })
 }

@@ -1,17 +1,20 @@
 //! Checks that what an experiment asks of its runs can be found there, before anything is run.
 
+use std::path::Path;
+
 use quell_lab::View;
 use quell_view::chart::Diagram;
 
 use super::Judge;
 use crate::error::PaperError;
-use crate::experiment::{CellPlace, Experiment, Figure, Papers};
+use crate::evidence::Evidence;
+use crate::experiment::{CellPlace, Experiment, Figure, Papers, Refuted};
 use crate::results::{ExperimentResults, NOT_RUN, Spot, same};
 
 /// Refuses cells, claims and figures of points, algorithms, links, classes and segments that are not there. `planned`
 /// has every run that will be, and nothing that it found.
 pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &ExperimentResults) -> Result<(), PaperError> {
-    let judge = Judge { papers, e, found: planned };
+    let judge = Judge { papers, e, found: planned, evidence: None };
     for (i, of) in e.cells.iter().enumerate() {
         for cell in papers.cells_of(of) {
             let (label, value) = (&of.algorithm[&cell.algorithm], &of.metric[&cell.metric]);
@@ -31,6 +34,16 @@ pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &ExperimentResults
             .check_test(&claim.test, claim.reading.as_deref())
             .map_err(|why| e.wrong(&[&"claim", &i, &"test"], format!("claim \"{}\": {why}", claim.name)))?;
     }
+    for (i, refuted) in e.refuted.iter().enumerate() {
+        let Some(evidence) = evidence_of(e, refuted)? else { continue };
+        let with_ns2 = Judge { evidence: Some(&evidence), ..judge };
+        for claim in e.claims.iter().filter(|claim| refuted.claims.contains(&claim.name)) {
+            let reading = refuted.reading.as_deref().or(claim.reading.as_deref());
+            with_ns2.check_evidence(&claim.test, reading).map_err(|why| {
+                e.wrong(&[&"refuted", &i, &"figures"], format!("claim \"{}\": {why}", claim.name))
+            })?;
+        }
+    }
     for (i, figure) in e.figures.iter().enumerate() {
         drawn(e, figure, planned)
             .map_err(|why| e.wrong(&[&"figure", &i], format!("figure {}: {why}", figure.number)))?;
@@ -49,6 +62,12 @@ pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &ExperimentResults
         }
     }
     Ok(())
+}
+
+/// The values of ns-2 that are to refute claims.
+pub(super) fn evidence_of(e: &Experiment, refuted: &Refuted) -> Result<Option<Evidence>, PaperError> {
+    let folder = e.file.parent().unwrap_or(Path::new(""));
+    refuted.figures.as_ref().map(|file| Evidence::read(&folder.join(file))).transpose()
 }
 
 /// Refuses fields that no point sets.

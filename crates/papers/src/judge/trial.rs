@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
 
-use super::{Holds, Judge, JudgedClaim, figure, samples, text};
+use super::{ARITHMETIC, Holds, Judge, JudgedClaim, LEAST_NS2_RUNS, figure, place, samples, text};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::Compute;
-use crate::experiment::{CellPlace, Claim};
+use crate::experiment::{CellPlace, Claim, Refuted};
 use crate::results::{NOT_RUN, Spot};
 use crate::value::Value;
 
@@ -46,21 +46,39 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// The verdict, as one of so many: the test holds only if all of them hold, each at 95 %, but it would fail by
-    /// chance of any of them. So against it they have Bonferroni's intervals.
-    fn holds(&self, of: usize) -> Holds {
-        let wider = match (self.half, self.n.saturating_sub(1)) {
+    /// The verdict, of a test that needs it: the interval on its side is that of 95 %, divided by the number of cases of
+    /// which one may be wrong; that on the other side by the number of those of which each makes it fail.
+    fn holds(&self, level: Level) -> Holds {
+        let wider = |of: usize| match (self.half, self.n.saturating_sub(1)) {
             (_, 0) => 1.0,
             (_, freedom) => t_quantile(freedom, ERROR / of as f64) / t_quantile(freedom, ERROR),
         };
         match self.half {
-            Some(half) if self.clear < -wider * half => Holds::Fails,
+            Some(half) if self.clear < -wider(level.fails) * half => Holds::Fails,
             _ if self.against => Holds::Holds,
-            Some(half) if self.clear > half || (self.limit && self.clear == half) => Holds::Holds,
-            _ => Holds::Undecided,
+            Some(half) => {
+                let half = wider(level.holds) * half;
+                let holds = self.clear > half || (self.limit && self.clear == half);
+                if holds { Holds::Holds } else { Holds::Undecided }
+            }
+            None => Holds::Undecided,
         }
     }
 }
+
+/// By how much intervals are wider than those of 95 %, as the number by which their error is divided (Bonferroni).
+///
+/// Of n cases of which at least k must hold, as many as n - k may fail and leave the test true. So it holds by chance
+/// only if one of n - k + 1 false ones seems to hold, and it fails by chance only if one of k true ones seems to fail:
+/// these are the partial conjunctions of Benjamini and Heller (2008). If all must hold, the first number is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Level {
+    holds: usize,
+    fails: usize,
+}
+
+/// What a part of a test compares in one case.
+type Case = Result<Vec<Comparison>, Silent>;
 
 /// A side of a comparison.
 enum Side {
@@ -106,16 +124,72 @@ impl<'a> Judge<'a, '_> {
         let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
         let shown = claim.shown_by.as_deref().filter(|reading| self.found.ran(reading));
         let shown = shown.map(|reading| self.test(&claim.test, Some(reading)).0);
-        JudgedClaim { claim, holds, found, shown }
+        let against = self.e.refuted.iter().filter(|r| r.claims.contains(&claim.name));
+        let (mut holds, mut why) = (holds, String::new());
+        if holds == Holds::Fails {
+            for refuted in against {
+                match self.refutes(refuted, claim) {
+                    Ok(said) => {
+                        holds = Holds::Refuted;
+                        why = format!("{} (shown by {said})", refuted.mechanism);
+                        break;
+                    }
+                    Err(said) => {
+                        why = format!("{} (not shown by {}: {said})", refuted.mechanism, refuted.shown_by);
+                    }
+                }
+            }
+        }
+        JudgedClaim { claim, holds, found, shown, why }
+    }
+
+    /// Says in words what refutes a claim that fails here: ns-2's own figures fail the same test, or the document's
+    /// numbers contradict each other; and it holds under no reading.
+    fn refutes(&self, refuted: &Refuted, claim: &Claim) -> Result<String, String> {
+        let holds = |reading: &&crate::experiment::Reading| {
+            self.found.ran(&reading.name) && self.test(&claim.test, Some(&reading.name)).0 == Holds::Holds
+        };
+        if let Some(reading) = self.e.readings.iter().find(holds) {
+            return Err(format!("it holds under \"{}\"", reading.name));
+        }
+        if let (ARITHMETIC, Some(arithmetic)) = (refuted.shown_by.as_str(), &refuted.arithmetic) {
+            let (apart, found) = arithmetic.contradicts(&self.papers.cells)?;
+            return if apart { Ok(format!("{ARITHMETIC}: {found}")) } else { Err(found) };
+        }
+        let evidence = place::evidence_of(self.e, refuted).map_err(|error| error.to_string())?;
+        let evidence = evidence.ok_or("it has no figures")?;
+        let with_ns2 = Judge { evidence: Some(&evidence), papers: self.papers, e: self.e, found: self.found };
+        let reading = refuted.reading.as_deref().or(claim.reading.as_deref());
+        match with_ns2.test(&claim.test, reading) {
+            (Holds::Fails, found) => Ok(format!("ns-2: {found}")),
+            (other, found) => Err(format!(
+                "it {} there: {found}",
+                match other {
+                    Holds::Holds => "holds",
+                    Holds::Missing => "cannot be tested",
+                    _ => "is undecided",
+                }
+            )),
+        }
     }
 
     fn test(&self, test: &Test, reading: Option<&str>) -> (Holds, String) {
-        let parts: Vec<_> = test.parts.iter().map(|part| self.comparisons(part, reading)).collect();
-        let of = parts.iter().flatten().map(Vec::len).sum();
+        let parts: Vec<_> =
+            test.parts.iter().map(|part| self.cases(part, reading).map(|cases| (part, cases))).collect();
+        // Each comparison of which a failure makes the test fail.
+        let decisive = |(part, cases): &(&claims::Part, Vec<Case>)| {
+            let all: usize = cases.iter().flatten().map(Vec::len).sum();
+            (all * part.least(cases.len())).div_ceil(cases.len().max(1))
+        };
+        let fails = parts.iter().flatten().map(decisive).sum();
         let mut all = (Holds::Holds, Vec::new());
         for part in parts {
             let (holds, found) = match part {
-                Ok(comparisons) => worst(&comparisons, of),
+                Ok((part, cases)) if part.share.is_some() => most(&cases, part.least(cases.len()), fails),
+                Ok((_, cases)) => match cases.into_iter().collect::<Result<Vec<_>, Silent>>() {
+                    Ok(all) => worst(&all.into_iter().flatten().collect::<Vec<_>>(), fails),
+                    Err(Silent { holds, why }) => (holds, why),
+                },
                 Err(Silent { holds, why }) => (holds, why),
             };
             all.0 = all.0.and(holds);
@@ -124,8 +198,8 @@ impl<'a> Judge<'a, '_> {
         (all.0, all.1.join("; "))
     }
 
-    /// The comparisons of a part of a test, at each of the places that it names.
-    fn comparisons(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Comparison>, Silent> {
+    /// The cases of a part of a test: of each label at each of the places that it names, against each other one.
+    fn cases(&self, part: &claims::Part, reading: Option<&str>) -> Result<Vec<Case>, Silent> {
         let mut all = Vec::new();
         for choice in self.choices(part, reading)? {
             // What is computed has no algorithm.
@@ -134,18 +208,36 @@ impl<'a> Judge<'a, '_> {
                 _ => vec![""],
             };
             for label in labels {
-                for said in self.said(part, label, &choice, reading)? {
-                    all.push(Comparison { found: format!("{}{}", said.found, choice.title()), ..said });
+                let of_place = |said: Comparison| {
+                    let found = format!("{}{}", said.found, choice.title());
+                    Comparison { found, ..said }
+                };
+                match self.said(part, label, &choice, reading) {
+                    // The steps along a field are one case.
+                    Ok(said) if part.is_trend() => all.push(Ok(said.into_iter().map(of_place).collect())),
+                    Ok(said) => all.extend(said.into_iter().map(|one| Ok(vec![of_place(one)]))),
+                    Err(silent) => all.push(Err(silent)),
                 }
             }
         }
         Ok(all)
     }
 
+    /// Refuses figures of ns-2 that lack what a test asks for.
+    pub(super) fn check_evidence(&self, test: &Test, reading: Option<&str>) -> Result<(), String> {
+        match self.test(test, reading) {
+            (Holds::Missing, why) => Err(why),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a test of what is not there, whatever the runs find.
     pub(super) fn check_test(&self, test: &Test, reading: Option<&str>) -> Result<(), String> {
         for part in &test.parts {
             let choices = self.choices(part, reading)?;
+            if let (Some(share), 0 | 1) = (part.share, part.cases(choices.len())) {
+                return Err(format!("for {}% of cases: there is only one case", 100.0 * share));
+            }
             for term in part.terms() {
                 let Term::Of(found) = term else { continue };
                 let along = match &part.says {
@@ -253,8 +345,12 @@ impl<'a> Judge<'a, '_> {
             Term::Number(number) => Ok::<_, Silent>((String::new(), Side::Exact(*number))),
             Term::Computed(read) => Ok((read.quantity.clone(), self.read(read, choice)?)),
             Term::Of(found) => {
-                let spot = self.found.spot(self.e, reading, &choice.place(found))?;
-                Ok((label.to_string(), Side::Found(whole(&spot, label, &found.value)?)))
+                let place = choice.place(found);
+                let values = match self.evidence {
+                    Some(ns2) => ns2.samples(self.e, &place, label, &found.value, LEAST_NS2_RUNS)?,
+                    None => whole(&self.found.spot(self.e, reading, &place)?, label, &found.value)?,
+                };
+                Ok((label.to_string(), Side::Found(values)))
             }
         };
         let estimate = |side: &Side| side.estimate().ok_or(Silent::from("no values"));
@@ -343,9 +439,39 @@ fn shortened(all: Vec<String>) -> String {
     shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// The verdict of cases of which at least so many must hold, and what was found where it is worst.
+fn most(cases: &[Case], least: usize, fails: usize) -> (Holds, String) {
+    let level = Level { holds: cases.len() - least + 1, fails };
+    let verdict = |case: &Case| match case {
+        Ok(all) => all.iter().fold(Holds::Holds, |holds, c| holds.and(c.holds(level))),
+        Err(silent) => silent.holds,
+    };
+    let verdicts: Vec<Holds> = cases.iter().map(verdict).collect();
+    let count = |holds: Holds| verdicts.iter().filter(|own| **own == holds).count();
+    let (hold, fail) = (count(Holds::Holds), count(Holds::Fails));
+    let holds = match () {
+        () if hold >= least => Holds::Holds,
+        () if cases.len() - fail < least => Holds::Fails,
+        () if count(Holds::Missing) > 0 => Holds::Missing,
+        () => Holds::Undecided,
+    };
+    let far = |case: &Case| match case {
+        Ok(all) => all.iter().filter(|c| !c.against).map(|c| c.clear).fold(f64::INFINITY, f64::min),
+        Err(_) => f64::NEG_INFINITY,
+    };
+    let worst = cases.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+    let worst = match worst {
+        Some(Ok(all)) => all.first().map_or("", |c| c.found.as_str()),
+        Some(Err(silent)) => &silent.why,
+        None => "nothing to test",
+    };
+    (holds, format!("holds in {hold} of {}, fails in {fail}; worst: {worst}", cases.len()))
+}
+
 /// The verdict of comparisons that must all hold, of all of a test, and what was found where it is worst.
 fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
-    let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(of), c)).collect();
+    let level = Level { holds: 1, fails: of };
+    let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(level), c)).collect();
     let holds = judged.iter().fold(Holds::Holds, |holds, (own, _)| holds.and(*own));
     // How far it is on its side, or how near to it.
     let margin = |c: &Comparison| match (holds, c.half) {
@@ -436,6 +562,10 @@ fn whole(spot: &Spot<'_>, label: &str, value: &Value) -> Result<Vec<(u64, f64)>,
 mod tests {
     use super::*;
 
+    fn all_of(fails: usize) -> Level {
+        Level { holds: 1, fails }
+    }
+
     fn comparison(clear: f64, against: bool) -> Comparison {
         Comparison { clear, half: Some(1.0), n: 5, limit: false, against, found: String::new() }
     }
@@ -443,19 +573,19 @@ mod tests {
     #[test]
     fn many_comparisons_must_fail_more_clearly() {
         // t(4) is 2.776 at 5 %, and 4.604 at 5 % of five.
-        assert_eq!(comparison(1.1, false).holds(5), Holds::Holds);
-        assert_eq!(comparison(-1.1, false).holds(1), Holds::Fails);
-        assert_eq!(comparison(-1.1, false).holds(5), Holds::Undecided);
-        assert_eq!(comparison(-1.6, false).holds(5), Holds::Undecided);
-        assert_eq!(comparison(-1.7, false).holds(5), Holds::Fails);
+        assert_eq!(comparison(1.1, false).holds(all_of(5)), Holds::Holds);
+        assert_eq!(comparison(-1.1, false).holds(all_of(1)), Holds::Fails);
+        assert_eq!(comparison(-1.1, false).holds(all_of(5)), Holds::Undecided);
+        assert_eq!(comparison(-1.6, false).holds(all_of(5)), Holds::Undecided);
+        assert_eq!(comparison(-1.7, false).holds(all_of(5)), Holds::Fails);
     }
 
     /// "Within" and "like" accept their limits, "more than" does not.
     #[test]
     fn a_limit_itself_is_within() {
-        let at_limit = |limit| Comparison { limit, ..comparison(1.0, false) }.holds(1);
+        let at_limit = |limit| Comparison { limit, ..comparison(1.0, false) }.holds(all_of(1));
         assert_eq!((at_limit(true), at_limit(false)), (Holds::Holds, Holds::Undecided));
-        let exact = |limit| Comparison { limit, half: Some(0.0), ..comparison(0.0, false) }.holds(1);
+        let exact = |limit| Comparison { limit, half: Some(0.0), ..comparison(0.0, false) }.holds(all_of(1));
         assert_eq!((exact(true), exact(false)), (Holds::Holds, Holds::Undecided));
     }
 
@@ -467,6 +597,24 @@ mod tests {
         assert_eq!((d.mean, d.half_width, d.n), (1.0, Some(0.0), 3));
         let (a, b) = (Side::Found(vec![(1, 1.0)]), Side::Found(vec![(2, 1.0)]));
         assert!(a.minus(&b).is_err());
+    }
+
+    /// Of six cases five must hold, so one may be wrong: each is held to half the error. It fails with two.
+    #[test]
+    fn most_cases_may_be_enough() {
+        let one = |clear: f64| Ok(vec![comparison(clear, false)]);
+        let of = |all: &[f64]| most(&all.iter().map(|clear| one(*clear)).collect::<Vec<_>>(), 5, 5).0;
+        // t(4) is 3.495 at 2.5 %, so 1.26 half widths are needed; against it 1.66.
+        assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, 1.3, -9.0]), Holds::Holds);
+        assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, 1.2, -9.0]), Holds::Undecided);
+        assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, -1.7, -1.7]), Holds::Fails);
+        assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, -1.6, -1.7]), Holds::Undecided);
+        let silent = Err(Silent { holds: Holds::Undecided, why: "none".to_string() });
+        let five: Vec<Case> = (0..5).map(|_| one(2.0)).chain([silent]).collect();
+        let (holds, found) = most(&five, 5, 5);
+        assert_eq!((holds, found.as_str()), (Holds::Holds, "holds in 5 of 6, fails in 0; worst: none"));
+        // All of them is what a test without a share asks for.
+        assert_eq!(most(&five, 6, 6).0, Holds::Undecided);
     }
 
     #[test]

@@ -24,7 +24,8 @@ fn the_page_of_bbr_has_the_verdicts() {
     let page = std::fs::read_to_string(drafts.folder.join("../docs/senders/bbr3.md")).unwrap();
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `bbr-")).collect();
     assert_eq!(rows.len(), record.0.len());
-    for (id, verdict) in &record.0 {
+    for (id, recorded) in &record.0 {
+        let verdict = &recorded.verdict;
         let row = rows.iter().find(|row| row.starts_with(&format!("| `{id}` |")));
         assert!(row.is_some_and(|row| row.ends_with(&format!(" | {verdict} |"))), "{id}: {row:?}, {verdict}");
     }
@@ -50,12 +51,12 @@ fn every_number_is_judged() {
 fn is_judged(papers: &Papers) {
     let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
     for cell in &papers.cells {
-        let verdict = record.0.get(&cell.id).map(String::as_str);
+        let verdict = record.0.get(&cell.id).map(|of| of.verdict.as_str());
         assert!(verdict.is_some_and(|v| v != "missing"), "{}: {verdict:?}", cell.id);
     }
     for (e, claim) in papers.experiments().flat_map(|e| e.claims.iter().map(move |claim| (e, claim))) {
         let id = format!("{}#{}", e.id, claim.name);
-        let verdict = record.0.get(&id).map(String::as_str);
+        let verdict = record.0.get(&id).map(|of| of.verdict.as_str());
         assert!(verdict.is_some_and(|v| v != "missing"), "{id}: {verdict:?}; run make papers");
     }
 }

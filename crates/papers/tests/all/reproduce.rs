@@ -215,7 +215,7 @@ fn numbers_and_claims_are_judged() {
         let file = folder.path().join("verdicts.csv");
         let other =
             record.text().replace("doc/1/eight/red/loss_rate,refuted", "doc/1/eight/red/loss_rate,open");
-        fs::write(&file, format!("{other}doc-row#old,holds\nelse-row#old,holds\n")).unwrap();
+        fs::write(&file, format!("{other}doc-row#old,holds,\nelse-row#old,holds,\n")).unwrap();
         let other = Record::read(&file).unwrap();
         let changes = other.changes(&of, &record);
         let gone = "doc-row#old: is no more, was holds";
@@ -325,10 +325,235 @@ fn ns2_refutes_only_where_it_is_with_us() {
     };
     let (without, mean) = verdict("");
     assert_eq!(without, Verdict::Open);
-    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,5,2.35,\n")).0, Verdict::Refuted);
-    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,1,2.35,\n")).0, Verdict::Open);
-    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{},,5,2.35,\n", 2.0 * mean)).0, Verdict::Open);
-    assert_eq!(verdict("doc/1/eight/red/loss_rate,88,,5,2.35,\n").0, Verdict::Open);
+    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,5,2.35,[plain]\n")).0, Verdict::Refuted);
+    assert_eq!(verdict(&format!("doc/1/eight/red/loss_rate,{mean},,1,2.35,[plain]\n")).0, Verdict::Open);
+    assert_eq!(
+        verdict(&format!("doc/1/eight/red/loss_rate,{},,5,2.35,[plain]\n", 2.0 * mean)).0,
+        Verdict::Open
+    );
+    assert_eq!(verdict("doc/1/eight/red/loss_rate,88,,5,2.35,[plain]\n").0, Verdict::Open);
+}
+
+/// A number that another reading gives is explained, whoever is outside with us; one that lies between two readings waits for
+/// the setting between them.
+#[test]
+fn what_another_reading_gives_is_not_refuted() {
+    // RED of eight flows, under the thresholds of the document, under higher ones, and under lower ones.
+    let id = "doc/1/eight/red/mean_queue";
+    let lower = "[[reading]]\nname = \"small\"\nsays = \"\"\nbasis = \"simulator\"\nset = { \"aqm.red.min_th\" = \"2 packets\", \
+        \"aqm.red.max_th\" = \"4 packets\" }\nalgorithms = [\"red\"]\n[[cells]]";
+    let text = EXPERIMENT
+        .replacen("[[cells]]", lower, 1)
+        .replace("cells = [\"doc/1/*/red/loss_rate\"]", &format!("cells = [\"{id}\"]"));
+    let judge_of = |text: &str, printed: f64| {
+        let row = format!("{id},doc,1,p. 3,eight,red,mean_queue,packets,{printed:.2},{printed:.2},\n");
+        let folder = folder(text, &(CELLS.replace("QUEUE", "20") + &row), "");
+        judged(folder.path(), |_, judged, _| {
+            let cell = judged[0].tables[0].cells.iter().find(|c| c.cell.id == id).unwrap();
+            (cell.verdict, cell.why.clone(), cell.found.unwrap().mean)
+        })
+    };
+    let judged_mean = judge_of(&text, 100.0).2;
+    assert_eq!(judge_of(&text, 100.0).0, Verdict::Refuted);
+    // The other two readings, each judged.
+    let mean_under = |name: &str| {
+        let judged = text.replacen(
+            "printed = \"one run\"",
+            &format!("printed = \"one run\"\nreading = \"{name}\""),
+            1,
+        );
+        judge_of(&judged.replace("algorithm = { tail = \"drop-tail\", ", "algorithm = { "), 100.0).2
+    };
+    let (large, small) = (mean_under("large"), mean_under("small"));
+    assert!(small < judged_mean && judged_mean < large, "{small} {judged_mean} {large}");
+    let (verdict, why, _) = judge_of(&text, large);
+    assert_eq!(verdict, Verdict::Explained);
+    assert!(why.contains("it comes out under \"large\""), "{why}");
+    let (verdict, why, _) = judge_of(&text, 0.5 * (judged_mean + large));
+    assert_eq!(verdict, Verdict::Open);
+    assert!(why.contains("it lies between \"plain\" and \"large\""), "{why}");
+}
+
+/// Every row of ns-2 must be outside, and the number is compared with us under the reading that the row names.
+#[test]
+fn each_run_of_ns2_counts() {
+    let shown = EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", "shown_by = \"ns-2\"");
+    let verdict = |ns2: &str| {
+        let folder = folder(&shown, &CELLS.replace("QUEUE", "20"), ns2);
+        judged(folder.path(), |_, judged, _| {
+            let cell = judged[0].tables[0].cells.iter().find(|c| c.cell.id.ends_with("eight/red/loss_rate"));
+            let cell = cell.unwrap();
+            (cell.verdict, cell.why.clone(), cell.found.unwrap().mean)
+        })
+    };
+    let row =
+        |mean: f64, reading: &str| format!("doc/1/eight/red/loss_rate,{mean},,5,2.35,[{reading}] two runs\n");
+    let mean = verdict("").2;
+    assert_eq!(verdict(&row(mean, "plain")).0, Verdict::Refuted);
+    // Under the other reading it can be the printed 88 %.
+    let (verdict_of_both, why, _) = verdict(&(row(mean, "plain") + &row(88.0, "large")));
+    assert_eq!(verdict_of_both, Verdict::Open);
+    assert!(why.contains("it can be a run of ns-2 under large"), "{why}");
+    let error = |ns2: &str| {
+        let folder = folder(&shown, &CELLS.replace("QUEUE", "20"), ns2);
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    let unnamed = error("doc/1/eight/red/loss_rate,1,,5,2.35,two runs\n");
+    assert!(
+        unnamed.contains(
+            "ns2.csv:2: setting: must begin with the reading of doc-row that ns-2 ran, in square brackets"
+        ) && unnamed.contains("\"[plain] two runs\""),
+        "{unnamed}"
+    );
+    let lost = error(&row(1.0, "plan"));
+    assert!(lost.contains("setting = reading = \"plan\": is not there; did you mean \"plain\"?"), "{lost}");
+}
+
+/// Numbers of the document that contradict each other refute one that does not come out.
+#[test]
+fn arithmetic_refutes() {
+    let of = |equation: &str| {
+        let shown = format!("shown_by = \"arithmetic\"\narithmetic = \"{equation}\"");
+        EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", &shown)
+    };
+    let refuted = folder(&of("[doc/1/eight/red/loss_rate] + 10 = 80..90"), &CELLS.replace("QUEUE", "20"), "");
+    judged(refuted.path(), |_, judged, _| {
+        let cell =
+            judged[0].tables[0].cells.iter().find(|c| c.cell.id == "doc/1/eight/red/loss_rate").unwrap();
+        assert_eq!(cell.verdict, Verdict::Refuted);
+        assert!(cell.why.contains("97.5 to 98.5 is not 80 to 90"), "{}", cell.why);
+    });
+    let error = |text: &str| {
+        let folder = folder(text, &CELLS.replace("QUEUE", "20"), "");
+        Papers::read(folder.path()).unwrap_err().to_string()
+    };
+    let fulfilled = error(&of("[doc/1/eight/red/loss_rate] = 80..90"));
+    assert!(
+        fulfilled.contains("arithmetic: [doc/1/eight/red/loss_rate] = 80..90: 87.5 to 88.5 may be 80 to 90"),
+        "{fulfilled}"
+    );
+    assert!(
+        error(&of("[doc/1/eight/red/loss] = 1"))
+            .contains("arithmetic: [doc/1/eight/red/loss]: no cell has this id")
+    );
+    let without = EXPERIMENT.replace("shown_by = \"claim:tail-longer\"", "shown_by = \"arithmetic\"");
+    assert!(error(&without).contains("arithmetic: goes with shown_by = \"arithmetic\""));
+}
+
+/// A claim that fails is refuted by ns-2's own figures, if they fail the same test.
+#[test]
+fn claims_are_refuted_by_figures_of_ns2() {
+    let refuted = "[[refuted]]\nclaims = [\"red-longer\"]\nmechanism = \"RED drops early.\"\nshown_by = \"ns-2\"\n\
+        figures = \"ns2/queues.csv\"\n[[figure]]";
+    let text = EXPERIMENT.replacen("[[figure]]", refuted, 1);
+    let rows = |red: f64| {
+        let of = |label: &str, flows: u32, queue: f64| {
+            let one = |seed: u32| {
+                format!(
+                    "queue_packets,{label},flows.ftp.count={flows},,,,{seed},{}\n",
+                    queue + 0.1 * f64::from(seed)
+                )
+            };
+            (1..=3).map(one).collect::<String>()
+        };
+        ["quantity,algorithm,at,segment,link,run,seed,value\n".to_string()]
+            .into_iter()
+            .chain([4, 8].into_iter().flat_map(|n| [of("red", n, red), of("drop-tail", n, 30.0)]))
+            .collect::<String>()
+    };
+    let with = |figures: &str| {
+        let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+        fs::create_dir(folder.path().join("doc/ns2")).unwrap();
+        fs::write(folder.path().join("doc/ns2/queues.csv"), figures).unwrap();
+        folder
+    };
+    let claim = |figures: &str| {
+        judged(with(figures).path(), |papers, judged, _| {
+            let claim = &judged[0].claims[1];
+            let score = &scores(papers, &["doc"], judged)[2].2;
+            (claim.holds, claim.why.clone(), score.claim(Holds::Refuted))
+        })
+    };
+    let (holds, why, count) = claim(&rows(9.0));
+    assert_eq!((holds, count), (Holds::Refuted, 1));
+    assert!(why.starts_with("RED drops early. (shown by ns-2: worst of 2: red 9.2"), "{why}");
+    let (holds, why, _) = claim(&rows(40.0));
+    assert_eq!(holds, Holds::Fails);
+    assert!(why.contains("not shown by ns-2: it holds there"), "{why}");
+    let error = |figures: &str| {
+        let folder = with(figures);
+        let papers = Papers::read(folder.path()).unwrap();
+        Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_err().to_string()
+    };
+    let lost = error(&rows(9.0).replace("drop-tail,flows.ftp.count=8", "drop-tail,flows.ftp.count=9"));
+    assert!(
+        lost.contains(
+            "claim \"red-longer\": ns-2 has 0 values of queue_packets of drop-tail at flows.ftp.count=8"
+        ),
+        "{lost}"
+    );
+    assert!(error("quantity,algorithm\n").contains("queues.csv:1: column \"at\": is missing"));
+}
+
+/// Numbers that come out without a simulation are counted apart, and each number has its place in the band.
+#[test]
+fn free_numbers_are_counted_apart() {
+    let at_first = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let mean = judged(at_first.path(), |_, judged, _| judged[0].tables[0].cells[0].found.unwrap().mean);
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", &format!("{mean:.1}")), "");
+    let null = |text: &str| fs::write(folder.path().join("null.toml"), text).unwrap();
+    null("[[guess]]\ncells = [\"doc/3\"]\nis = 5\n");
+    let lost = Papers::read(folder.path()).unwrap_err().to_string();
+    assert!(lost.contains("null.toml:2: cells = \"doc/3\": no cell has such an id"), "{lost}");
+    null(&format!("[[guess]]\ncells = [\"doc/1/*/*/mean_queue\"]\nis = {:.3}\n", 1.05 * mean));
+    judged(folder.path(), |papers, judged, _| {
+        let cell = |id: &str| judged[0].tables[0].cells.iter().find(|c| c.cell.id == id).unwrap();
+        let (tail, red) = (cell("doc/1/four/tail/mean_queue"), cell("doc/1/four/red/mean_queue"));
+        assert_eq!((tail.free, red.free), (true, false));
+        assert!(tail.place.unwrap().abs() < 0.1 && !tail.knife_edge, "{tail:?}");
+        let reach = 0.1 * tail.cell.middle();
+        assert!((tail.band.1 - tail.cell.middle() - reach).abs() < 1e-9, "{tail:?}");
+        assert!(red.place.unwrap() < -1.0, "{red:?}");
+        let score = &scores(papers, &["doc"], judged)[0].2;
+        assert_eq!((score.free, score.free_come_out, score.not_free()), (1, 1, 3));
+    });
+}
+
+/// The reading was chosen by a number of another window of the same network.
+#[test]
+fn what_chose_the_reading_is_withheld_in_all_windows() {
+    let at_first = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let mean = judged(at_first.path(), |_, judged, _| judged[0].tables[0].cells[0].found.unwrap().mean);
+    let window = |case: &str| {
+        let slug = quell_papers::slug(case);
+        format!(
+            "doc/1/{slug}/tail/mean_queue,doc,1,,\"{case}\",tail,mean_queue,packets,{mean:.1},{mean:.1},\n"
+        )
+    };
+    let [first, same, other] = ["1-2 s, few", "3-4 s, few", "3-4 s, a few"].map(window);
+    let text = EXPERIMENT
+        .replacen("because = \"section 1\"", "because = \"section 1\"\nfitted_on = [\"doc/1/1-2-s-few\"]", 1)
+        .replace(
+            "eight = {",
+            "\"1-2-s-few\" = { at = { \"flows.ftp.count\" = 4 } }\n\
+            \"3-4-s-few\" = { at = { \"flows.ftp.count\" = 4 } }\n\
+            \"3-4-s-a-few\" = { at = { \"flows.ftp.count\" = 4 } }\neight = {",
+        );
+    let folder =
+        folder(&text, &(CELLS.replace("QUEUE", &format!("{mean:.1}")) + &first + &same + &other), "");
+    judged(folder.path(), |papers, judged, _| {
+        let withheld: Vec<&str> =
+            judged[0].tables[0].cells.iter().filter(|c| c.withheld).map(|c| c.cell.part(2)).collect();
+        assert_eq!(withheld, ["1-2-s-few", "3-4-s-few"]);
+        let score = &scores(papers, &["doc"], judged)[0].2;
+        assert_eq!((score.withheld, score.in_band()), (2, score.come_out() + 2));
+        let record = Record::of(judged);
+        assert!(
+            record.text().contains("doc/1/1-2-s-few/tail/mean_queue,explained,withheld\n"),
+            "{}",
+            record.text()
+        );
+    });
 }
 
 #[test]
@@ -415,6 +640,27 @@ fn errors_name_the_file_and_what_is_wrong() {
             "of red at flows.ftp.count=8 like",
             "of red at flows.ftp.count=8 on r1 like",
             "link \"r1\": unknown link",
+        ),
+        (
+            "> queue_packets of red\"",
+            "> queue_packets of red for 90% of cases and loss_rate of red at flows.ftp.count=4 < 1 for 90% of cases\"",
+            "claim \"tail-longer\": for 90% of cases: there is only one case",
+        ),
+        ("cells = [\"doc/1/*/red/loss_rate\"]\n", "", "must have either \"cells\" or \"claims\""),
+        (
+            "cells = [\"doc/1/*/red/loss_rate\"]\n",
+            "claims = [\"more-loss\"]\n",
+            "a claim is refuted by \"ns-2\" or \"arithmetic\"",
+        ),
+        (
+            "cells = [\"doc/1/*/red/loss_rate\"]\n",
+            "claims = [\"more-los\"]\n",
+            "claims = \"more-los\": is not there; did you mean \"more-loss\"?",
+        ),
+        (
+            "shown_by = \"claim:tail-longer\"",
+            "shown_by = \"ns-2\"\nfigures = \"x.csv\"",
+            "figures: names the file of ns-2's values, and goes with claims",
         ),
         ("count=4|8", "count=4|9", "claim \"red-longer\": there is no point with flows.ftp.count = 9"),
         ("kind = \"queue\"", "kind = \"queue\"\nlink = \"r1\"", "figure 2: link \"r1\": unknown link"),

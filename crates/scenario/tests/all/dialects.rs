@@ -65,6 +65,7 @@ fn a_dialect_gives_what_the_file_leaves_out() {
         assert_eq!((tcp.initial_rto, tcp.granularity), (initial, tick), "{dialect}");
         assert_eq!((tcp.header.get(), tcp.limited_transmit), (header, limited), "{dialect}");
         assert!(tcp.ecn_retransmissions && tcp.delayed_ack.is_none());
+        assert_eq!(tcp.whole_reductions, dialect != "ns-2.35", "{dialect}");
         // What is written stays.
         assert_eq!(tcp.min_rto, ms(300));
         assert_eq!(red(&point, "max_p").as_deref(), Some("0.05"));

@@ -53,7 +53,7 @@ impl Congestion for Dctcp {
 
     /// Reduces it as Reno, for what is not a mark (RFC 8257 section 3.5).
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
-        reno::reduce(window, cause);
+        reno::reduce(window, cause, false);
     }
 
     #[inline(always)]

@@ -78,7 +78,7 @@ impl Congestion for Prague {
     }
 
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
-        reno::reduce(window, cause);
+        reno::reduce(window, cause, false);
     }
 
     #[inline(always)]

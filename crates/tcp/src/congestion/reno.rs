@@ -14,7 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "Reno",
     summary: "A packet more each round trip, half the window after a loss or a mark.",
     source: "RFC 5681",
-    reads: &["slow_start", "initial_ssthresh", "growth", "rules"],
+    reads: &["slow_start", "initial_ssthresh", "growth", "whole_reductions", "rules"],
     choices: &[
         "The window that is reduced is the congestion window; RFC 5681 takes the flight size. A window that is not used grows all the same, as in ns-2, but not with prr, rack, pacing or counted marks (RFC 9002 section 7.8).",
         "The threshold of slow start is a whole number of packets, at least two; every timeout lowers it, but with prr and rack (see there).",
@@ -28,11 +28,13 @@ pub(crate) const ENTRY: Entry = Entry {
 pub(crate) struct Reno {
     /// Growth counts whole packets.
     whole: bool,
+    /// Reductions leave whole packets.
+    whole_reductions: bool,
 }
 
 impl Reno {
     pub fn new(cfg: &Config) -> Self {
-        Reno { whole: cfg.growth == Growth::WholePackets }
+        Reno { whole: cfg.growth == Growth::WholePackets, whole_reductions: cfg.whole_reductions }
     }
 }
 
@@ -43,7 +45,7 @@ impl Congestion for Reno {
     }
 
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
-        reduce(window, cause);
+        reduce(window, cause, self.whole_reductions);
     }
 
     #[inline(always)]
@@ -75,11 +77,12 @@ fn count(window: &mut Window, acked: f64) {
     window.cwnd = w + more + (counted - more * w) / (w + more);
 }
 
-/// RFC 5681 eq. 4, in whole packets.
-pub(crate) fn reduce(window: &mut Window, cause: Cause) {
-    window.ssthresh = libm::floor(window.cwnd / 2.0).max(2.0);
+/// RFC 5681 eq. 4. The threshold is whole; the window is, too, with `whole`, and may then be none.
+pub(crate) fn reduce(window: &mut Window, cause: Cause, whole: bool) {
+    let half = window.cwnd / 2.0;
+    window.ssthresh = libm::floor(half).max(2.0);
     if cause != Cause::Timeout {
-        window.cwnd /= 2.0;
+        window.cwnd = if whole { libm::floor(half) } else { half };
     }
 }
 
@@ -100,6 +103,21 @@ mod tests {
         assert_eq!(packets(count, 6.0), Some(12));
         assert_eq!(packets(avoid, 6.0), Some(14));
         assert_eq!(packets(count, 300.0), Some((3..300).sum()));
+    }
+
+    /// As in ns-2 until January 2006 (slowdown() in tcp.cc, without precisionReduce_).
+    #[test]
+    fn whole_reductions_round_down_to_nothing() {
+        let reduced = |cwnd: f64, cause: Cause, whole: bool| {
+            let mut window = Window { cwnd, ssthresh: 20.0 };
+            reduce(&mut window, cause, whole);
+            (window.cwnd, window.ssthresh)
+        };
+        assert_eq!(reduced(5.9, Cause::Echo, false), (2.95, 2.0));
+        assert_eq!(reduced(5.9, Cause::Echo, true), (2.0, 2.0));
+        assert_eq!(reduced(7.9, Cause::Loss, true), (3.0, 3.0));
+        assert_eq!(reduced(1.9, Cause::Loss, true), (0.0, 2.0));
+        assert_eq!(reduced(9.0, Cause::Timeout, true), (9.0, 4.0));
     }
 
     #[test]

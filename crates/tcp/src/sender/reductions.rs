@@ -161,6 +161,41 @@ fn an_echo_with_the_acknowledgment_that_ends_a_recovery_does_not_keep_it() {
     }
 }
 
+/// RFC 5681 eq. 4 halves the flight, which the largest window bounds; so does ns-2.
+#[test]
+fn a_window_beyond_the_largest_is_not_what_is_halved() {
+    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let params = TcpParams { ecn: true, max_window: 20, ..params(CongestionControl::Reno, recovery, 20) };
+        let (cfg, mut s) = flying(&params);
+        // It grows although no more may be sent.
+        (2..=2000).for_each(|next| drop(ack(&cfg, &mut s, ms(u64::from(next)), next, false, &[])));
+        assert!(s.window.cwnd > 60.0, "{}", s.window.cwnd);
+        ack(&cfg, &mut s, ms(2001), 2001, true, &[]);
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (10.0, 10.0), "{recovery:?}");
+    }
+}
+
+/// As in ns-2 until January 2006: a window of one is halved to none, and the next packet that arrives unmarked makes it one.
+#[test]
+fn a_window_that_is_halved_in_whole_packets_may_be_empty() {
+    for recovery in [Recovery::Tahoe, Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let params =
+            TcpParams { ecn: true, whole_reductions: true, ..params(CongestionControl::Reno, recovery, 3) };
+        let (cfg, mut s) = flying(&params);
+        assert_eq!(ack(&cfg, &mut s, ms(100), 2, true, &[]), []);
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (1.0, 2.0), "{recovery:?}");
+        // Of the same window.
+        assert_eq!(ack(&cfg, &mut s, ms(101), 3, true, &[]), []);
+        assert_eq!(ack(&cfg, &mut s, ms(102), 4, false, &[]), [4, 5]);
+        assert_eq!(s.window.cwnd, 2.0);
+        s.window.cwnd = 1.5;
+        assert_eq!(ack(&cfg, &mut s, ms(200), 5, true, &[]), []);
+        assert_eq!((s.window.cwnd, s.window.ssthresh), (0.0, 2.0), "{recovery:?}");
+        assert_eq!(ack(&cfg, &mut s, ms(201), 6, false, &[]), [6]);
+        assert_eq!(s.window.cwnd, 1.0);
+    }
+}
+
 /// RFC 3708 section 3: only what an event has sent again may undo it.
 #[test]
 fn a_loss_that_a_probe_repaired_is_not_undone_by_a_later_probe() {

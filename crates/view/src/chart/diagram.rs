@@ -36,6 +36,7 @@ diagrams! {
     Queue, "queue", "The queue over time: its mean over each step";
     Delay, "delay", "The queueing delay over time";
     Throughput, "throughput", "Throughput over time";
+    Input, "input", "The rate at which the queue is entered over time";
     Drops, "drops", "Drops over time";
     Marks, "marks", "Marks over time";
     QueueCdf, "queue-cdf", "The distribution function of the queue over the measured window";
@@ -49,6 +50,9 @@ impl Diagram {
         Diagram::ALL.iter().copied().find(|d| d.name() == name)
     }
 }
+
+/// What stands for the links of a point along an axis; no field of a scenario is called so.
+const LINK: &str = "link";
 
 /// The choice of what a chart is of.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,8 @@ pub struct Choice<'a> {
     pub scope: &'a str,
     /// The figure; `None`: the utilization.
     pub metric: Option<&'a Quantity>,
-    /// The field along the axis; `None`: the first that varies, numbers before names.
+    /// The field along the axis, or "link" for the links of the point; `None`: the first field that varies, numbers
+    /// before names.
     pub over: Option<&'a str>,
     /// The field that has a panel for each of its values; `None`: the next that varies, if there is one.
     pub by: Option<&'a str>,
@@ -107,6 +112,7 @@ impl Chart {
                 "queueing delay (ms)",
             ),
             Diagram::Throughput => found.throughput(),
+            Diagram::Input => found.input(),
             Diagram::Drops => found.events_per_second("drops", |s| &s.dropped_packets),
             Diagram::Marks => found.events_per_second("marks", |s| &s.marked_packets),
             Diagram::QueueCdf => found.queue(queue::cdf, "share of time with no more"),
@@ -211,6 +217,15 @@ impl<'a> ChartSource<'a> {
         self.chart(&of_seed(&what, seed), "time (s)", &y, Form::OverTime, curves)
     }
 
+    fn input(&self) -> Chart {
+        let (seed, mut curves) = self.series(input);
+        let largest = curves.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
+        let scale = figures::scale(Metric::Throughput, largest);
+        curves.iter_mut().flat_map(|c| &mut c.y).for_each(|y| *y *= scale.factor);
+        let y = format!("input rate ({})", scale.unit);
+        self.chart(&of_seed("input rate", seed), "time (s)", &y, Form::OverTime, curves)
+    }
+
     fn events_per_second(&self, what: &str, of: impl Fn(&LinkSeries) -> &Vec<u64>) -> Chart {
         let (seed, curves) = self.series(|s| Some(per_second(&s.time_s, of(s))));
         self.chart(&of_seed(what, seed), "time (s)", &format!("{what} (packets/s)"), Form::OverTime, curves)
@@ -260,6 +275,9 @@ impl<'a> ChartSource<'a> {
             return Err(format!("metric {why}"));
         }
         let (choice, points) = (self.choice, &self.results.run.points);
+        if choice.over == Some(LINK) {
+            return self.over_links();
+        }
         let all = parameters(points);
         let named = |field: &str| {
             let fields = || all.iter().map(|p| p.field).collect::<Vec<_>>().join(", ");
@@ -305,7 +323,8 @@ impl<'a> ChartSource<'a> {
             let here = |i: &&usize| by.is_none_or(|by| by.labels[**i] == *value);
             let at: Vec<usize> = within.iter().filter(here).copied().collect();
             let point_of = |place: usize| at.iter().copied().find(|i| places.of_point(over, *i) == place);
-            panels.push(Panel { title: value.to_string(), curves: self.estimates(&places.xs, point_of) });
+            let place_of = |place: usize| Some((point_of(place)?, choice.link));
+            panels.push(Panel { title: value.to_string(), curves: self.estimates(&places.xs, place_of) });
         }
         Ok(self.of_metric(x, by.map_or("", |p| p.field), panels))
     }
@@ -313,13 +332,30 @@ impl<'a> ChartSource<'a> {
     fn over_cases(&self) -> Chart {
         let names: Vec<String> = self.results.run.points.iter().map(PointInfo::title).collect();
         let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
-        let curves = self.estimates(&xs, Some);
+        let curves = self.estimates(&xs, |point| Some((point, self.choice.link)));
         let x = Horizontal { label: "case".to_string(), log: false, names };
         self.of_metric(x, "", vec![Panel { title: String::new(), curves }])
     }
 
-    /// The metric of each algorithm at each place that has a point.
-    fn estimates(&self, xs: &[f64], point_of: impl Fn(usize) -> Option<usize>) -> Vec<Curve> {
+    /// The metric at each link of the point.
+    fn over_links(&self) -> Result<Chart, String> {
+        if self.choice.by.is_some() || self.choice.link.is_some() {
+            return Err("a metric over the links is of one point and of all its links".to_string());
+        }
+        let names = self.point.links.clone();
+        let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
+        let link_of = |place: usize| Some((self.choice.point, names.get(place).map(String::as_str)));
+        let curves = self.estimates(&xs, link_of);
+        let x = Horizontal { label: LINK.to_string(), log: false, names: names.clone() };
+        Ok(self.of_metric(x, "", vec![Panel { title: String::new(), curves }]))
+    }
+
+    /// The metric of each algorithm at each place: at a point, and a link of it.
+    fn estimates<'l>(
+        &self,
+        xs: &[f64],
+        place_of: impl Fn(usize) -> Option<(usize, Option<&'l str>)>,
+    ) -> Vec<Curve> {
         let mut labels = labels_of(self.results);
         if let Some(wanted) = self.choice.algorithms {
             labels.retain(|l| wanted.contains(l));
@@ -327,10 +363,11 @@ impl<'a> ChartSource<'a> {
         let all = labels_of(self.results);
         let curve = |label: &&String| {
             let estimate = |place: usize| {
+                let (point, link) = place_of(place)?;
                 let view = View {
-                    link: self.choice.link.map(str::to_string),
+                    link: link.map(str::to_string),
                     scope: self.choice.scope.to_string(),
-                    ..View::of_point(point_of(place)?)
+                    ..View::of_point(point)
                 };
                 self.results.estimate(&view, label, self.figure())
             };
@@ -428,15 +465,26 @@ pub(crate) fn throughput(series: &LinkSeries, class: Option<&str>) -> Option<Vec
     series.throughput_bps.iter().find(|(name, _)| name == class).map(|(_, values)| values.clone())
 }
 
+/// Bits per second that enter the queue: what is sent of it, and what it grows by; `None` without traffic.
+fn input(series: &LinkSeries) -> Option<Vec<f64>> {
+    let (sent, step) = (throughput(series, None)?, step(&series.time_s)?);
+    let before = std::iter::once(&0.0).chain(&series.queue_bytes);
+    let grown = series.queue_bytes.iter().zip(before).map(|(now, before)| 8.0 * (now - before) / step);
+    Some(sent.iter().zip(grown).map(|(sent, grown)| sent + grown).collect())
+}
+
+/// The length of a step. They are equally long, and the first begins at 0.
+fn step(time_s: &[f64]) -> Option<f64> {
+    match time_s {
+        [first, .., last] => Some((last - first) / (time_s.len() - 1) as f64),
+        [only] => Some(*only),
+        [] => None,
+    }
+}
+
 /// Counts of steps as rates.
 pub(crate) fn per_second(time_s: &[f64], counts: &[u64]) -> Vec<f64> {
-    // The steps are equally long, and the first begins at 0.
-    let step = match time_s {
-        [first, .., last] => (last - first) / (time_s.len() - 1) as f64,
-        [only] => *only,
-        [] => return Vec::new(),
-    };
-    counts.iter().map(|n| *n as f64 / step).collect()
+    step(time_s).map_or(Vec::new(), |step| counts.iter().map(|n| *n as f64 / step).collect())
 }
 
 fn of_seed(what: &str, seed: Option<u64>) -> String {

@@ -119,6 +119,48 @@ fn linked_fields_are_one_axis_of_numbers() {
 }
 
 #[test]
+fn a_metric_may_be_drawn_over_the_links() {
+    let text = r#"
+schema = 1
+duration = "4 s"
+seeds = 2
+[parking_lot]
+bottlenecks = 3
+rate = "2 Mbit/s"
+delay = "5 ms"
+buffer = "40 packets"
+[[aqm]]
+algorithm = "drop-tail"
+[[aqm]]
+algorithm = "red"
+[[flows]]
+name = "through"
+count = 3
+[[flows]]
+name = "cross"
+from = "r1"
+to = "r2"
+count = 2
+"#;
+    let study = Study::parse(text, "x.toml", &Plugins::new()).expect("a sound scenario");
+    let results = run(&study, &Options::default()).expect("it runs");
+    let mean = Metric::QueueMean.into();
+    let choice = Choice { over: Some("link"), metric: Some(&mean), ..Choice::default() };
+    let chart = Chart::of(&results, Diagram::Metric, &choice).expect("a chart");
+    assert_eq!((chart.x.label.as_str(), chart.x.names.join(" ").as_str()), ("link", "r0-r1 r1-r2 r2-r3"));
+    assert_eq!(chart.panels.len(), 1);
+    for curve in chart.curves() {
+        for (y, link) in curve.y.iter().zip(["r0-r1", "r1-r2", "r2-r3"]) {
+            let view = View { link: Some(link.to_string()), ..View::of_point(0) };
+            let e = results.estimate(&view, &curve.label, Metric::QueueMean).expect("an estimate");
+            assert_eq!(*y, e.mean, "{} {link}", curve.label);
+        }
+    }
+    let of_one = Choice { link: Some("r1-r2"), ..choice };
+    assert!(Chart::of(&results, Diagram::Metric, &of_one).is_err());
+}
+
+#[test]
 fn a_missing_point_is_a_gap() {
     let mut holed = results().clone();
     let gone = point("4", "sack");
@@ -169,6 +211,12 @@ fn over_time_there_is_what_the_series_have_and_what_changes() {
     for (i, (all, sum)) in y[0].iter().zip(sums).enumerate() {
         assert!((all - sum).abs() < 1e-9, "sample {i}: {all} {sum} {:?}", scopes.each_ref().map(|c| &c.y));
     }
+    // What enters the queue is sent, or waits at the end.
+    let entered = chart(Diagram::Input, &choice);
+    let input = entered.panels[0].curves[0].y.iter().map(|y| y * unit(&entered)).sum::<f64>();
+    let sent = y[0].iter().sum::<f64>();
+    let waiting = 8e-6 * series.queue_bytes.last().expect("a sample");
+    assert!(((input - sent) * step - waiting).abs() < 1e-9, "{input} {sent} {waiting}");
     let mean = y[0].iter().sum::<f64>() / y[0].len() as f64;
     assert!(mean > 1.0 && mean <= 1.5, "half the time at 2 Mbit/s, half at 1: {mean}");
 }

@@ -1,0 +1,166 @@
+//! How near a mean must be to a printed number: `papers/bands.toml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::str::FromStr;
+
+use quell_lab::Width;
+use serde::Deserialize;
+
+use crate::cells::{Cell, matches};
+use crate::error::PaperError;
+use crate::read::read_toml;
+
+/// How near a mean must be to a printed number of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// A share of the number, or a distance in its unit.
+    pub width: Width,
+    /// What is judged instead where the number is nearly all that there is.
+    pub idle: Option<NearlyFull>,
+}
+
+/// Numbers of a share that are nearly the whole are judged by what is left of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NearlyFull {
+    /// A number is nearly full above this.
+    pub above: f64,
+    /// The band: this share of what the number leaves of the whole.
+    pub share: f64,
+    /// At least so much, in the unit of the number.
+    pub floor: f64,
+    /// The whole, in the unit of the number.
+    pub full: f64,
+}
+
+impl Default for Band {
+    fn default() -> Self {
+        Band { width: Width::Relative(0.1), idle: None }
+    }
+}
+
+impl FromStr for Band {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Band { width: text.parse()?, idle: None })
+    }
+}
+
+impl Band {
+    /// What judges a number by what it leaves of the whole; `None`: it is far from it.
+    pub fn nearly_full(self, cell: &Cell) -> Option<NearlyFull> {
+        self.idle.filter(|idle| cell.middle() > idle.above)
+    }
+
+    /// The largest distance from the number, or the middle of a range.
+    pub(crate) fn reach(self, cell: &Cell) -> f64 {
+        let middle = cell.middle();
+        match (self.nearly_full(cell), self.width) {
+            (Some(idle), _) => (idle.share * (idle.full - middle).abs()).max(idle.floor),
+            (None, Width::Absolute(width)) => width,
+            (None, Width::Relative(share)) => share * middle.abs(),
+        }
+    }
+}
+
+/// A band as the file has it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Width(String),
+    Idle(WrittenIdle),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenIdle {
+    width: String,
+    above: f64,
+    idle: String,
+    floor: f64,
+}
+
+/// Bands by metric, each of a metric that some number has; a file that is not there has none.
+pub(crate) fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String, Band>, PaperError> {
+    if !file.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let (texts, toml): (BTreeMap<String, Written>, _) = read_toml(file)?;
+    let known: BTreeSet<&str> = cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let band = |(metric, written): (String, Written)| {
+        let wrong = |rule: String| PaperError { line: toml.line(&[&metric]), ..PaperError::of(file, rule) };
+        if !known.contains(&metric.as_str()) {
+            let (rule, nearest) = quell_scenario::unknown("metric", &metric, &known);
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
+            return Err(wrong(format!("{metric}: {rule}")));
+        }
+        let width = |text: &str| text.parse().map_err(|why| wrong(format!("{metric} = {why}")));
+        let band = match &written {
+            Written::Width(text) => Band { width: width(text)?, idle: None },
+            Written::Idle(idle) => {
+                let units = quell_lab::distinct(cells.iter().filter(|c| c.metric == metric).map(|c| &c.unit));
+                let full = match units.iter().map(|unit| unit.as_str()).collect::<Vec<_>>()[..] {
+                    ["percent"] => 100.0,
+                    ["1"] => 1.0,
+                    _ => {
+                        let rule = "idle: its numbers must all be in percent, or all in 1";
+                        return Err(wrong(format!("{metric}.{rule}")));
+                    }
+                };
+                let Width::Relative(share) = width(&idle.idle)? else {
+                    let rule = "must be a share of what the number leaves of the whole, such as \"20%\"";
+                    return Err(wrong(format!("{metric}.idle = \"{}\": {rule}", idle.idle)));
+                };
+                let (above, floor) = (idle.above, idle.floor);
+                if !((0.0..full).contains(&above) && floor > 0.0 && floor < full - above) {
+                    let rule = format!(
+                        "above = {above}, floor = {floor}: must be below the whole, {full}, and less than is left there"
+                    );
+                    return Err(wrong(format!("{metric}: {rule}")));
+                }
+                Band { width: width(&idle.width)?, idle: Some(NearlyFull { above, share, floor, full }) }
+            }
+        };
+        Ok((metric, band))
+    };
+    texts.into_iter().map(band).collect()
+}
+
+/// What can be said of some printed numbers without a simulation.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guess {
+    /// Patterns of ids.
+    pub cells: Vec<String>,
+    /// The value that is said of them, in their unit.
+    pub is: f64,
+    /// Why it is the one.
+    #[serde(default)]
+    pub because: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NullModel {
+    #[serde(default)]
+    guess: Vec<Guess>,
+}
+
+/// Reads `papers/null.toml`; a file that is not there guesses nothing.
+pub(crate) fn read_null(file: &Path, cells: &[Cell]) -> Result<Vec<Guess>, PaperError> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let (model, toml): (NullModel, _) = read_toml(file)?;
+    for (i, guess) in model.guess.iter().enumerate() {
+        let lost = guess.cells.iter().find(|p| !cells.iter().any(|c| matches(p, &c.id)));
+        if let Some(lost) = lost {
+            let rule = format!("cells = \"{lost}\": no cell has such an id");
+            let line = toml.line(&["guess", &i.to_string(), "cells"]);
+            return Err(PaperError { line, ..PaperError::of(file, rule) });
+        }
+    }
+    Ok(model.guess)
+}
