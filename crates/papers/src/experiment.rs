@@ -436,6 +436,9 @@ pub struct Figure {
     /// Gives each algorithm a panel of its own.
     #[serde(default)]
     pub panels: bool,
+    /// Adds the values up from the beginning: of a throughput, what was sent until then.
+    #[serde(default)]
+    pub accumulated: bool,
     /// The names of fields in the figure; other fields are called as in the scenario.
     #[serde(default)]
     pub names: BTreeMap<String, String>,

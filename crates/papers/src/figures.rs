@@ -164,6 +164,9 @@ fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Resu
     if let Some(log) = figure.log_x {
         chart.x.log = log;
     }
+    if figure.accumulated {
+        accumulate(&mut chart);
+    }
     for printed in &figure.printed {
         overlay(&mut chart, printed);
     }
@@ -185,6 +188,19 @@ fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Resu
         None => Vec::new(),
     };
     Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart) })
+}
+
+/// The values as rates, added up over the steps from the beginning; the unit loses its "/s".
+fn accumulate(chart: &mut Chart) {
+    for curve in chart.panels.iter_mut().flat_map(|panel| &mut panel.curves) {
+        let (mut sum, mut before) = (0.0, 0.0);
+        for (x, y) in curve.x.iter().zip(&mut curve.y) {
+            sum += *y * (x - before);
+            (before, *y) = (*x, sum);
+        }
+    }
+    let unit = |per_second: &str| per_second.replace("bit/s", "bit").replace("packets/s", "packets");
+    chart.y = unit(&chart.y).replace("throughput", "sent since the beginning");
 }
 
 /// Adds live points to the panels of their algorithms, and says which simulated ones they stand beside.

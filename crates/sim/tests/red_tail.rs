@@ -145,3 +145,23 @@ fn young_flows_lose_less_than_under_adaptive_red() {
     };
     assert!(early(FTP) > 0.02 && early(CBR) == 0.0, "{} {}", early(FTP), early(CBR));
 }
+
+/// Where Adaptive RED measures both queues, it holds them together where it holds its own alone otherwise (20 and 80 kB,
+/// so about 50 kB): long flows wait less by what waits in the first.
+#[test]
+fn adaptive_red_may_measure_both_queues() {
+    use quell_aqm::red_tail::Sees;
+    // By Little's law, in bytes: all that wait, and those of long flows.
+    let waiting = |sees: Sees| {
+        let params = RedTailParams { vq2_sees: sees, young_packets: 2000, ..red_tail() };
+        let outcome = go(network(&AqmConfig::RedTail(params), 10, 150.0, 1));
+        let of = |class: usize| {
+            let c = &outcome.links[0].segments[0].classes[class];
+            c.counts.delay_sum_ns as f64 * 1e-9 / 130.0 * 1000.0
+        };
+        (of(FTP) + of(WEB) + of(CBR), of(FTP))
+    };
+    let ((own, own_long), (both, both_long)) = (waiting(Sees::Own), waiting(Sees::Both));
+    assert!(both_long < 0.85 * own_long, "long flows: {both_long} of {own_long} bytes");
+    assert!(own > 1.15 * both, "all: {both} of {own} bytes");
+}

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::red_tail;
+use super::{fuzzy, red_tail};
 
 /// The computations, with the values that they are for.
 #[derive(Clone, Debug, Deserialize)]
@@ -103,4 +103,14 @@ pub enum Compute {
     RedTailTrajectory(red_tail::Trajectory),
     /// A figure: the distribution of the queue (Jou et al. 2003, Fig. 21).
     RedTailDistribution(red_tail::Distribution),
+    /// A figure: the probability that a slow start loses a packet (Jou et al. 2003, section II).
+    RedTailFirstLosses(red_tail::FirstLosses),
+    /// A figure: the deviation of the queue over the slot (Jou et al. 2003, eq. 21).
+    RedTailVariation(red_tail::Variation),
+    /// A figure: the slots up to which the queue is stable (Jou et al. 2003, Propositions 6.1 and 6.2).
+    RedTailSlots(red_tail::Slots),
+    /// A figure: the deviation of an exponentially weighted average (Trinh and Molnár, section 4.3.1).
+    EwmaVariance(fuzzy::Average),
+    /// A figure: the weights of the fuzzy rules (Trinh and Molnár, section 5.1).
+    FuzzyWeights(fuzzy::Weights),
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod compute;
+mod fuzzy;
 mod red_tail;
 mod vrc;
 
@@ -100,6 +101,11 @@ impl Compute {
             Compute::RedTailMap(of) => of.chart(),
             Compute::RedTailTrajectory(of) => of.chart(),
             Compute::RedTailDistribution(of) => of.chart(simulated),
+            Compute::RedTailFirstLosses(of) => of.chart(),
+            Compute::RedTailVariation(of) => of.chart(),
+            Compute::RedTailSlots(of) => of.chart(),
+            Compute::EwmaVariance(of) => of.chart(),
+            Compute::FuzzyWeights(of) => of.chart(),
             of => vrc::answer(of),
         }
     }
@@ -110,6 +116,11 @@ impl Compute {
             Compute::RedTailMap(_) => red_tail::Mapped::QUANTITIES,
             Compute::RedTailTrajectory(_) => red_tail::Trajectory::QUANTITIES,
             Compute::RedTailDistribution(_) => red_tail::Distribution::QUANTITIES,
+            Compute::RedTailFirstLosses(_) => red_tail::FirstLosses::QUANTITIES,
+            Compute::RedTailVariation(_) => red_tail::Variation::QUANTITIES,
+            Compute::RedTailSlots(_) => red_tail::Slots::QUANTITIES,
+            Compute::EwmaVariance(_) => fuzzy::Average::QUANTITIES,
+            Compute::FuzzyWeights(_) => fuzzy::Weights::QUANTITIES,
             of => vrc::quantities(of),
         }
     }
@@ -120,6 +131,11 @@ impl Compute {
             Compute::RedTailMap(of) => of.values(field),
             Compute::RedTailTrajectory(of) => of.values(field),
             Compute::RedTailDistribution(of) => of.values(field),
+            Compute::RedTailFirstLosses(of) => of.values(field),
+            Compute::RedTailVariation(of) => of.values(field),
+            Compute::RedTailSlots(of) => of.values(field),
+            Compute::EwmaVariance(of) => of.values(field),
+            Compute::FuzzyWeights(of) => of.values(field),
             of => vrc::values(of, field),
         }
     }
@@ -138,6 +154,11 @@ impl Compute {
             Compute::RedTailMap(map) => map.quantity(name, &of),
             Compute::RedTailTrajectory(path) => path.quantity(name, &of),
             Compute::RedTailDistribution(distribution) => distribution.quantity(name, &of),
+            Compute::RedTailFirstLosses(losses) => losses.quantity(&of),
+            Compute::RedTailVariation(variation) => variation.quantity(name, &of),
+            Compute::RedTailSlots(slots) => slots.quantity(name, &of),
+            Compute::EwmaVariance(average) => average.quantity(name, &of),
+            Compute::FuzzyWeights(weights) => weights.quantity(name, &of),
             compute => vrc::quantity(compute, name, &of),
         }
     }

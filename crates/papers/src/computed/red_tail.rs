@@ -1,5 +1,7 @@
 //! Jou et al. 2003, section VI: the map of the queue under ARED with dynamic thresholds.
 
+use std::iter::repeat_n;
+
 use quell_theory::ared_dt::{Gaussian, QueueMap};
 use quell_view::chart::Panel;
 use rand_core::Rng as _;
@@ -264,6 +266,212 @@ impl Distribution {
     }
 }
 
+/// The probability that a transfer loses one or more of its first packets, which are dropped independently (section II).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirstLosses {
+    /// The packets of the first slow start, a curve each.
+    pub packets: Vec<f64>,
+    /// P_d.
+    pub probability: Vec<f64>,
+}
+
+impl FirstLosses {
+    pub(super) const QUANTITIES: &'static [Named] = &[("any_lost", &["packets", "probability"])];
+
+    pub(super) fn values(&self, field: &str) -> Vec<f64> {
+        if field == "packets" { self.packets.clone() } else { self.probability.clone() }
+    }
+
+    /// By the losses that leave none: packet after packet.
+    pub(super) fn quantity(&self, at: &At<'_>) -> Result<f64, String> {
+        Ok(any_lost(at("packets")?, at("probability")?))
+    }
+
+    pub(super) fn chart(&self) -> Result<Answer, String> {
+        let largest = self.probability.iter().copied().fold(0.0, f64::max);
+        let curve = |(i, n): (usize, &f64)| {
+            let at = |p: f64| (p, any_lost(*n, p));
+            line(n.to_string(), i, steps(0.0, largest, 200).into_iter().map(at))
+        };
+        let curves = self.packets.iter().enumerate().map(curve).collect();
+        let panel = Panel { title: String::new(), curves };
+        Ok(lines("drop probability", "probability of one loss or more", "packets", "", vec![panel]))
+    }
+}
+
+fn any_lost(packets: f64, probability: f64) -> f64 {
+    1.0 - (0..packets as u64).fold(1.0, |none, _| none * (1.0 - probability))
+}
+
+/// How far the queue varies by the linear approximation, over the slot (eq. 21).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variation {
+    /// The link.
+    pub link: Link,
+    /// N, a curve each.
+    pub flows: Vec<u32>,
+    /// The deviation sigma of a flow's rate in bit/s, for each N.
+    pub sigma_bps: Vec<f64>,
+    /// Slots S in round-trip times, of which tests may read.
+    pub slots_rtt: Vec<f64>,
+}
+
+impl Variation {
+    pub(super) const QUANTITIES: &'static [Named] = &[
+        ("normalized_deviation_bps", &["flows", "slots_rtt"]),
+        ("deviation_bits", &["flows", "slots_rtt"]),
+        ("slope", &["flows", "slots_rtt"]),
+    ];
+
+    pub(super) fn values(&self, field: &str) -> Vec<f64> {
+        match field {
+            "flows" => self.flows.iter().copied().map(f64::from).collect(),
+            _ => self.slots_rtt.clone(),
+        }
+    }
+
+    pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
+        let (flows, rtts) = (at("flows")?, at("slots_rtt")?);
+        let i = self.flows.iter().position(|n| f64::from(*n) == flows).ok_or("there is no such N")?;
+        let map = self.link.map(self.flows[i], rtts)?;
+        let normal = || {
+            let sigma = self.sigma_bps.get(i).ok_or("sigma_bps must have a value for each of flows")?;
+            map.gaussian(*sigma).map_err(why)
+        };
+        match name {
+            "normalized_deviation_bps" => Ok(normal()?.normalized_deviation),
+            "deviation_bits" => Ok(normal()?.deviation),
+            "slope" => Ok(map.slope(map.equilibrium().map_err(why)?)),
+            name => Err(unknown(name)),
+        }
+    }
+
+    pub(super) fn chart(&self) -> Result<Answer, String> {
+        let mut curves = Vec::new();
+        for flows in &self.flows {
+            let at = |rtts: f64| {
+                let place = |field: &str| Ok(if field == "flows" { f64::from(*flows) } else { rtts });
+                Ok((rtts, self.quantity("normalized_deviation_bps", &place)? / 1e6))
+            };
+            let points: Result<Vec<(f64, f64)>, String> =
+                steps(0.05, 1.95, 190).into_iter().map(at).collect();
+            curves.push(line(format!("N = {flows}"), curves.len(), points?));
+        }
+        let panel = Panel { title: String::new(), curves };
+        let y = "deviation of the queue over the slot (Mbit/s)";
+        Ok(lines("slot (round-trip times)", y, "flows", "", vec![panel]))
+    }
+}
+
+/// The slots up to which the equilibrium is stable, where delays differ (Propositions 6.1 and 6.2, and the bound for
+/// different delays).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slots {
+    /// The link; its delay is the shortest.
+    pub link: Link,
+    /// N, a panel each.
+    pub flows: Vec<u32>,
+    /// The longest delays in seconds; those of the flows are evenly spaced up to them.
+    pub longest_delay_s: Vec<f64>,
+}
+
+impl Slots {
+    pub(super) const QUANTITIES: &'static [Named] = &[
+        ("contracting_interval_s", &["flows", "longest_delay_s"]),
+        ("rising_interval_s", &["flows", "longest_delay_s"]),
+        ("printed_interval_s", &["flows", "longest_delay_s"]),
+        ("sufficient_interval_s", &["flows", "longest_delay_s"]),
+        ("contraction", &["flows", "longest_delay_s"]),
+        ("left_contracting", &["flows", "longest_delay_s"]),
+        ("left_rising", &["flows", "longest_delay_s"]),
+    ];
+
+    pub(super) fn values(&self, field: &str) -> Vec<f64> {
+        match field {
+            "flows" => self.flows.iter().copied().map(f64::from).collect(),
+            _ => self.longest_delay_s.clone(),
+        }
+    }
+
+    fn delays(&self, flows: u32, longest: f64) -> Vec<f64> {
+        let shortest = self.link.delay_s;
+        let share = |k: u32| f64::from(k) / f64::from(flows.max(2) - 1);
+        (0..flows).map(|k| shortest + (longest - shortest) * share(k)).collect()
+    }
+
+    fn map(&self, flows: u32, longest: f64, slot: f64) -> Result<QueueMap, String> {
+        let Link { capacity_bps, window_bits, .. } = self.link;
+        QueueMap::new(capacity_bps, window_bits, self.delays(flows, longest), slot).map_err(why)
+    }
+
+    pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
+        let (flows, longest) = (at("flows")? as u32, at("longest_delay_s")?);
+        let map = self.map(flows, longest, self.link.delay_s)?;
+        let equilibrium = map.equilibrium().map_err(why)?;
+        // Ten times the equilibrium, and what the first step from an empty queue may lead to.
+        let largest = (10.0 * equilibrium).max(map.next(0.0));
+        // The largest share of its distance that a queue has left after 4000 slots, from many starts.
+        let left = |slot: f64| {
+            let map = self.map(flows, longest, slot)?;
+            let of = |start: f64| {
+                let last = map.trajectory(start, f64::INFINITY, repeat_n(0.0, 4000)).last();
+                last.map_or(f64::NAN, |q| ((q - equilibrium) / (start - equilibrium)).abs())
+            };
+            let starts = steps(0.0, largest, 97).into_iter().filter(|q| (q - equilibrium).abs() > 1.0);
+            Ok::<f64, String>(starts.map(of).fold(0.0, f64::max))
+        };
+        match name {
+            "contracting_interval_s" => Ok(map.contracting_interval()),
+            "rising_interval_s" => map.rising_interval().map_err(why),
+            "sufficient_interval_s" => map.sufficient_interval().map_err(why),
+            "printed_interval_s" => Ok(self.printed(flows, longest, equilibrium)),
+            "contraction" => {
+                Ok(self.map(flows, longest, 0.999 * map.contracting_interval())?.contraction(largest))
+            }
+            "left_contracting" => left(0.999 * map.contracting_interval()),
+            "left_rising" => left(map.rising_interval().map_err(why)?),
+            name => Err(unknown(name)),
+        }
+    }
+
+    /// The bound as it is printed, in bits: `(C/W - N(N-1)/(q_e + D_m)^2)^-1`, where D_m are the bits of the longest delay.
+    fn printed(&self, flows: u32, longest: f64, equilibrium: f64) -> f64 {
+        let Link { capacity_bps, window_bits, .. } = self.link;
+        let n = f64::from(flows);
+        let round_trip = equilibrium + capacity_bps * longest;
+        1.0 / (capacity_bps / window_bits - n * (n - 1.0) / (round_trip * round_trip))
+    }
+
+    pub(super) fn chart(&self) -> Result<Answer, String> {
+        let names = [
+            ("rising_interval_s", "f'(q_e) = 0 (proposition 6.2)"),
+            ("sufficient_interval_s", "bound for different delays, with W C"),
+            ("contracting_interval_s", "eq. 10 (proposition 6.1)"),
+            ("printed_interval_s", "bound as printed"),
+        ];
+        let shortest = self.link.delay_s;
+        let end = self.longest_delay_s.iter().copied().fold(shortest, f64::max);
+        let mut panels = Vec::new();
+        for flows in &self.flows {
+            let mut curves = Vec::new();
+            for (name, label) in names {
+                let at = |longest: f64| {
+                    let place = |field: &str| Ok(if field == "flows" { f64::from(*flows) } else { longest });
+                    Ok((1e3 * longest, self.quantity(name, &place)?))
+                };
+                let points: Result<Vec<(f64, f64)>, String> =
+                    steps(shortest, end, 60).into_iter().map(at).collect();
+                curves.push(line(label.to_string(), curves.len(), points?));
+            }
+            panels.push(Panel { title: flows.to_string(), curves });
+        }
+        Ok(lines("longest delay (ms)", "slot (s)", "from", "N", panels))
+    }
+}
+
 /// The density of the normal approximation at a queue, per bit.
 fn density(normal: &Gaussian, q: f64) -> f64 {
     let z = (q - normal.mean) / normal.deviation;
@@ -341,6 +549,50 @@ mod tests {
         for (from, to, n) in [(20.0, 100.0, 20.0), (120.0, 200.0, 40.0)] {
             let wanted = (n * LINK.window_bits - LINK.delay_s * LINK.capacity_bps) / 1e6;
             assert!((mean(from, to) / wanted - 1.0).abs() < 0.05, "{} {wanted}", mean(from, to));
+        }
+    }
+
+    /// Section II: `1 - (1 - 0.04)^64 = 0.9267`.
+    #[test]
+    fn most_transfers_lose_one_of_their_first_packets() {
+        let of = FirstLosses { packets: vec![64.0], probability: vec![0.04] };
+        let at = |field: &str| Ok(if field == "packets" { 64.0 } else { 0.04 });
+        assert!((of.quantity(&at).unwrap() - 0.9267).abs() < 5e-5);
+    }
+
+    /// Eq. 21: `N sigma^2 / (1 - f'(q_e)^2)`, least where f'(q_e) = 0.
+    #[test]
+    fn a_slot_of_a_round_trip_time_varies_least() {
+        let of = Variation {
+            link: LINK,
+            flows: vec![20, 40],
+            sigma_bps: vec![77_021.0, 128_490.0],
+            slots_rtt: vec![0.5, 1.0, 1.5],
+        };
+        let at = |rtts: f64| {
+            let place = move |field: &str| Ok(if field == "flows" { 40.0 } else { rtts });
+            of.quantity("normalized_deviation_bps", &place).unwrap()
+        };
+        assert!((at(1.0) / (40.0_f64.sqrt() * 128_490.0) - 1.0).abs() < 1e-9);
+        assert!((at(0.5) / at(1.0) - (1.0 / 0.75_f64).sqrt()).abs() < 1e-9);
+        assert!((at(0.5) / at(1.5) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_bounds_of_slots_are_in_order() {
+        let of = Slots { link: LINK, flows: vec![20], longest_delay_s: vec![0.064, 0.24] };
+        let value = |name: &str, longest: f64| {
+            let at = move |field: &str| Ok(if field == "flows" { 20.0 } else { longest });
+            of.quantity(name, &at).unwrap()
+        };
+        // With equal delays the bound with W C is the round-trip time, 20 W / C.
+        assert!((value("sufficient_interval_s", 0.064) - 20.0 * 6.02e4 / 6e6).abs() < 1e-9);
+        // As printed the second term vanishes beside the first: W / C.
+        assert!((value("printed_interval_s", 0.24) - 6.02e4 / 6e6).abs() < 1e-9);
+        assert!(value("sufficient_interval_s", 0.24) < value("rising_interval_s", 0.24));
+        for longest in [0.064, 0.24] {
+            assert!(value("contraction", longest) < 1.0);
+            assert!(value("left_contracting", longest) < 1e-6 && value("left_rising", longest) < 1e-6);
         }
     }
 

@@ -14,8 +14,10 @@
 //!   packet every 50 ms, and would be old within seconds if its packets were counted.
 //! - Section III and eq. 1 differ where `q1` has passed `min_th1` and `C q1/max_th1` is below `C1_min`;
 //!   eq. 1 is used, by which the rate never falls as the queue grows.
-//! - Packets of the first queue are never signaled, not even by marks. The inner algorithm is told only
-//!   of its own queue, and of the whole link's rate.
+//! - Packets of the first queue are never signaled, not even by marks. The inner algorithm is told of the
+//!   whole link's rate, and by default only of its own queue. The paper's numbers speak for both queues
+//!   together (`vq2_sees`): the delays and rates of Tables III and IV add up, by Little's law, to 57 and
+//!   82 kB in both, which the text of section V calls the average queue of Adaptive RED, 60 and 80 kB.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -28,7 +30,8 @@ use crate::catalog::{AnyAqm, AqmConfig};
 use crate::params::{AutoSize, ParamError, ParamValue, in_range, positive_duration, require};
 use crate::part::{FlowAges, Gauge};
 use crate::{
-    Aqm, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, Transport, Verdict, params,
+    Aqm, Ctx, Departures, Discipline, Lanes, LanesCtx, Link, Next, PacketMeta, Probe, QueueView, Transport,
+    Verdict, params,
 };
 
 choice! {
@@ -38,6 +41,16 @@ choice! {
         Young = "young",
         /// The queue of their flow's age, as for TCP.
         Counted = "counted",
+    }
+}
+
+choice! {
+    /// Queue of which the second queue's algorithm is told.
+    pub enum Sees {
+        /// The second queue alone.
+        Own = "own",
+        /// Both together.
+        Both = "both",
     }
 }
 
@@ -72,6 +85,9 @@ params! {
         c1_min: Option<f64> = None, unit "1", source "not printed";
         /// Largest share of the link for the first queue while packets wait in the second.
         c1_max: f64 = 0.9, unit "1", source "not printed";
+        /// Length of which the algorithm of the second queue is told: that of its own queue ("own"), or of both
+        /// together ("both"), as where it measures the buffer that they share.
+        vq2_sees: Sees = Sees::Own, unit "name", source "Jou et al. 2003, section III";
         /// The algorithm of the second queue with its parameters, a table as for a link: any algorithm
         /// for a single queue.
         vq2: Inner = Box::new(AqmConfig::Ared(AredParams::default())), unit "table", source "Jou et al. 2003, section III";
@@ -133,6 +149,9 @@ impl RedTailParams {
             table: FlowAges::new(self.flows, self.forget_after),
             young_packets: self.young_packets,
             udp: self.udp,
+            sees: self.vq2_sees,
+            idle: [false; 2],
+            was_idle: false,
             gauge: Gauge::of(min_th, link),
             split: Split { min_th: low, max_th: high, c1_min, c1_max: self.c1_max },
             claim: Claim::default(),
@@ -241,6 +260,10 @@ pub struct RedTail {
     table: FlowAges,
     young_packets: u32,
     udp: Udp,
+    sees: Sees,
+    /// The lanes that are idle, and whether that of the last arrival was, which a full buffer does not end.
+    idle: [bool; 2],
+    was_idle: bool,
     gauge: Gauge,
     split: Split,
     claim: Claim,
@@ -249,6 +272,17 @@ pub struct RedTail {
     /// Connections that were new, and of those the ones that grew old.
     flows: u64,
     aged: u64,
+}
+
+/// What the second queue's algorithm is told.
+#[inline]
+fn told<'a>(sees: Sees, cx: &'a mut LanesCtx<'_>) -> Ctx<'a> {
+    let (packets, bytes) = (cx.lanes.packets, cx.lanes.bytes);
+    let own = cx.of(OLD);
+    match sees {
+        Sees::Own => own,
+        Sees::Both => Ctx { queue: QueueView { packets, bytes, ..own.queue }, ..own },
+    }
 }
 
 impl Clone for RedTail {
@@ -264,7 +298,7 @@ impl Discipline for RedTail {
     }
 
     fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
-        if lane == OLD {
+        if lane == OLD || self.sees == Sees::Both {
             self.inner.on_inherit(pkt);
         }
     }
@@ -289,12 +323,20 @@ impl Discipline for RedTail {
     }
 
     fn on_enqueue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
-        if lane == YOUNG { Verdict::Pass } else { self.inner.on_enqueue(&mut cx.of(OLD), pkt) }
+        let verdict = match lane {
+            YOUNG => Verdict::Pass,
+            _ => self.inner.on_enqueue(&mut told(self.sees, cx), pkt),
+        };
+        if !verdict.drops(pkt) {
+            self.was_idle = core::mem::take(&mut self.idle[lane]);
+        }
+        verdict
     }
 
     fn on_overflow(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) {
+        self.idle[lane] = self.was_idle;
         if lane == OLD {
-            self.inner.on_overflow(&mut cx.of(OLD), pkt);
+            self.inner.on_overflow(&mut told(self.sees, cx), pkt);
         }
     }
 
@@ -307,7 +349,7 @@ impl Discipline for RedTail {
     fn on_dequeue(&mut self, cx: &mut LanesCtx<'_>, lane: usize, pkt: &PacketMeta) -> Verdict {
         let verdict = match self.inner.departures() {
             Departures::Watched | Departures::Decided if lane == OLD => {
-                self.inner.on_dequeue(&mut cx.of(OLD), pkt)
+                self.inner.on_dequeue(&mut told(self.sees, cx), pkt)
             }
             _ => Verdict::Pass,
         };
@@ -324,7 +366,12 @@ impl Discipline for RedTail {
     }
 
     fn on_idle(&mut self, lane: usize, since: Time) {
-        if lane == OLD {
+        self.idle[lane] = true;
+        let idle = match self.sees {
+            Sees::Own => lane == OLD,
+            Sees::Both => self.idle == [true; 2],
+        };
+        if idle {
             self.inner.on_idle(since);
         }
     }
@@ -334,7 +381,7 @@ impl Discipline for RedTail {
     }
 
     fn on_update(&mut self, cx: &mut LanesCtx<'_>) {
-        self.inner.on_update(&mut cx.of(OLD));
+        self.inner.on_update(&mut told(self.sees, cx));
     }
 
     fn observe(&self, out: &mut dyn Probe) {

@@ -170,6 +170,8 @@ impl Aqm for AredDt {
     fn observe(&self, out: &mut dyn Probe) {
         self.ared.observe(out);
         out.value("mean_p", "1", self.mean_p.avg);
+        // Its mean over time is the share of the time that the probability is where it is wanted.
+        out.value("in_region", "1", f64::from(self.range.holds(self.mean_p.avg)));
         let (min_th, max_th) = self.ared.red().curve().thresholds();
         out.value("min_th", "packets", min_th);
         out.value("max_th", "packets", max_th);
@@ -192,6 +194,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// Says whether a mean drop probability is desired, so that the thresholds stay.
+    pub fn holds(&self, mean_p: f64) -> bool {
+        (self.p_l..=self.p_u).contains(&mean_p)
+    }
+
     /// RED+Tail, section V: the next `min_th`; `max_th` keeps its distance.
     pub fn next_min_th(&self, min_th: f64, mean_p: f64) -> f64 {
         if mean_p > self.p_u {
