@@ -3,6 +3,7 @@
 mod answer;
 mod compute;
 mod red_tail;
+mod thesis;
 mod vrc;
 
 use std::collections::BTreeMap;
@@ -100,6 +101,10 @@ impl Compute {
             Compute::RedTailMap(of) => of.chart(),
             Compute::RedTailTrajectory(of) => of.chart(),
             Compute::RedTailDistribution(of) => of.chart(simulated),
+            Compute::PiDesigned(of) => of.chart(),
+            Compute::PiTuned(of) => of.chart(),
+            Compute::PiFollowing(of) => of.chart(),
+            Compute::RedProposition(of) => of.chart(),
             of => vrc::answer(of),
         }
     }
@@ -110,6 +115,10 @@ impl Compute {
             Compute::RedTailMap(_) => red_tail::Mapped::QUANTITIES,
             Compute::RedTailTrajectory(_) => red_tail::Trajectory::QUANTITIES,
             Compute::RedTailDistribution(_) => red_tail::Distribution::QUANTITIES,
+            Compute::PiDesigned(_) => thesis::Designed::QUANTITIES,
+            Compute::PiTuned(_) => thesis::Tuned::QUANTITIES,
+            Compute::PiFollowing(_) => thesis::Following::QUANTITIES,
+            Compute::RedProposition(_) => thesis::Proposition::QUANTITIES,
             of => vrc::quantities(of),
         }
     }
@@ -120,6 +129,10 @@ impl Compute {
             Compute::RedTailMap(of) => of.values(field),
             Compute::RedTailTrajectory(of) => of.values(field),
             Compute::RedTailDistribution(of) => of.values(field),
+            Compute::PiDesigned(of) => of.values(field),
+            Compute::PiTuned(of) => of.values(field),
+            Compute::PiFollowing(of) => of.values(field),
+            Compute::RedProposition(of) => of.values(field),
             of => vrc::values(of, field),
         }
     }
@@ -138,6 +151,10 @@ impl Compute {
             Compute::RedTailMap(map) => map.quantity(name, &of),
             Compute::RedTailTrajectory(path) => path.quantity(name, &of),
             Compute::RedTailDistribution(distribution) => distribution.quantity(name, &of),
+            Compute::PiDesigned(pi) => pi.quantity(name, &of),
+            Compute::PiTuned(pi) => pi.quantity(name, &of),
+            Compute::PiFollowing(pi) => pi.quantity(name, &of),
+            Compute::RedProposition(red) => red.quantity(name, &of),
             compute => vrc::quantity(compute, name, &of),
         }
     }
