@@ -7,15 +7,21 @@
 # Prints a line for each segment and one for the whole run. README.md says how ../../ns2.csv is made of them.
 #
 #   source i --(d_i)--> A ==(rate, delay, algorithm)==> B     receivers are on B
-#   reverse i --(d_i)--> B ==(drop-tail of 50)==> A           receivers are on A
+#   reverse i --(d_i)--> B ==(drop-tail of 25)==> A           receivers are on A
+#
+# way_back names the queue from B to A: droptail, red or pi with all of ns-2's own values, or own, which is the red or pi that
+# "duplex-link $A $B ... RED" or "... PI" makes there when only the queue from A to B is configured.
+# cwr 0 leaves a packet that is sent again without CWR, as releases before June 2008 do (2.33 and earlier); precise 0 halves
+# windows to whole packets, and firstrto 6 is the first timeout, as until January 2006 (2.29); maxrto 100000 is the longest
+# one until March 2007 (2.31).
 
 if {[llength $argv] < 3} { puts stderr "usage: ns thesis.tcl SECTION ALGORITHM SEED \[SETTING VALUE\]..."; exit 2 }
 lassign $argv section algorithm seed
 
 # What all sections share; times in seconds, delays in milliseconds, rates in bit/s, packets of 500 bytes.
 array set set_ {
-    packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  webecn 0  webpacket 500  webmean 24
-    delay 10  buffer 500  way_back_buffer 50  both_delays 0  both_rates 0  gentle 0  bytes 1  marklimit 0.1
+    packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  cwr 1  precise 1  firstrto 3  maxrto 60  webecn 0  webpacket 500  webmean 24
+    delay 10  buffer 500  way_back droptail  way_back_buffer 25  both_delays 0  both_rates 0  gentle 0  bytes 1  marklimit 0.1
     maxp 0.1  interval 0.5  a 0.00001822  b 0.00001816  w 170  step 0.01
     ftp 100  reverse 20  web 0  udp 0  d {40 40}  weblist {}  udprate 0  start 2  webstart 1  webd {}
     hs 0.25980762  memory 7
@@ -62,7 +68,23 @@ Agent/TCP set packetSize_ $packet
 Agent/TCP set useHeaders_ [expr {$headers ? "true" : "false"}]
 Agent/TCP set window_ $window
 Agent/TCP set minrto_ $minrto
+Agent/TCP set SetCWRonRetransmit_ $cwr
+Agent/TCP set precisionReduce_ $precise
+Agent/TCP set rtxcur_init_ $firstrto
+Agent/TCP set maxrto_ $maxrto
 Agent/TCPSink set packetSize_ 40
+
+# Every packet goes over the bottleneck or back, so routes are few; they are written down, not computed.
+Simulator instproc compute-routes {} { return }
+set ns [new Simulator]
+set A [$ns node]; set B [$ns node]
+
+# The way back comes first, while the classes of queues still have ns-2's own values.
+if {$way_back eq "own"} { set way_back [expr {[string match *pi* $algorithm] ? "pi" : "red"}] }
+array set disciplines {droptail DropTail red RED pi PI}
+if {![info exists disciplines($way_back)]} { puts stderr "no way back $way_back"; exit 2 }
+$ns simplex-link $B $A $rate [expr {$delay / 1e3}] $disciplines($way_back)
+$ns queue-limit $B $A $way_back_buffer
 
 # The algorithm; queues are counted in bytes and compared in packets of 500.
 if {[regexp {^ared(?:-(\d+)-(\d+))?$} $algorithm - low high]} {
@@ -81,14 +103,8 @@ if {[regexp {^ared(?:-(\d+)-(\d+))?$} $algorithm - low high]} {
     }
 } else { puts stderr "no algorithm $algorithm"; exit 2 }
 
-# Every packet goes over the bottleneck or back, so routes are few; they are written down, not computed.
-Simulator instproc compute-routes {} { return }
-set ns [new Simulator]
-set A [$ns node]; set B [$ns node]
 $ns simplex-link $A $B $rate [expr {$delay / 1e3}] $discipline
-$ns simplex-link $B $A $rate [expr {$delay / 1e3}] DropTail
 $ns queue-limit $A $B $buffer
-$ns queue-limit $B $A $way_back_buffer
 proc route {from to by} { $from add-route [$to id] [[$::ns link $from $by] head] }
 route $A $B $B; route $B $A $A
 

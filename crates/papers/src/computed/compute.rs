@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{fuzzy, red_tail};
+use super::{fuzzy, red_tail, thesis};
 
 /// The computations, with the values that they are for.
 #[derive(Clone, Debug, Deserialize)]
@@ -113,4 +113,12 @@ pub enum Compute {
     EwmaVariance(fuzzy::Average),
     /// A figure: the weights of the fuzzy rules (Trinh and Molnár, section 5.1).
     FuzzyWeights(fuzzy::Weights),
+    /// A figure: K_P and the margins of PI over lambda (Chen 2010, eq. 6.3 to 6.5).
+    PiDesigned(thesis::Designed),
+    /// A figure: the phase margin of PI over R, once eq. 6.6 has tuned it by some k (Chen 2010, section 6.4.1).
+    PiTuned(thesis::Tuned),
+    /// A figure: gain and phase margin of PI whose k follows R and C (Chen 2010, eq. 6.6 to 6.10).
+    PiFollowing(thesis::Following),
+    /// A figure: the largest max_p of RED by eq. 4.9 over R, tuned by some k (Chen 2010, eq. 4.9, 5.1 and 5.2).
+    RedProposition(thesis::Proposition),
 }

@@ -4,6 +4,7 @@ mod answer;
 mod compute;
 mod fuzzy;
 mod red_tail;
+mod thesis;
 mod vrc;
 
 use std::collections::BTreeMap;
@@ -106,6 +107,10 @@ impl Compute {
             Compute::RedTailSlots(of) => of.chart(),
             Compute::EwmaVariance(of) => of.chart(),
             Compute::FuzzyWeights(of) => of.chart(),
+            Compute::PiDesigned(of) => of.chart(),
+            Compute::PiTuned(of) => of.chart(),
+            Compute::PiFollowing(of) => of.chart(),
+            Compute::RedProposition(of) => of.chart(),
             of => vrc::answer(of),
         }
     }
@@ -121,6 +126,10 @@ impl Compute {
             Compute::RedTailSlots(_) => red_tail::Slots::QUANTITIES,
             Compute::EwmaVariance(_) => fuzzy::Average::QUANTITIES,
             Compute::FuzzyWeights(_) => fuzzy::Weights::QUANTITIES,
+            Compute::PiDesigned(_) => thesis::Designed::QUANTITIES,
+            Compute::PiTuned(_) => thesis::Tuned::QUANTITIES,
+            Compute::PiFollowing(_) => thesis::Following::QUANTITIES,
+            Compute::RedProposition(_) => thesis::Proposition::QUANTITIES,
             of => vrc::quantities(of),
         }
     }
@@ -136,6 +145,10 @@ impl Compute {
             Compute::RedTailSlots(of) => of.values(field),
             Compute::EwmaVariance(of) => of.values(field),
             Compute::FuzzyWeights(of) => of.values(field),
+            Compute::PiDesigned(of) => of.values(field),
+            Compute::PiTuned(of) => of.values(field),
+            Compute::PiFollowing(of) => of.values(field),
+            Compute::RedProposition(of) => of.values(field),
             of => vrc::values(of, field),
         }
     }
@@ -159,6 +172,10 @@ impl Compute {
             Compute::RedTailSlots(slots) => slots.quantity(name, &of),
             Compute::EwmaVariance(average) => average.quantity(name, &of),
             Compute::FuzzyWeights(weights) => weights.quantity(name, &of),
+            Compute::PiDesigned(pi) => pi.quantity(name, &of),
+            Compute::PiTuned(pi) => pi.quantity(name, &of),
+            Compute::PiFollowing(pi) => pi.quantity(name, &of),
+            Compute::RedProposition(red) => red.quantity(name, &of),
             compute => vrc::quantity(compute, name, &of),
         }
     }
