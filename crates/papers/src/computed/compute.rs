@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::red_tail;
+use super::{hred, red_tail};
 
 /// The computations, with the values that they are for.
 #[derive(Clone, Debug, Deserialize)]
@@ -103,4 +103,12 @@ pub enum Compute {
     RedTailTrajectory(red_tail::Trajectory),
     /// A figure: the distribution of the queue (Jou et al. 2003, Fig. 21).
     RedTailDistribution(red_tail::Distribution),
+    /// A figure: the gain of RED's loop and HRED's over the queue (Joo et al. 2006, eq. 7 and 9).
+    HredGain(hred::Gain),
+    /// A figure: the least buffer with which HRED is stable over kappa (Joo et al. 2006, section III.B).
+    HredLeastBuffer(hred::LeastBuffer),
+    /// A figure: the share of the flows that may come or go over the buffer (Joo et al. 2006, eq. 16).
+    HredTolerance(hred::Tolerance),
+    /// A figure: the adjustment that a change of traffic calls for (Joo et al. 2006, eq. 12 to 15).
+    HredAdjustment(hred::Adjustment),
 }

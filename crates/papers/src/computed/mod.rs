@@ -2,6 +2,7 @@
 
 mod answer;
 mod compute;
+mod hred;
 mod red_tail;
 mod vrc;
 
@@ -100,6 +101,10 @@ impl Compute {
             Compute::RedTailMap(of) => of.chart(),
             Compute::RedTailTrajectory(of) => of.chart(),
             Compute::RedTailDistribution(of) => of.chart(simulated),
+            Compute::HredGain(of) => of.chart(),
+            Compute::HredLeastBuffer(of) => of.chart(),
+            Compute::HredTolerance(of) => of.chart(),
+            Compute::HredAdjustment(of) => of.chart(),
             of => vrc::answer(of),
         }
     }
@@ -110,6 +115,10 @@ impl Compute {
             Compute::RedTailMap(_) => red_tail::Mapped::QUANTITIES,
             Compute::RedTailTrajectory(_) => red_tail::Trajectory::QUANTITIES,
             Compute::RedTailDistribution(_) => red_tail::Distribution::QUANTITIES,
+            Compute::HredGain(_) => hred::Gain::QUANTITIES,
+            Compute::HredLeastBuffer(_) => hred::LeastBuffer::QUANTITIES,
+            Compute::HredTolerance(_) => hred::Tolerance::QUANTITIES,
+            Compute::HredAdjustment(_) => hred::Adjustment::QUANTITIES,
             of => vrc::quantities(of),
         }
     }
@@ -120,6 +129,10 @@ impl Compute {
             Compute::RedTailMap(of) => of.values(field),
             Compute::RedTailTrajectory(of) => of.values(field),
             Compute::RedTailDistribution(of) => of.values(field),
+            Compute::HredGain(of) => of.values(field),
+            Compute::HredLeastBuffer(of) => of.values(field),
+            Compute::HredTolerance(of) => of.values(field),
+            Compute::HredAdjustment(of) => of.values(field),
             of => vrc::values(of, field),
         }
     }
@@ -138,6 +151,10 @@ impl Compute {
             Compute::RedTailMap(map) => map.quantity(name, &of),
             Compute::RedTailTrajectory(path) => path.quantity(name, &of),
             Compute::RedTailDistribution(distribution) => distribution.quantity(name, &of),
+            Compute::HredGain(hred) => hred.quantity(name, &of),
+            Compute::HredLeastBuffer(hred) => hred.quantity(name, &of),
+            Compute::HredTolerance(hred) => hred.quantity(name, &of),
+            Compute::HredAdjustment(hred) => hred.quantity(name, &of),
             compute => vrc::quantity(compute, name, &of),
         }
     }
