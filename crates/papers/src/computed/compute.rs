@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{fuzzy, red_tail, thesis};
+use super::{fuzzy, hred, red_tail, thesis};
 
 /// The computations, with the values that they are for.
 #[derive(Clone, Debug, Deserialize)]
@@ -121,4 +121,12 @@ pub enum Compute {
     PiFollowing(thesis::Following),
     /// A figure: the largest max_p of RED by eq. 4.9 over R, tuned by some k (Chen 2010, eq. 4.9, 5.1 and 5.2).
     RedProposition(thesis::Proposition),
+    /// A figure: the gain of RED's loop and HRED's over the queue (Joo et al. 2006, eq. 7 and 9).
+    HredGain(hred::Gain),
+    /// A figure: the least buffer with which HRED is stable over kappa (Joo et al. 2006, section III.B).
+    HredLeastBuffer(hred::LeastBuffer),
+    /// A figure: the share of the flows that may come or go over the buffer (Joo et al. 2006, eq. 16).
+    HredTolerance(hred::Tolerance),
+    /// A figure: the adjustment that a change of traffic calls for (Joo et al. 2006, eq. 12 to 15).
+    HredAdjustment(hred::Adjustment),
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod compute;
 mod fuzzy;
+mod hred;
 mod red_tail;
 mod thesis;
 mod vrc;
@@ -111,6 +112,10 @@ impl Compute {
             Compute::PiTuned(of) => of.chart(),
             Compute::PiFollowing(of) => of.chart(),
             Compute::RedProposition(of) => of.chart(),
+            Compute::HredGain(of) => of.chart(),
+            Compute::HredLeastBuffer(of) => of.chart(),
+            Compute::HredTolerance(of) => of.chart(),
+            Compute::HredAdjustment(of) => of.chart(),
             of => vrc::answer(of),
         }
     }
@@ -130,6 +135,10 @@ impl Compute {
             Compute::PiTuned(_) => thesis::Tuned::QUANTITIES,
             Compute::PiFollowing(_) => thesis::Following::QUANTITIES,
             Compute::RedProposition(_) => thesis::Proposition::QUANTITIES,
+            Compute::HredGain(_) => hred::Gain::QUANTITIES,
+            Compute::HredLeastBuffer(_) => hred::LeastBuffer::QUANTITIES,
+            Compute::HredTolerance(_) => hred::Tolerance::QUANTITIES,
+            Compute::HredAdjustment(_) => hred::Adjustment::QUANTITIES,
             of => vrc::quantities(of),
         }
     }
@@ -149,6 +158,10 @@ impl Compute {
             Compute::PiTuned(of) => of.values(field),
             Compute::PiFollowing(of) => of.values(field),
             Compute::RedProposition(of) => of.values(field),
+            Compute::HredGain(of) => of.values(field),
+            Compute::HredLeastBuffer(of) => of.values(field),
+            Compute::HredTolerance(of) => of.values(field),
+            Compute::HredAdjustment(of) => of.values(field),
             of => vrc::values(of, field),
         }
     }
@@ -176,6 +189,10 @@ impl Compute {
             Compute::PiTuned(pi) => pi.quantity(name, &of),
             Compute::PiFollowing(pi) => pi.quantity(name, &of),
             Compute::RedProposition(red) => red.quantity(name, &of),
+            Compute::HredGain(hred) => hred.quantity(name, &of),
+            Compute::HredLeastBuffer(hred) => hred.quantity(name, &of),
+            Compute::HredTolerance(hred) => hred.quantity(name, &of),
+            Compute::HredAdjustment(hred) => hred.quantity(name, &of),
             compute => vrc::quantity(compute, name, &of),
         }
     }
