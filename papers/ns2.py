@@ -102,6 +102,12 @@ def rows_of(run: Run, printed: list[str]) -> list[list[str]]:
     return rows
 
 
+def table() -> list[list[str]]:
+    """The rows of ns2.csv with its head."""
+    with open(TABLE, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
 def key(row: list[str]) -> tuple[str, str]:
     """The cell and the reading."""
     reading = re.match(r"\[([^\]]*)\]", row[5])
@@ -140,9 +146,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="fail if a row has no script, and run nothing")
     args = parser.parse_args()
     plan = [run for run in planned() if run.matches(args.cells)]
-    with open(TABLE, encoding="utf-8", newline="") as file:
-        head, *old = list(csv.reader(file))
     if args.check:
+        _, *old = table()
         known = {cell for run in plan for cell in run.cells}
         prefixes = tuple(run.prefix for run in plan if run.prefix)
         lost = sorted({row[0] for row in old if row[0] not in known and not (prefixes and row[0].startswith(prefixes))})
@@ -160,6 +165,8 @@ def main() -> None:
     for run in plan:
         mine = [text for (of, _), text in zip(jobs, printed, strict=True) if of is run]
         new += rows_of(run, mine)
+    # Read now: others may have written it meanwhile.
+    head, *old = table()
     with open(TABLE, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([head, *merged(old, new)])
     print(f"{len(new)} rows of {len(jobs)} runs", file=sys.stderr)
