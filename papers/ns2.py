@@ -75,6 +75,12 @@ def planned() -> list[Run]:
     return list(runs.values())
 
 
+def figures() -> list[tuple[str, Path]]:
+    """The commands that write figures for claims, with their documents."""
+    with open(HERE / "ns2.toml", "rb") as file:
+        return [(entry["of"], HERE / entry["command"]) for entry in tomllib.load(file).get("figures", [])]
+
+
 def output(run: Run, seed: int) -> str:
     """What the script prints for a seed."""
     command = [str(seed) if word == "SEED" else word for word in run.command]
@@ -155,9 +161,14 @@ def main() -> None:
             sys.exit(f"{TABLE.name}: no script gives {', '.join(lost)}")
         return
     if args.list:
+        for document, command in figures():
+            print(f"{command}: figures of claims of {document}")
         for run in plan:
             print(f"{run.script.parent}: {shlex.join(run.command)}, seeds 1 to {run.seeds}, {len(run.cells)} cells")
         return
+    for document, command in figures():
+        if not args.cells or any(p.split("/")[0] == document for p in args.cells):
+            subprocess.run([str(command)], check=True)
     jobs = [(run, seed) for run in plan for seed in range(1, run.seeds + 1)]
     with ThreadPoolExecutor(args.jobs) as pool:
         printed = list(pool.map(lambda job: output(*job), jobs))
