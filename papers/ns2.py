@@ -1,7 +1,8 @@
 """Run what ns2.toml names with ns-2, and put the rows into ns2.csv.
 
-`python3 papers/ns2.py` runs everything, `python3 papers/ns2.py vrc/5 redtail` what gives cells that begin so. A row is replaced by
-that of the same cell and reading; others stay. `--list` shows what would be run, `--check` whether every row has a script.
+`python3 papers/ns2.py` runs everything, `python3 papers/ns2.py vrc/5 redtail` what gives cells that begin so. A
+row is replaced by that of the same cell and reading; others stay. `--list` shows what would be run, `--check`
+whether every row has a script.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class Run:
     def matches(self, patterns: list[str]) -> bool:
         """Return whether it gives a cell that begins like a pattern, or like which a pattern begins."""
         ids = [*self.cells, *([self.prefix] if self.prefix else [])]
-        return not patterns or any(i.startswith(p) or (self.prefix == i and p.startswith(i)) for i in ids for p in patterns)
+        wanted = [(i, p) for i in ids for p in patterns]
+        return not patterns or any(
+            i.startswith(p) or (i == self.prefix and p.startswith(i)) for i, p in wanted
+        )
 
 
 def planned() -> list[Run]:
@@ -76,22 +80,23 @@ def planned() -> list[Run]:
 
 
 def figures() -> list[tuple[str, Path]]:
-    """The commands that write figures for claims, with their documents."""
+    """Read the commands that write figures for claims, with their documents."""
     with open(HERE / "ns2.toml", "rb") as file:
         return [(entry["of"], HERE / entry["command"]) for entry in tomllib.load(file).get("figures", [])]
 
 
 def output(run: Run, seed: int) -> str:
-    """What the script prints for a seed."""
+    """Run the script with a seed; returns what it prints."""
     command = [str(seed) if word == "SEED" else word for word in run.command]
     done = subprocess.run(command, cwd=run.script.parent, capture_output=True, text=True, check=False)
     if done.returncode != 0 or "=" not in done.stdout:
-        sys.exit(f"{shlex.join(command)} in {run.script.parent}: {done.stderr or done.stdout or 'printed nothing'}")
+        said = done.stderr or done.stdout or "printed nothing"
+        sys.exit(f"{shlex.join(command)} in {run.script.parent}: {said}")
     return done.stdout
 
 
 def rows_of(run: Run, printed: list[str]) -> list[list[str]]:
-    """The rows of ns2.csv, of what was printed for each seed."""
+    """Make the rows of ns2.csv from what was printed for each seed."""
     if run.program:
         with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
             file.writelines(printed)
@@ -109,19 +114,19 @@ def rows_of(run: Run, printed: list[str]) -> list[list[str]]:
 
 
 def table() -> list[list[str]]:
-    """The rows of ns2.csv with its head."""
+    """Read the rows of ns2.csv, with its head."""
     with open(TABLE, encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
 
 
 def key(row: list[str]) -> tuple[str, str]:
-    """The cell and the reading."""
+    """Return the cell and the reading of a row."""
     reading = re.match(r"\[([^\]]*)\]", row[5])
     return row[0], reading[1] if reading else ""
 
 
 def merged(old: list[list[str]], new: list[list[str]]) -> list[list[str]]:
-    """The old rows with the new ones in their places, and those that had none behind the last of their cell or document.
+    """Put new rows in the places of old ones, or behind the last of their cell or document.
 
     A row without a reading is replaced as well, since no script gives it.
     """
@@ -156,7 +161,8 @@ def main() -> None:
         _, *old = table()
         known = {cell for run in plan for cell in run.cells}
         prefixes = tuple(run.prefix for run in plan if run.prefix)
-        lost = sorted({row[0] for row in old if row[0] not in known and not (prefixes and row[0].startswith(prefixes))})
+        known |= {row[0] for row in old if prefixes and row[0].startswith(prefixes)}
+        lost = sorted({row[0] for row in old} - known)
         if lost:
             sys.exit(f"{TABLE.name}: no script gives {', '.join(lost)}")
         return
@@ -164,7 +170,7 @@ def main() -> None:
         for document, command in figures():
             print(f"{command}: figures of claims of {document}")
         for run in plan:
-            print(f"{run.script.parent}: {shlex.join(run.command)}, seeds 1 to {run.seeds}, {len(run.cells)} cells")
+            print(f"{run.script.parent}: {shlex.join(run.command)}, seeds 1 to {run.seeds}")
         return
     for document, command in figures():
         if not args.cells or any(p.split("/")[0] == document for p in args.cells):
