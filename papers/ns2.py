@@ -175,18 +175,17 @@ def main() -> None:
     for document, command in figures():
         if not args.cells or any(p.split("/")[0] == document for p in args.cells):
             subprocess.run([str(command)], check=True)
-    jobs = [(run, seed) for run in plan for seed in range(1, run.seeds + 1)]
+    rows = 0
     with ThreadPoolExecutor(args.jobs) as pool:
-        printed = list(pool.map(lambda job: output(*job), jobs))
-    new = []
-    for run in plan:
-        mine = [text for (of, _), text in zip(jobs, printed, strict=True) if of is run]
-        new += rows_of(run, mine)
-    # Read now: others may have written it meanwhile.
-    head, *old = table()
-    with open(TABLE, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([head, *merged(old, new)])
-    print(f"{len(new)} rows of {len(jobs)} runs", file=sys.stderr)
+        waiting = [[pool.submit(output, run, seed) for seed in range(1, run.seeds + 1)] for run in plan]
+        for run, printed in zip(plan, waiting, strict=True):
+            new = rows_of(run, [text.result() for text in printed])
+            # Read now, since others may have written it meanwhile; and written now, since the next may fail.
+            head, *old = table()
+            with open(TABLE, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([head, *merged(old, new)])
+            rows += len(new)
+    print(f"{rows} rows of {sum(run.seeds for run in plan)} runs", file=sys.stderr)
 
 
 if __name__ == "__main__":
