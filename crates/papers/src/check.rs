@@ -9,7 +9,7 @@ use quell_scenario::dialect::Dialect;
 
 use crate::cells::{Cell, matches};
 use crate::error::PaperError;
-use crate::experiment::{Document, Experiment, Figure, Papers, Refuted};
+use crate::experiment::{CLAIM, Document, Experiment, Figure, Papers, Refuted};
 use crate::judge::{ARITHMETIC, NS2};
 
 impl Experiment {
@@ -59,7 +59,7 @@ pub(crate) fn document(papers: &Papers, document: &Document) -> Result<(), Paper
             );
             return Err(e.wrong(&[], rule));
         }
-        experiment(papers, &document.key, e)?;
+        experiment(papers, document, e)?;
         let computed = e.computed.iter().filter_map(|of| of.cell.as_ref());
         let computed = computed.filter_map(|id| papers.cells.iter().find(|c| c.id == *id));
         for cell in e.cells.iter().flat_map(|of| papers.cells_of(of)).chain(computed) {
@@ -73,7 +73,7 @@ pub(crate) fn document(papers: &Papers, document: &Document) -> Result<(), Paper
 }
 
 /// Names that lead nowhere.
-fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), PaperError> {
+fn experiment(papers: &Papers, document: &Document, e: &Experiment) -> Result<(), PaperError> {
     let of_runs = e.claims.iter().any(|claim| claim.test.needs_runs());
     if e.runs.is_empty() && (of_runs || !(e.cells.is_empty() && e.figures.is_empty())) {
         let rule = "has no [[run]]: cells, figures and claims on quantities of runs need one";
@@ -83,7 +83,7 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
         return Err(e.wrong(&[&"reading"], "reading = []: must have at least one; or leave it out"));
     }
     own(e)?;
-    cells(papers, document, e)?;
+    cells(papers, &document.key, e)?;
     let claims: Vec<&str> = e.claims.iter().map(|c| c.name.as_str()).collect();
     let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
     for (i, r) in e.refuted.iter().enumerate() {
@@ -103,8 +103,19 @@ fn experiment(papers: &Papers, document: &str, e: &Experiment) -> Result<(), Pap
         Some(lost) => Err(e.wrong(&[&kind, &i, &key], format!("{key} = \"{lost}\": no cell has such an id"))),
         None => Ok(()),
     };
+    let of_document = document.experiments.iter().flat_map(|e| e.claims.iter().map(move |c| (e, c)));
+    let of_document: Vec<String> = of_document.map(|(e, c)| format!("{CLAIM}{}#{}", e.id, c.name)).collect();
     for (i, r) in e.readings.iter().enumerate() {
-        named("reading", i, "fitted_on", &r.fitted_on)?;
+        let (claims, numbers): (Vec<_>, Vec<_>) =
+            r.fitted_on.iter().cloned().partition(|name| name.starts_with(CLAIM));
+        named("reading", i, "fitted_on", &numbers)?;
+        let names: Vec<&str> = of_document.iter().map(String::as_str).collect();
+        if let Some(lost) = claims.iter().find(|name| !of_document.contains(name)) {
+            let (_, nearest) = quell_scenario::unknown("claim", lost, &names);
+            let rule = format!("fitted_on = \"{lost}\": the document has no such claim");
+            let rule = quell_scenario::suggest(&rule, nearest.as_deref(), None);
+            return Err(e.wrong(&[&"reading", &i, &"fitted_on"], rule));
+        }
     }
     for (i, r) in e.refuted.iter().enumerate() {
         named("refuted", i, "cells", &r.cells)?;

@@ -25,6 +25,8 @@ pub struct Part {
     pub says: Says,
     /// The share of its cases in which it must hold, if not in all.
     pub share: Option<f64>,
+    /// How near what rises or falls must be to the line through its ends, if it does so linearly.
+    pub linear: Option<Width>,
 }
 
 /// The relation that a test asserts of a term.
@@ -140,11 +142,19 @@ impl Part {
 
     /// The number of cases at so many places: each label on the left against each on the right.
     pub(crate) fn cases(&self, places: usize) -> usize {
-        let labels = |term: &Term| match term {
+        let labels = match &self.left {
             Term::Of(found) => found.labels.len(),
             _ => 1,
         };
-        places * self.terms().map(labels).product::<usize>()
+        places * labels * self.others()
+    }
+
+    /// The number of labels that each on the left is compared with.
+    pub(crate) fn others(&self) -> usize {
+        match self.terms().nth(1) {
+            Some(Term::Of(found)) => found.labels.len(),
+            _ => 1,
+        }
     }
 
     /// The field along which something rises or falls.
@@ -184,7 +194,7 @@ impl fmt::Display for Test {
 
 /// The forms that a test may have, for errors.
 const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\" \
-                     or \"A falls along FIELD\", and may end with \"for 90% of cases\"";
+                     or \"A falls along FIELD\" (\"A rises linearly along FIELD by 10%\"), and may end with \"for 90% of cases\"";
 
 fn part(text: &str) -> Result<Part, String> {
     let whole = || format!("\"{}\"", text.trim());
@@ -203,10 +213,21 @@ fn part(text: &str) -> Result<Part, String> {
         }
         _ => (text, None),
     };
-    let (left, says) = if let Some((left, field)) = text.split_once(" rises along ") {
-        (left, Says::Rises(field.trim().to_string()))
-    } else if let Some((left, field)) = text.split_once(" falls along ") {
-        (left, Says::Falls(field.trim().to_string()))
+    let mut linear = None;
+    let trend = [" rises along ", " falls along ", " rises linearly along ", " falls linearly along "]
+        .into_iter()
+        .find_map(|word| Some((word, text.split_once(word)?)));
+    let (left, says) = if let Some((word, (left, rest))) = trend {
+        let field = match word.contains("linearly") {
+            true => {
+                let (field, by) = rest.rsplit_once(" by ").ok_or_else(|| format!("{}: {FORMS}", whole()))?;
+                linear = Some(by.trim().parse().map_err(|why| format!("{}: {why}", whole()))?);
+                field
+            }
+            false => rest,
+        };
+        let field = field.trim().to_string();
+        (left, if word.starts_with(" rises") { Says::Rises(field) } else { Says::Falls(field) })
     } else if let Some((left, range)) = text.split_once(" within ") {
         let ends = range.split_once("..").ok_or_else(|| format!("{}: {FORMS}", whole()))?;
         let (low, high) = (number(ends.0)?, number(ends.1)?);
@@ -226,7 +247,7 @@ fn part(text: &str) -> Result<Part, String> {
     };
     let left = of(left)?;
     match left {
-        Term::Of(_) | Term::Computed(_) => Ok(Part { left, says, share }),
+        Term::Of(_) | Term::Computed(_) => Ok(Part { left, says, share, linear }),
         Term::Number(_) => Err(format!("{}: begins with a number; the quantity comes first", whole())),
     }
 }
@@ -342,6 +363,9 @@ mod tests {
         assert_eq!(test.parts[0].says, Says::Below(Term::Number(5.0)));
         assert_eq!([1, 6, 10, 11, 24].map(|n| test.parts[0].least(n)), [1, 6, 9, 10, 22]);
         assert_eq!(test.parts[1].least(6), 6);
+        let line: Test = "queue_packets of red falls linearly along n by 10%".parse().unwrap();
+        assert_eq!(line.parts[0].says, Says::Falls("n".to_string()));
+        assert_eq!(line.parts[0].linear, Some(Width::Relative(0.1)));
         let along: Test = "queue_packets of red, pi rises along n for 50% of cases".parse().unwrap();
         assert_eq!(along.parts[0].says, Says::Rises("n".to_string()));
     }
@@ -370,6 +394,8 @@ mod tests {
             ("queue_packets of red within 6..5", "lower end comes first"),
             ("queue_packets of red in segment x < 5", "counted from 0"),
             ("queue_packets of red at n < 5", "FIELD=VALUE"),
+            ("queue_packets of red rises linearly along n", "rises linearly along FIELD by 10%"),
+            ("queue_packets of red rises linearly along n by far", "not a width"),
             ("queue_packets of red like 5 by much", "not a width"),
             ("queue_packets of red < inf", "must be a finite number"),
             ("queue_packets of red at n=* < 5 for 100% of cases", "must lie between 0 and 100"),

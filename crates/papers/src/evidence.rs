@@ -1,6 +1,8 @@
 //! The values of ns-2 for the quantities of claims, a row for each seed.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use crate::csv::rows;
 use crate::error::PaperError;
@@ -11,12 +13,16 @@ use crate::value::Value;
 /// The values that ns-2 gives for some quantities.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
+    file: PathBuf,
     rows: Vec<One>,
+    /// The lines that some test asked for.
+    asked: RefCell<HashSet<usize>>,
 }
 
 /// A value of one seed.
 #[derive(Clone, Debug)]
 struct One {
+    line: usize,
     quantity: String,
     algorithm: String,
     at: Vec<(String, String)>,
@@ -52,6 +58,7 @@ impl Evidence {
             };
             let text = |column: &str| row.get(column).to_string();
             all.push(One {
+                line: row.line(),
                 quantity: text("quantity"),
                 algorithm: text("algorithm"),
                 at: at.map(place).collect::<Result<_, _>>()?,
@@ -62,10 +69,26 @@ impl Evidence {
                 value: row.number("value")?,
             });
         }
-        Ok(Evidence { rows: all })
+        Ok(Evidence { file: file.to_path_buf(), rows: all, asked: RefCell::default() })
     }
 
-    /// The values of a label at a place, with their seeds, at least so many.
+    /// Refuses rows that no test asked for.
+    pub(crate) fn all_asked(&self) -> Result<(), PaperError> {
+        let asked = self.asked.borrow();
+        match self.rows.iter().find(|one| !asked.contains(&one.line)) {
+            Some(one) => Err(PaperError::at(
+                &self.file,
+                one.line,
+                format!(
+                    "{} of {}: no test of the claims that it is to refute asks for this quantity at this place",
+                    one.quantity, one.algorithm
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The values of a label at a place, with their seeds, at least so many; none if there are none at all.
     pub(crate) fn samples(
         &self,
         e: &Experiment,
@@ -73,7 +96,7 @@ impl Evidence {
         label: &str,
         value: &Value,
         least: usize,
-    ) -> Result<Vec<(u64, f64)>, String> {
+    ) -> Result<Option<Vec<(u64, f64)>>, String> {
         let quantity = value.quantity.to_string();
         let first = e.runs.first().map_or("", |run| run.name.as_str());
         let named = |run: &str| if run.is_empty() { first.to_string() } else { run.to_string() };
@@ -90,15 +113,16 @@ impl Evidence {
                 && one.link == place.link.as_deref().unwrap_or("")
                 && named(&one.run) == run
         };
-        let found: Vec<(u64, f64)> =
-            self.rows.iter().filter(is).map(|one| (one.seed, value.factor * one.value)).collect();
+        let own: Vec<&One> = self.rows.iter().filter(is).collect();
+        self.asked.borrow_mut().extend(own.iter().map(|one| one.line));
         let at: String = place.at.iter().map(|(f, v)| format!(" at {f}={}", text_of(v))).collect();
-        match found.len() {
+        match own.len() {
+            0 => Ok(None),
             n if n < least => Err(format!(
                 "ns-2 has {n} values of {quantity} of {label}{at}{}; at least {least} are needed",
                 place.segment.map_or(String::new(), |s| format!(" in segment {s}"))
             )),
-            _ => Ok(found),
+            _ => Ok(Some(own.into_iter().map(|one| (one.seed, value.factor * one.value)).collect())),
         }
     }
 }

@@ -179,6 +179,9 @@ pub struct ScenarioRun {
     pub dialect: Option<String>,
 }
 
+/// What stands before the name of a claim among the numbers that chose a reading: `claim:vrc-b2#smallest`.
+pub(crate) const CLAIM: &str = "claim:";
+
 /// A choice where the document leaves one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,7 +192,8 @@ pub struct Reading {
     pub says: String,
     /// The basis of the choice.
     pub basis: Basis,
-    /// Patterns of the printed numbers by which it was chosen: they do not agree by it.
+    /// Patterns of the printed numbers by which it was chosen: they do not agree by it. Claims by which it was chosen are
+    /// named as on record, after [`CLAIM`].
     #[serde(default)]
     pub fitted_on: Vec<String>,
     /// The evidence.

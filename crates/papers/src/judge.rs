@@ -157,6 +157,8 @@ pub struct JudgedClaim<'a> {
     pub found: String,
     /// The verdict under the reading that `shown_by` names.
     pub shown: Option<Holds>,
+    /// Whether it holds, but does not count, since a reading was chosen by it.
+    pub withheld: bool,
     /// The mechanism by which it is refuted, or why it is not; may be empty.
     pub why: String,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::csv::rows_with;
 use crate::error::PaperError;
 use crate::experiment::Experiment;
-use crate::judge::{Holds, JudgedCell, JudgedExperiment, Verdict};
+use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, Verdict};
 
 /// Verdicts by what they are on: a cell's id, or an experiment's id, `#` and a claim's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Recorded {
     pub note: String,
 }
 
-/// The note of a number that comes out, but chose the reading.
+/// The note of a number that comes out, or a claim that holds, but chose the reading.
 pub const WITHHELD: &str = "withheld";
 
 /// The note of a number whose mean is so near to the end of the band that other seeds might judge otherwise.
@@ -39,8 +39,9 @@ impl Recorded {
     }
 
     /// The verdict on a claim.
-    fn of_claim(holds: Holds) -> Recorded {
-        Recorded { verdict: holds.name().to_string(), note: String::new() }
+    fn of_claim(claim: &JudgedClaim<'_>) -> Recorded {
+        let note = if claim.withheld { WITHHELD } else { "" };
+        Recorded { verdict: claim.holds.name().to_string(), note: note.to_string() }
     }
 }
 
@@ -65,7 +66,7 @@ impl Record {
             }
             for claim in &j.claims {
                 let id = format!("{}#{}", j.experiment.id, claim.claim.name);
-                all.insert(id, Recorded::of_claim(claim.holds));
+                all.insert(id, Recorded::of_claim(claim));
             }
         }
         Record(all)
@@ -145,7 +146,10 @@ mod tests {
 
     #[test]
     fn any_name_of_a_claim_can_be_on_record() {
-        let of = |name: &str| (format!("vrc-2#{name}"), Recorded::of_claim(Holds::Holds));
+        let of = |name: &str| {
+            let holds = Recorded { verdict: Holds::Holds.name().to_string(), note: String::new() };
+            (format!("vrc-2#{name}"), holds)
+        };
         let record = Record(["less", "less, or more", "\"less\"", "less\nor more"].map(of).into());
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), record.text()).unwrap();

@@ -43,6 +43,7 @@ pub(crate) fn check(papers: &Papers, e: &Experiment, planned: &ExperimentResults
                 e.wrong(&[&"refuted", &i, &"figures"], format!("claim \"{}\": {why}", claim.name))
             })?;
         }
+        evidence.all_asked()?;
     }
     for (i, figure) in e.figures.iter().enumerate() {
         drawn(e, figure, planned)

@@ -7,11 +7,12 @@ use quell_lab::{ERROR, Estimate, Results, Width, t_quantile};
 use super::{ARITHMETIC, Holds, Judge, JudgedClaim, LEAST_NS2_RUNS, figure, place, samples, text};
 use crate::claims::{self, Says, Term, Test};
 use crate::computed::Compute;
-use crate::experiment::{CellPlace, Claim, Refuted};
+use crate::experiment::{CLAIM, CellPlace, Claim, Experiment, Reading, Refuted};
 use crate::results::{NOT_RUN, Spot};
 use crate::value::Value;
 
 /// Runs that do not say whether a claim holds: what that makes of it, and why.
+#[derive(Clone)]
 struct Silent {
     holds: Holds,
     why: String,
@@ -101,6 +102,22 @@ impl Side {
         Ok(self.estimate().ok_or("no values")?.mean)
     }
 
+    /// So much of this and so much of another, seed by seed.
+    fn plus(&self, own: f64, other: &Side, theirs: f64) -> Result<Side, Silent> {
+        Ok(match (self, other) {
+            (Side::Exact(a), Side::Exact(b)) => Side::Exact(own * a + theirs * b),
+            (Side::Exact(a), Side::Found(b)) => {
+                Side::Found(b.iter().map(|(seed, b)| (*seed, own * a + theirs * b)).collect())
+            }
+            (Side::Found(_), Side::Exact(_)) => other.plus(theirs, self, own)?,
+            (Side::Found(a), Side::Found(b)) => {
+                let b: HashMap<u64, f64> = b.iter().copied().collect();
+                let sum = |(seed, a): &(u64, f64)| Some((*seed, own * a + theirs * b.get(seed)?));
+                Side::Found(a.iter().filter_map(sum).collect())
+            }
+        })
+    }
+
     /// The difference to another, seed by seed.
     fn minus(&self, other: &Side) -> Result<Estimate, Silent> {
         let differences: Vec<f64> = match (self, other) {
@@ -121,11 +138,16 @@ impl Side {
 impl<'a> Judge<'a, '_> {
     /// Puts a claim to the test.
     pub(super) fn claim(&self, claim: &'a Claim) -> JudgedClaim<'a> {
-        let (holds, found) = self.test(&claim.test, claim.reading.as_deref());
+        let (mut holds, mut found) = self.test(&claim.test, claim.reading.as_deref());
+        let withheld = holds == Holds::Holds && self.chose_a_reading(claim);
+        if withheld {
+            holds = Holds::Undecided;
+            found = format!("it holds, but a reading was chosen by it: {found}");
+        }
         let shown = claim.shown_by.as_deref().filter(|reading| self.found.ran(reading));
         let shown = shown.map(|reading| self.test(&claim.test, Some(reading)).0);
         let against = self.e.refuted.iter().filter(|r| r.claims.contains(&claim.name));
-        let (mut holds, mut why) = (holds, String::new());
+        let mut why = String::new();
         if holds == Holds::Fails {
             for refuted in against {
                 match self.refutes(refuted, claim) {
@@ -140,13 +162,23 @@ impl<'a> Judge<'a, '_> {
                 }
             }
         }
-        JudgedClaim { claim, holds, found, shown, why }
+        JudgedClaim { claim, holds, found, shown, withheld, why }
+    }
+
+    /// Says whether a judged reading of the document was chosen by a claim, which then proves nothing.
+    fn chose_a_reading(&self, claim: &Claim) -> bool {
+        let id = format!("{CLAIM}{}#{}", self.e.id, claim.name);
+        let document = &self.papers.document_of(self.e).experiments;
+        let own = |r: &&Reading| claim.reading.as_ref() == Some(&r.name);
+        let mut readings =
+            document.iter().flat_map(Experiment::judged_readings).chain(self.e.readings.iter().filter(own));
+        readings.any(|reading| reading.fitted_on.contains(&id))
     }
 
     /// Says in words what refutes a claim that fails here: ns-2's own figures fail the same test, or the document's
     /// numbers contradict each other; and it holds under no reading.
     fn refutes(&self, refuted: &Refuted, claim: &Claim) -> Result<String, String> {
-        let holds = |reading: &&crate::experiment::Reading| {
+        let holds = |reading: &&Reading| {
             self.found.ran(&reading.name) && self.test(&claim.test, Some(&reading.name)).0 == Holds::Holds
         };
         if let Some(reading) = self.e.readings.iter().find(holds) {
@@ -186,7 +218,7 @@ impl<'a> Judge<'a, '_> {
         for part in parts {
             let (holds, found) = match part {
                 Ok((part, cases)) if part.share.is_some() => most(&cases, part.least(cases.len()), fails),
-                Ok((_, cases)) => match cases.into_iter().collect::<Result<Vec<_>, Silent>>() {
+                Ok((_, cases)) => match self.there(cases.into_iter()) {
                     Ok(all) => worst(&all.into_iter().flatten().collect::<Vec<_>>(), fails),
                     Err(Silent { holds, why }) => (holds, why),
                 },
@@ -216,14 +248,34 @@ impl<'a> Judge<'a, '_> {
                     // The steps along a field are one case.
                     Ok(said) if part.is_trend() => all.push(Ok(said.into_iter().map(of_place).collect())),
                     Ok(said) => all.extend(said.into_iter().map(|one| Ok(vec![of_place(one)]))),
-                    Err(silent) => all.push(Err(silent)),
+                    // As many cases as there would be.
+                    Err(silent) => all.extend((0..part.others()).map(|_| Err(silent.clone()))),
                 }
             }
         }
         Ok(all)
     }
 
-    /// Refuses figures of ns-2 that lack what a test asks for.
+    /// The comparisons that can be made. ns-2 may lack some: that it fails for the others is enough for a test of all.
+    fn there<T>(&self, all: impl Iterator<Item = Result<T, Silent>>) -> Result<Vec<T>, Silent> {
+        if self.evidence.is_none() {
+            return all.collect();
+        }
+        let (mut there, mut lacks) = (Vec::new(), None);
+        for one in all {
+            match one {
+                Ok(one) => there.push(one),
+                Err(silent) if silent.holds == Holds::Undecided => lacks = lacks.or(Some(silent)),
+                Err(silent) => return Err(silent),
+            }
+        }
+        match (there.is_empty(), lacks) {
+            (true, Some(silent)) => Err(silent),
+            _ => Ok(there),
+        }
+    }
+
+    /// Refuses figures of ns-2 with which no part of a test can be compared.
     pub(super) fn check_evidence(&self, test: &Test, reading: Option<&str>) -> Result<(), String> {
         match self.test(test, reading) {
             (Holds::Missing, why) => Err(why),
@@ -235,6 +287,19 @@ impl<'a> Judge<'a, '_> {
     pub(super) fn check_test(&self, test: &Test, reading: Option<&str>) -> Result<(), String> {
         for part in &test.parts {
             let choices = self.choices(part, reading)?;
+            if let (Some(_), Says::Rises(field) | Says::Falls(field)) = (part.linear, &part.says) {
+                let values = self.values(&part.left, field, reading)?;
+                values.iter().try_for_each(|value| number_of(field, value).map(drop)).map_err(|s| s.why)?;
+                if quell_lab::distinct(values.iter().map(|value| unit_of(value))).len() > 1 {
+                    return Err(format!("{field}: its values must be in one unit: {}", values.join(", ")));
+                }
+                if values.len() < 3 {
+                    return Err(format!(
+                        "{field}: has {} values, of which none is between the ends",
+                        values.len()
+                    ));
+                }
+            }
             if let (Some(share), 0 | 1) = (part.share, part.cases(choices.len())) {
                 return Err(format!("for {}% of cases: there is only one case", 100.0 * share));
             }
@@ -347,7 +412,11 @@ impl<'a> Judge<'a, '_> {
             Term::Of(found) => {
                 let place = choice.place(found);
                 let values = match self.evidence {
-                    Some(ns2) => ns2.samples(self.e, &place, label, &found.value, LEAST_NS2_RUNS)?,
+                    Some(ns2) => {
+                        let values = ns2.samples(self.e, &place, label, &found.value, LEAST_NS2_RUNS)?;
+                        let why = || format!("ns-2 has no {} of {label}", found.value.quantity);
+                        values.ok_or_else(|| Silent { holds: Holds::Undecided, why: why() })?
+                    }
                     None => whole(&self.found.spot(self.e, reading, &place)?, label, &found.value)?,
                 };
                 Ok((label.to_string(), Side::Found(values)))
@@ -376,7 +445,12 @@ impl<'a> Judge<'a, '_> {
                             };
                             Ok((name, side(right, other)?.1))
                         };
-                        found.labels.iter().map(other).collect::<Result<Vec<_>, Silent>>()?
+                        let all = found.labels.iter().map(other);
+                        match part.share {
+                            // Of a share all cases count.
+                            Some(_) => all.collect::<Result<_, _>>()?,
+                            None => self.there(all)?,
+                        }
                     }
                 };
                 let one = |(name, theirs): &(String, Side)| {
@@ -425,10 +499,46 @@ impl<'a> Judge<'a, '_> {
                     return Err(format!("{field}: the run has one point").into());
                 };
                 let steps = series.windows(2).map(|w| step(&w[0], &w[1], true));
-                std::iter::once(step(first, last, false)).chain(steps).collect()
+                let mut all: Vec<_> =
+                    std::iter::once(step(first, last, false)).chain(steps).collect::<Result<_, Silent>>()?;
+                let Some(width) = part.linear else { return Ok(all) };
+                // Each point between the ends lies near the line through them.
+                let at = values.iter().map(|value| number_of(field, value)).collect::<Result<Vec<_>, _>>()?;
+                let (from, to) = (at[0], at[at.len() - 1]);
+                for (x, own) in at.iter().zip(&series).take(at.len() - 1).skip(1) {
+                    let share = (x - from) / (to - from);
+                    let line = first.plus(1.0 - share, last, share)?;
+                    let (d, mean) = (own.minus(&line)?, line.mean()?);
+                    let reach = match width {
+                        Width::Absolute(width) => width,
+                        Width::Relative(share) => share * mean.abs(),
+                    };
+                    let clear = reach - d.mean.abs();
+                    let found = format!("{found}; on the line {} for {}", figure(mean), figure(own.mean()?));
+                    all.push(Comparison {
+                        clear,
+                        half: d.half_width,
+                        n: d.n,
+                        limit: true,
+                        against: false,
+                        found,
+                    });
+                }
+                Ok(all)
             }
         }
     }
+}
+
+/// The number of a value of a field, as "20" of "20 packets".
+fn number_of(field: &str, value: &str) -> Result<f64, Silent> {
+    let number = value.split_whitespace().next().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| format!("{field} = {value}: is not a number, so nothing is linear along it").into())
+}
+
+/// The unit of a value of a field; may be empty.
+fn unit_of(value: &str) -> &str {
+    value.split_once(char::is_whitespace).map_or("", |(_, unit)| unit.trim())
 }
 
 /// Numbers in a row; of many the first, some between, and the last.
@@ -615,6 +725,26 @@ mod tests {
         assert_eq!((holds, found.as_str()), (Holds::Holds, "holds in 5 of 6, fails in 0; worst: none"));
         // All of them is what a test without a share asks for.
         assert_eq!(most(&five, 6, 6).0, Holds::Undecided);
+    }
+
+    #[test]
+    fn sides_are_added_seed_by_seed() {
+        let (a, b) =
+            (Side::Found(vec![(1, 10.0), (2, 20.0)]), Side::Found(vec![(2, 40.0), (1, 30.0), (3, 1.0)]));
+        let of = |side: Side| match side {
+            Side::Exact(x) => vec![(0, x)],
+            Side::Found(all) => all,
+        };
+        let plus = |a: &Side, own, b: &Side, theirs| match a.plus(own, b, theirs) {
+            Ok(side) => of(side),
+            Err(silent) => panic!("{}", silent.why),
+        };
+        assert_eq!(plus(&a, 0.5, &b, 0.5), [(1, 20.0), (2, 30.0)]);
+        assert_eq!(plus(&a, 2.0, &Side::Exact(1.0), 3.0), [(1, 23.0), (2, 43.0)]);
+        assert_eq!(plus(&Side::Exact(1.0), 2.0, &Side::Exact(1.0), 3.0), [(0, 5.0)]);
+        assert_eq!(number_of("b", "20 packets").ok(), Some(20.0));
+        assert!(number_of("b", "many").is_err());
+        assert_eq!((unit_of("20 packets"), unit_of("20")), ("packets", ""));
     }
 
     #[test]

@@ -480,19 +480,47 @@ fn claims_are_refuted_by_figures_of_ns2() {
     let (holds, why, _) = claim(&rows(40.0));
     assert_eq!(holds, Holds::Fails);
     assert!(why.contains("not shown by ns-2: it holds there"), "{why}");
+    // One algorithm that fails is enough for a test of both.
+    let without =
+        rows(9.0).lines().filter(|l| !l.contains("count=8")).map(|l| format!("{l}\n")).collect::<String>();
+    assert_eq!(claim(&without).0, Holds::Refuted);
     let error = |figures: &str| {
         let folder = with(figures);
         let papers = Papers::read(folder.path()).unwrap();
         Plan::of(&papers, papers.experiments(), Extent::default()).unwrap_err().to_string()
     };
-    let lost = error(&rows(9.0).replace("drop-tail,flows.ftp.count=8", "drop-tail,flows.ftp.count=9"));
+    let few = error(&rows(9.0).replace("red,flows.ftp.count=8,,,,3,", "red,flows.ftp.count=9,,,,3,"));
     assert!(
-        lost.contains(
-            "claim \"red-longer\": ns-2 has 0 values of queue_packets of drop-tail at flows.ftp.count=8"
+        few.contains(
+            "claim \"red-longer\": ns-2 has 2 values of queue_packets of red at flows.ftp.count=8; at least 3"
         ),
+        "{few}"
+    );
+    let lost = error(&rows(9.0).replace("red,flows.ftp.count=8", "red,flows.ftp.count=9"));
+    assert!(lost.contains("queues.csv:8: queue_packets of red: no test of the claims"), "{lost}");
+    assert!(error("quantity,algorithm\n").contains("queues.csv:1: column \"at\": is missing"));
+}
+
+/// A claim that chose the reading holds, and does not count.
+#[test]
+fn a_claim_that_chose_the_reading_does_not_count() {
+    let fitted = |name: &str| {
+        let fitted = format!("because = \"section 1\"\nfitted_on = [\"claim:doc-row#{name}\"]");
+        EXPERIMENT.replacen("because = \"section 1\"", &fitted, 1)
+    };
+    let of = folder(&fitted("tail-longer"), &CELLS.replace("QUEUE", "20"), "");
+    judged(of.path(), |_, judged, _| {
+        let claim = &judged[0].claims[0];
+        assert_eq!((claim.holds, claim.withheld), (Holds::Undecided, true));
+        assert!(claim.found.starts_with("it holds, but a reading was chosen by it: "), "{}", claim.found);
+        assert!(Record::of(judged).text().contains("doc-row#tail-longer,undecided,withheld\n"));
+    });
+    let lost = folder(&fitted("tail-long"), &CELLS.replace("QUEUE", "20"), "");
+    let lost = Papers::read(lost.path()).unwrap_err().to_string();
+    assert!(
+        lost.contains("the document has no such claim; did you mean \"claim:doc-row#tail-longer\"?"),
         "{lost}"
     );
-    assert!(error("quantity,algorithm\n").contains("queues.csv:1: column \"at\": is missing"));
 }
 
 /// Numbers that come out without a simulation are counted apart, and each number has its place in the band.
@@ -860,7 +888,7 @@ describes = "Nothing is run."
 [[computed]]
 figure = "4"
 title = "Stable gains"
-compute = { kind = "vrc-gain-regions", k_d = [0.0, 0.001], rtt = [0.1], flows = 100, capacity = 1250 }
+compute = { kind = "vrc-gain-regions", k_d = [0.0, 0.0005, 0.001], rtt = [0.1], flows = 100, capacity = 1250 }
 [[claim]]
 name = "wider"
 says = "K_D extends the range."
@@ -869,6 +897,14 @@ test = "k_i_max of figure 4 rises along k_d and k_p_max of figure 4 at k_d=0.001
 name = "narrower"
 says = "K_D narrows the range."
 test = "k_i_max of figure 4 at k_d=0.001 < 0.5 * k_i_max of figure 4 at k_d=0"
+[[claim]]
+name = "linear"
+says = "K_D extends the range in proportion."
+test = "k_i_max of figure 4 rises linearly along k_d by 2%"
+[[claim]]
+name = "more-linear"
+says = "It is on the line to a hundredth."
+test = "k_i_max of figure 4 rises linearly along k_d by 1%"
 [[claim]]
 name = "nowhere"
 says = "Beyond the largest K_I there is a K_P."
@@ -882,8 +918,11 @@ fn computed_figures_are_tested() {
     let e = papers.experiments().next().unwrap();
     let judged = judge(&papers, e, &quell_papers::ExperimentResults::default());
     let holds: Vec<Holds> = judged.claims.iter().map(|c| c.holds).collect();
-    assert_eq!(holds, [Holds::Holds, Holds::Fails, Holds::Missing], "{:?}", judged.claims);
-    assert!(judged.claims[2].found.contains("eq. 20"), "{}", judged.claims[2].found);
+    let (yes, no) = (Holds::Holds, Holds::Fails);
+    assert_eq!(holds, [yes, no, yes, no, Holds::Missing], "{:?}", judged.claims);
+    let line = "worst of 2: k_i_max 0.4234, 0.5349, 0.6594; on the line 0.5414 for 0.5349";
+    assert_eq!(judged.claims[3].found, line);
+    assert!(judged.claims[4].found.contains("eq. 20"), "{}", judged.claims[4].found);
     let error = |from: &str, to: &str| {
         fs::write(folder.path().join("doc/row.toml"), COMPUTED.replacen(from, to, 1)).unwrap();
         Papers::read(folder.path()).unwrap_err().to_string()
