@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 for scenario in 1 2; do
     echo "quantity,algorithm,at,segment,link,run,seed,value" > "s$scenario.csv"
-    for algorithm in drop-tail red ared feng-ared; do
+    for algorithm in drop-tail red ared; do
         for seed in 1 2 3; do
             ns scenario.tcl "$scenario" 256 "$algorithm" "$seed" |
                 awk -v head="$algorithm,flows.ftp.count=256,,,,$seed" '{

@@ -2,14 +2,14 @@
 # judged.
 #
 #     ns scenario.tcl 1 256 ared 1        scenario (1: access delays of 10, 11, ... ms; 2: all 10 ms), flows, algorithm
-#                                         (drop-tail, red, ared, feng-ared), seed
+#                                         (drop-tail, red, ared), seed
 #
 #   sender --(100 Mbit/s, 10 ms or more)--> A ==(15 Mbit/s, 50 ms, 50 packets)==> B, the sink
 #
 # The loss is in percent of the packets that arrived at the link, the utilization in percent, the queue in packets, all over
 # the 30 s from the start.
 
-if {[llength $argv] != 4} { puts stderr "usage: ns scenario.tcl 1|2 FLOWS drop-tail|red|ared|feng-ared SEED"; exit 2 }
+if {[llength $argv] != 4} { puts stderr "usage: ns scenario.tcl 1|2 FLOWS drop-tail|red|ared SEED"; exit 2 }
 lassign $argv scenario flows algorithm seed
 set duration 30.0; set rate 15e6
 
@@ -24,8 +24,6 @@ foreach {name value} {thresh_ 10 maxthresh_ 30 linterm_ 10 q_weight_ 0.002 gentl
 if {$algorithm eq "ared"} {
     # ns-2 sets the weight by itself.
     Queue/RED set adaptive_ 1; Queue/RED set q_weight_ 0.0
-} elseif {$algorithm eq "feng-ared"} {
-    Queue/RED set adaptive_ 1; Queue/RED set feng_adaptive_ 1
 }
 
 set ns [new Simulator]
