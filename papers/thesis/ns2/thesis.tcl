@@ -13,14 +13,14 @@
 # "duplex-link $A $B ... RED" or "... PI" makes there when only the queue from A to B is configured.
 # cwr 0 leaves a packet that is sent again without CWR, as releases before June 2008 do (2.33 and earlier); precise 0 halves
 # windows to whole packets, and firstrto 6 is the first timeout, as until January 2006 (2.29); maxrto 100000 is the longest
-# one until March 2007 (2.31).
+# one until March 2007 (2.31). webfresh 0 keeps one connection for all transfers of a web session.
 
 if {[llength $argv] < 3} { puts stderr "usage: ns thesis.tcl SECTION ALGORITHM SEED \[SETTING VALUE\]..."; exit 2 }
 lassign $argv section algorithm seed
 
 # What all sections share; times in seconds, delays in milliseconds, rates in bit/s, packets of 500 bytes.
 array set set_ {
-    packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  cwr 1  precise 1  firstrto 3  maxrto 60  webecn 0  webpacket 500  webmean 24
+    packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  cwr 1  precise 1  firstrto 3  maxrto 60  webecn 0  webpacket 500  webmean 24  webfresh 1
     delay 10  buffer 500  way_back droptail  way_back_buffer 25  both_delays 0  both_rates 0  gentle 0  bytes 1  marklimit 0.1
     maxp 0.1  interval 0.5  a 0.00001822  b 0.00001816  w 170  step 0.01
     ftp 100  reverse 20  web 0  udp 0  d {40 40}  weblist {}  udprate 0  start 2  webstart 1  webd {}
@@ -159,10 +159,12 @@ for {set i 0} {$i < $reverse} {incr i} {
 # packet of a transfer is left when its connection begins again.
 if {$webd eq ""} { set webd $d }
 proc begin_transfer {session} {
-    global pair turn sizes webmean
-    set turn($session) [expr {1 - $turn($session)}]
-    lassign $pair($session,$turn($session)) agent sink
-    $agent reset; $sink reset
+    global pair turn webmean webfresh
+    if {$webfresh} {
+        set turn($session) [expr {1 - $turn($session)}]
+        lassign $pair($session,$turn($session)) agent sink
+        $agent reset; $sink reset
+    } else { lassign $pair($session,$turn($session)) agent sink }
     set n [expr {int(ceil([exponential sizes $webmean]))}]
     $agent advanceby [expr {$n < 1 ? 1 : $n}]
 }
