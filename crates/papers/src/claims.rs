@@ -40,6 +40,8 @@ pub enum Says {
     Within(f64, f64),
     /// It grows along a field.
     Rises(String),
+    /// It grows along a field, and lies on the line from its first to its last point, to within a share of that.
+    RisesLinearly(String, Width),
     /// It shrinks along a field.
     Falls(String),
 }
@@ -148,9 +150,9 @@ impl Part {
     }
 
     /// The field along which something rises or falls.
-    fn along(&self) -> Option<&str> {
+    pub(crate) fn along(&self) -> Option<&str> {
         match &self.says {
-            Says::Rises(field) | Says::Falls(field) => Some(field),
+            Says::Rises(field) | Says::RisesLinearly(field, _) | Says::Falls(field) => Some(field),
             _ => None,
         }
     }
@@ -159,7 +161,7 @@ impl Part {
     pub(crate) fn terms(&self) -> impl Iterator<Item = &Term> {
         let right = match &self.says {
             Says::Below(term) | Says::Above(term) | Says::Like(term, _) => Some(term),
-            Says::Within(..) | Says::Rises(_) | Says::Falls(_) => None,
+            Says::Within(..) | Says::Rises(_) | Says::RisesLinearly(..) | Says::Falls(_) => None,
         };
         std::iter::once(&self.left).chain(right)
     }
@@ -183,8 +185,8 @@ impl fmt::Display for Test {
 }
 
 /// The forms that a test may have, for errors.
-const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\" \
-                     or \"A falls along FIELD\", and may end with \"for 90% of cases\"";
+const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\", \
+                     \"A rises linearly along FIELD by 10%\" or \"A falls along FIELD\", and may end with \"for 90% of cases\"";
 
 fn part(text: &str) -> Result<Part, String> {
     let whole = || format!("\"{}\"", text.trim());
@@ -205,6 +207,10 @@ fn part(text: &str) -> Result<Part, String> {
     };
     let (left, says) = if let Some((left, field)) = text.split_once(" rises along ") {
         (left, Says::Rises(field.trim().to_string()))
+    } else if let Some((left, line)) = text.split_once(" rises linearly along ") {
+        let (field, by) = line.rsplit_once(" by ").ok_or_else(|| format!("{}: {FORMS}", whole()))?;
+        let by = by.parse().map_err(|why| format!("{}: {why}", whole()))?;
+        (left, Says::RisesLinearly(field.trim().to_string(), by))
     } else if let Some((left, field)) = text.split_once(" falls along ") {
         (left, Says::Falls(field.trim().to_string()))
     } else if let Some((left, range)) = text.split_once(" within ") {
@@ -328,6 +334,10 @@ mod tests {
         assert_eq!(
             says("queue_packets of red rises along flows.ftp.count"),
             Says::Rises("flows.ftp.count".into())
+        );
+        assert_eq!(
+            says("queue_packets of red rises linearly along flows.ftp.count by 10%"),
+            Says::RisesLinearly("flows.ftp.count".into(), Width::Relative(0.1))
         );
         assert!(matches!(says("utilization of a like utilization of b by 1%"), Says::Like(_, _)));
         assert_eq!(says("utilization of a > 0.99"), Says::Above(Term::Number(0.99)));

@@ -101,6 +101,24 @@ impl Side {
         Ok(self.estimate().ok_or("no values")?.mean)
     }
 
+    /// What lies between this and another, at a share of the way, seed by seed.
+    fn mixed(&self, other: &Side, share: f64) -> Side {
+        let between = |a: f64, b: f64| a + share * (b - a);
+        match (self, other) {
+            (Side::Exact(a), Side::Exact(b)) => Side::Exact(between(*a, *b)),
+            (Side::Found(a), Side::Exact(b)) => {
+                Side::Found(a.iter().map(|(s, a)| (*s, between(*a, *b))).collect())
+            }
+            (Side::Exact(a), Side::Found(b)) => {
+                Side::Found(b.iter().map(|(s, b)| (*s, between(*a, *b))).collect())
+            }
+            (Side::Found(a), Side::Found(b)) => {
+                let b: HashMap<u64, f64> = b.iter().copied().collect();
+                Side::Found(a.iter().filter_map(|(s, a)| Some((*s, between(*a, *b.get(s)?)))).collect())
+            }
+        }
+    }
+
     /// The difference to another, seed by seed.
     fn minus(&self, other: &Side) -> Result<Estimate, Silent> {
         let differences: Vec<f64> = match (self, other) {
@@ -240,10 +258,7 @@ impl<'a> Judge<'a, '_> {
             }
             for term in part.terms() {
                 let Term::Of(found) = term else { continue };
-                let along = match &part.says {
-                    Says::Rises(field) | Says::Falls(field) => Some(field),
-                    _ => None,
-                };
+                let along = part.along();
                 let along = match along {
                     Some(field) => {
                         self.values(term, field, reading)?.into_iter().map(|v| Some((field, v))).collect()
@@ -253,7 +268,9 @@ impl<'a> Judge<'a, '_> {
                 for choice in &choices {
                     for value in &along {
                         let mut there = (**found).clone();
-                        there.at.extend(value.iter().map(|(field, v)| ((*field).clone(), vec![v.clone()])));
+                        there
+                            .at
+                            .extend(value.iter().map(|(field, v)| ((*field).to_string(), vec![v.clone()])));
                         let spot = self.found.spot(self.e, reading, &choice.place(&there))?;
                         there.labels.iter().try_for_each(|l| spot.check(l, &there.value.quantity))?;
                     }
@@ -395,8 +412,8 @@ impl<'a> Judge<'a, '_> {
                 };
                 others.iter().map(one).collect()
             }
-            Says::Rises(field) | Says::Falls(field) => {
-                let sign = if matches!(part.says, Says::Rises(_)) { 1.0 } else { -1.0 };
+            Says::Rises(field) | Says::RisesLinearly(field, _) | Says::Falls(field) => {
+                let sign = if matches!(part.says, Says::Falls(_)) { -1.0 } else { 1.0 };
                 let at_value = |value: &String| {
                     let mut there = part.left.clone();
                     let here = (field.clone(), vec![value.clone()]);
@@ -425,7 +442,35 @@ impl<'a> Judge<'a, '_> {
                     return Err(format!("{field}: the run has one point").into());
                 };
                 let steps = series.windows(2).map(|w| step(&w[0], &w[1], true));
-                std::iter::once(step(first, last, false)).chain(steps).collect()
+                let mut all = std::iter::once(step(first, last, false))
+                    .chain(steps)
+                    .collect::<Result<Vec<_>, Silent>>()?;
+                let Says::RisesLinearly(_, width) = &part.says else { return Ok(all) };
+                let number = |value: &String| {
+                    let why = || format!("{field}: \"{value}\": must be a number for a line");
+                    value.parse::<f64>().map_err(|_| why())
+                };
+                let at = values.iter().map(number).collect::<Result<Vec<f64>, String>>()?;
+                for (x, side) in at.iter().zip(&series).skip(1).take(series.len().saturating_sub(2)) {
+                    let share = (x - at[0]) / (at[at.len() - 1] - at[0]);
+                    let line = first.mixed(last, share);
+                    let (d, mean) = (side.minus(&line)?, line.mean()?);
+                    let width = match width {
+                        Width::Absolute(width) => *width,
+                        Width::Relative(share) => share * mean.abs(),
+                    };
+                    let found = found.clone();
+                    let clear = width - d.mean.abs();
+                    all.push(Comparison {
+                        clear,
+                        half: d.half_width,
+                        n: d.n,
+                        limit: true,
+                        against: false,
+                        found,
+                    });
+                }
+                Ok(all)
             }
         }
     }
