@@ -938,6 +938,37 @@ fn computed_figures_are_tested() {
     assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
 }
 
+/// (1 + epsilon)^2 from 0 to 0.5 is off the line between its ends by up to 4 %.
+#[test]
+fn a_rise_may_be_a_line() {
+    let claim = |by: &str| {
+        format!(
+            r#"
+section = "3"
+title = "Adjustment"
+describes = "Nothing is run."
+[[computed]]
+figure = "14"
+title = "Adjustment"
+compute = {{ kind = "hred-adjustment", change = [0, 0.5] }}
+[[claim]]
+name = "linear"
+says = "The probability rises linearly."
+test = "probability_ratio of figure 14 rises linearly along change by {by}"
+"#
+        )
+    };
+    for (by, holds) in
+        [("5%", Holds::Holds), ("2%", Holds::Fails), ("0.1", Holds::Holds), ("0.01", Holds::Fails)]
+    {
+        let folder = folder(&claim(by), &CELLS.replace("QUEUE", "20"), "");
+        let papers = Papers::read(folder.path()).unwrap();
+        let e = papers.experiments().next().unwrap();
+        let judged = judge(&papers, e, &quell_papers::ExperimentResults::default());
+        assert_eq!(judged.claims[0].holds, holds, "{by}: {:?}", judged.claims[0].found);
+    }
+}
+
 /// The kinds that an error lists are those of the documentation.
 #[test]
 fn the_documentation_names_every_kind() {
