@@ -31,7 +31,7 @@ mod verdicts;
 
 pub use axis::Axis;
 pub use bode::{Crossing, Response, bode};
-pub use chart::chart;
+pub use chart::{Ends, chart, chart_within};
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{SeriesLine, series};
