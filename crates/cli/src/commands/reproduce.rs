@@ -139,6 +139,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                     folder::write_whole(&picture.svg, &images.join(format!("{}.svg", drawn.name)))?;
                 }
             }
+            for strip in page.strips() {
+                folder::write_whole(&strip.svg, &images.join(format!("{}.svg", strip.name)))?;
+            }
         }
     }
     let recorded = on_record.clone().without_stale(&chosen, &now).with(now.clone());

@@ -199,7 +199,7 @@ fn numbers_and_claims_are_judged() {
         let (text, page) = (markdown(&page, "images"), html(&page));
         assert!(text.contains("| four | drop-tail | mean queue (packets) |"), "{text}");
         assert!(text.contains("![Figure 1: The queue against the flows](images/doc-row-1.svg)"));
-        assert!(text.contains("fails: It is not."));
+        assert!(text.contains("- **fails** (Table 1): The queue of RED is longer. *Why:* It is not."), "{text}");
         // Nothing is said of Quell's own documents.
         let command = format!("`quell reproduce doc-row --papers {}`", papers.folder.display());
         assert!(text.contains(&command) && !text.contains("](../"), "{text}");

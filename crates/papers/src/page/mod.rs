@@ -1,17 +1,24 @@
 //! Pages for people: a document's results in Markdown and in HTML, and the score of all.
 
+mod notes;
+mod strip;
+mod web;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use askama::Template;
 use quell_lab::distinct;
+use quell_view::picture::Outcome;
 
 use crate::experiment::{Document, Experiment, Papers, Reading, ScenarioRun};
-use crate::figures::{Beside, Drawn};
+use crate::figures::{Beside, Drawn, named};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::live::LiveRecord;
 use crate::plan::lexical;
 use crate::record::Record;
+pub use strip::Strip;
+pub use web::html;
+
 use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores, scores_on_record};
 
 /// The parts of a page.
@@ -150,7 +157,17 @@ impl<'a> Page<'a> {
 
 /// Text in a table of Markdown.
 fn in_table(text: &str) -> String {
-    text.replace('|', "\\|").split_whitespace().collect::<Vec<_>>().join(" ")
+    one_line(text).replace('|', "\\|")
+}
+
+/// Text without breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A part of a Markdown page that is folded until somebody opens it.
+fn folded(summary: &str, inside: &str) -> String {
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n\n</details>\n", inside.trim())
 }
 
 /// A document's page in Markdown; its pictures are in `images`, relative to it.
@@ -163,92 +180,157 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
         about.reference,
         page.papers.command(key)
     );
+    out.push_str(HEADING);
+    page.score().iter().for_each(|row| out.push_str(&row.line()));
+    out.push_str(&folded("What the words mean", RULES));
     if let Some(dialect) = &about.dialect {
         let said = if page.papers.are_own() { " ([docs/dialects.md](../dialects.md))" } else { "" };
-        out.push_str(&format!("Dialect: `{dialect}`{said}. {}\n\n", about.dialect_because));
+        out.push_str(&format!("\nDialect: `{dialect}`{said}. {}\n", about.dialect_because));
     }
     if !about.notes.is_empty() {
-        out.push_str(&format!("{}\n\n", about.notes.trim()));
+        out.push_str(&format!("\n{}\n", about.notes.trim()));
     }
-    out.push_str(&format!("{RULES}\n{HEADING}"));
-    page.score().iter().for_each(|row| out.push_str(&row.line()));
     for (judged, drawn) in &page.experiments {
-        let e = judged.experiment;
-        out.push_str(&format!("\n## {}: {}\n\n", e.section, e.title));
-        out.push_str(&format!(
-            "`{}` ({})\n\n{}\n",
-            page.papers.command(&e.id),
-            scenarios(judged),
-            e.describes.trim()
-        ));
-        if e.readings.iter().any(|r| !r.because.is_empty()) {
-            out.push_str(
-                "\nWhat the document leaves open:\n\n| reading | what is chosen | basis | because | numbers under it |\n\
-                 | --- | --- | --- | --- | --- |\n",
-            );
-            for reading in &e.readings {
-                out.push_str(&format!(
-                    "| {} | {} | {} | {} | {} |\n",
-                    reading.name,
-                    in_table(&reading.says),
-                    reading.basis.name(),
-                    in_table(&reading.because),
-                    under(judged, reading)
-                ));
-            }
+        out.push_str(&experiment(page, judged, drawn, images));
+    }
+    out
+}
+
+/// An experiment's part of the page: first what came out, then what was chosen.
+fn experiment(page: &Page<'_>, judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>], images: &str) -> String {
+    let e = judged.experiment;
+    let mut out = format!(
+        "\n## {}: {}\n\n`{}` ({})\n\n{}\n",
+        e.section,
+        e.title,
+        page.papers.command(&e.id),
+        scenarios(judged),
+        e.describes.trim()
+    );
+    for table in judged.tables.iter().filter(|t| !t.cells.is_empty()) {
+        let strip = page.strip(judged, table);
+        out.push_str(&format!("\n{}\n\n![{}]({images}/{}.svg)\n\n", caption(table), strip.title, strip.name));
+        out.push_str("| case | algorithm | metric | printed | band | Quell | place | ns-2 | verdict |\n");
+        out.push_str("| --- | --- | --- | --: | --: | --: | --: | --: | --- |\n");
+        for cell in &table.cells {
+            let c = cell.cell;
+            out.push_str(&format!(
+                "| {} | {} | {} ({}) | {} | {} | {} | {} | {} | {} |\n",
+                in_table(&c.case),
+                cell.label,
+                c.metric.replace('_', " "),
+                c.unit,
+                c.printed(),
+                strip::band(cell),
+                found(cell),
+                place_in_band(cell),
+                ns2(cell),
+                word(cell)
+            ));
         }
-        for table in &judged.tables {
-            out.push_str(&format!("\n{}\n\n", caption(table)));
-            out.push_str("| case | algorithm | metric | printed | Quell | ns-2 | verdict |\n");
-            out.push_str("| --- | --- | --- | --: | --: | --: | --- |\n");
-            for cell in &table.cells {
-                let c = cell.cell;
+    }
+    out.push_str(&chosen(judged));
+    out.push_str(&claims(judged));
+    for figure in drawn {
+        match &figure.picture {
+            Ok(picture) => {
                 out.push_str(&format!(
-                    "| {} | {} | {} ({}) | {} | {} | {} | {} |\n",
-                    in_table(&c.case),
-                    cell.label,
-                    c.metric.replace('_', " "),
-                    c.unit,
-                    c.printed(),
-                    found(cell),
-                    ns2(cell),
-                    cell.verdict.name()
+                    "\n![{}: {}]({images}/{}.svg)\n",
+                    named(figure.number),
+                    figure.title,
+                    figure.name
                 ));
+                out.push_str(&live(judged.experiment, figure.number, &picture.beside));
             }
-            for (why, cells) in reasons(table).into_iter().chain(settings(table)) {
-                out.push_str(&format!("\n- {cells}: {}", in_table(why)));
-            }
-            out.push('\n');
-        }
-        if !judged.claims.is_empty() {
-            out.push_str(
-                "\n| shown in | claim | test | found | verdict |\n| --- | --- | --- | --- | --- |\n",
-            );
-            for claim in &judged.claims {
-                out.push_str(&format!(
-                    "| {} | {} | `{}` | {} | {} |\n",
-                    place(claim),
-                    in_table(&claim.claim.says),
-                    in_table(&claim.claim.test.text),
-                    in_table(&claim.found),
-                    in_table(&verdict_of(claim))
-                ));
-            }
-        }
-        for figure in drawn {
-            match &figure.picture {
-                Ok(picture) => {
-                    out.push_str(&format!(
-                        "\n![Figure {}: {}]({images}/{}.svg)\n",
-                        figure.number, figure.title, figure.name
-                    ));
-                    out.push_str(&live(judged.experiment, figure.number, &picture.beside));
-                }
-                Err(why) => out.push_str(&format!("\nFigure {} is not drawn: {why}\n", figure.number)),
-            }
+            Err(why) => out.push_str(&format!("\n{} is not drawn: {why}\n", named(figure.number))),
         }
     }
     out
+}
+
+/// What was chosen and what was tried, folded and whole.
+fn chosen(judged: &JudgedExperiment<'_>) -> String {
+    let e = judged.experiment;
+    let mut inside = String::new();
+    if e.readings.iter().any(|r| !r.because.is_empty()) {
+        for reading in &e.readings {
+            let under = under(judged, reading);
+            let under = if under.is_empty() { under } else { format!("; {under}") };
+            let because = one_line(&reading.because);
+            let because = if because.is_empty() { because } else { format!(" Because: {because}") };
+            inside.push_str(&format!(
+                "- **{}** ({}{under}): {}.{}\n",
+                reading.name,
+                reading.basis.name(),
+                one_line(&reading.says).trim_end_matches('.'),
+                because
+            ));
+        }
+    }
+    let notes = notes::all(judged);
+    if !notes.is_empty() {
+        inside.push_str("\nOf the numbers:\n\n");
+        for (names, sentence) in notes {
+            inside.push_str(&format!("- {names}: {}\n", one_line(&sentence)));
+        }
+    }
+    match inside.is_empty() {
+        true => inside,
+        false => folded("What was chosen, and what was tried", &inside),
+    }
+}
+
+/// The claims: what becomes of each, and folded below how it was tested.
+fn claims(judged: &JudgedExperiment<'_>) -> String {
+    if judged.claims.is_empty() {
+        return String::new();
+    }
+    let theirs = || judged.claims.iter().filter(|c| !c.claim.ours);
+    let count = |holds: Holds| theirs().filter(|c| c.holds == holds).count();
+    let counts = Holds::ALL.into_iter().filter(|h| count(*h) > 0);
+    let counts = counts.map(|h| format!("{} {}", count(h), plural(h))).collect::<Vec<_>>().join(", ");
+    let mut out = match theirs().count() {
+        0 => "\nWhat Quell says of it:\n\n".to_string(),
+        n => format!("\nWhat the document says of it: {counts}, of {n}.\n\n"),
+    };
+    let mut tests = String::new();
+    for claim in &judged.claims {
+        let place = place(claim);
+        let place = if place.is_empty() { place } else { format!(" ({})", place.trim_matches(['(', ')'])) };
+        let says = one_line(&claim.claim.says);
+        let because = one_line(&because(claim));
+        out.push_str(&format!("- **{}**{place}: {says}{because}\n", claim.holds.name()));
+        tests.push_str(&format!(
+            "- {}: `{}`. Found: {}\n",
+            claim.claim.name,
+            one_line(&claim.claim.test.text),
+            one_line(&claim.found)
+        ));
+    }
+    out + &folded("How each was tested, and what was found", &tests)
+}
+
+/// The word for several claims of a verdict.
+fn plural(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Holds => "hold",
+        Holds::Fails => "fail",
+        other => other.name(),
+    }
+}
+
+/// Why a claim does not hold, and under which reading it does.
+fn because(claim: &JudgedClaim<'_>) -> String {
+    let refuted = Some(claim.why.as_str()).filter(|why| !why.is_empty());
+    let because = refuted.or(claim.claim.because.as_deref()).filter(|_| claim.holds != Holds::Holds);
+    let because = because.map_or(String::new(), |why| format!(" *Why:* {}", why.trim()));
+    let shown = match (&claim.claim.shown_by, claim.shown) {
+        (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {
+            format!(" (under \"{reading}\": {})", holds.name())
+        }
+        _ => String::new(),
+    };
+    format!("{because}{shown}")
 }
 
 /// Live values beside simulated ones: a row for each algorithm.
@@ -324,34 +406,6 @@ fn ns2(cell: &JudgedCell<'_>) -> String {
     cell.ns2.map_or(String::new(), |n| format!("{} ({})", figure(n.mean), n.runs))
 }
 
-/// The reasons of a table's numbers that are outside, each with the numbers that it is for.
-fn reasons<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
-    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
-    for cell in table.cells.iter().filter(|c| !c.why.is_empty()) {
-        let name = format!("{} {}", cell.label, cell.cell.metric.replace('_', " "));
-        match all.iter_mut().find(|(why, _)| *why == cell.why) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => all.push((&cell.why, vec![name])),
-        }
-    }
-    all.into_iter().map(|(why, names)| (why, names.join(", "))).collect()
-}
-
-/// The settings for ns-2's values of a table, each with the numbers that it is for.
-fn settings<'a>(table: &'a JudgedTable<'_>) -> Vec<(&'a str, String)> {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
-    for cell in &table.cells {
-        let Some(setting) = cell.ns2.map(|n| n.setting.as_str()).filter(|s| !s.is_empty()) else { continue };
-        match all.iter_mut().find(|(known, _)| *known == setting) {
-            Some((_, names)) if names.contains(&cell.label) => {}
-            Some((_, names)) => names.push(cell.label),
-            None => all.push((setting, vec![cell.label])),
-        }
-    }
-    all.into_iter().map(|(setting, names)| (setting, format!("ns-2, {}", names.join(", ")))).collect()
-}
-
 fn place(claim: &JudgedClaim<'_>) -> String {
     let c = claim.claim;
     match (&c.figure, &c.table, &c.section) {
@@ -363,167 +417,19 @@ fn place(claim: &JudgedClaim<'_>) -> String {
     }
 }
 
-fn verdict_of(claim: &JudgedClaim<'_>) -> String {
-    let refuted = Some(claim.why.as_str()).filter(|why| !why.is_empty());
-    let because = refuted.or(claim.claim.because.as_deref()).filter(|_| claim.holds != Holds::Holds);
-    let because = because.map_or(String::new(), |why| format!(": {}", why.trim()));
-    let shown = match (&claim.claim.shown_by, claim.shown) {
-        (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {
-            format!(" (under \"{reading}\": {})", holds.name())
-        }
-        _ => String::new(),
+/// The words for what became of a number: the verdict, and what to know of it.
+fn word(cell: &JudgedCell<'_>) -> String {
+    let what = match strip::outcome(cell) {
+        Outcome::Withheld => "explained: in the band, but it chose the reading",
+        _ => cell.verdict.name(),
     };
-    format!("{}{because}{shown}", claim.holds.name())
+    let edge = (cell.knife_edge && cell.verdict == Verdict::Agrees).then_some("on the edge");
+    let free = (cell.free && cell.verdict != Verdict::Missing).then_some("free");
+    let more: Vec<&str> = edge.into_iter().chain(free).collect();
+    if more.is_empty() { what.to_string() } else { format!("{what} ({})", more.join(", ")) }
 }
 
-/// A document's page in HTML, whole: pictures and styles are within it.
-pub fn html(page: &Page<'_>) -> String {
-    let template = DocumentPage {
-        title: &page.document.about.title,
-        reference: &page.document.about.reference,
-        command: page.papers.command(&page.document.key),
-        dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
-        dialect_because: &page.document.about.dialect_because,
-        notes: rendered(&page.document.about.notes),
-        rules: RULES.replace("**", "").replace('`', ""),
-        scores: page
-            .score()
-            .iter()
-            .map(|row| (row.name.clone(), [row.cells(), row.claims()].concat()))
-            .collect(),
-        experiments: page
-            .experiments
-            .iter()
-            .map(|(judged, drawn)| section(page.papers, judged, drawn))
-            .collect(),
-    };
-    // The template writes to a string and calls nothing that fails.
-    template.render().unwrap_or_else(|e| format!("<!doctype html><p>cannot render the page: {e}</p>"))
-}
-
-#[derive(Template)]
-#[template(path = "document.html")]
-struct DocumentPage<'a> {
-    title: &'a str,
-    reference: &'a str,
-    command: String,
-    dialect: &'a str,
-    dialect_because: &'a str,
-    notes: String,
-    rules: String,
-    scores: Vec<(String, Vec<String>)>,
-    experiments: Vec<Section>,
-}
-
-struct Section {
-    id: String,
-    command: String,
-    heading: String,
-    scenarios: String,
-    /// HTML.
-    describes: String,
-    readings: Vec<[String; 5]>,
-    tables: Vec<Block>,
-    claims: Vec<[String; 6]>,
-    /// The figures by name: SVG, or why there is none.
-    figures: Vec<(String, Result<String, String>)>,
-}
-
-struct Block {
-    caption: String,
-    /// The values of each metric: printed, found, and ns-2's where there is one.
-    columns: usize,
-    metrics: Vec<String>,
-    rows: Vec<(String, String, Vec<Option<Shown>>)>,
-    reasons: Vec<(String, String)>,
-}
-
-struct Shown {
-    printed: String,
-    found: String,
-    ns2: String,
-    verdict: &'static str,
-    why: String,
-}
-
-fn section(papers: &Papers, judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) -> Section {
-    let e = judged.experiment;
-    let open = e.readings.iter().any(|r| !r.because.is_empty());
-    let reading = |r: &Reading| {
-        [r.name.clone(), r.says.clone(), r.basis.name().to_string(), r.because.clone(), under(judged, r)]
-    };
-    let claim = |c: &JudgedClaim<'_>| {
-        [
-            place(c),
-            c.claim.says.clone(),
-            c.claim.test.text.clone(),
-            c.found.clone(),
-            c.holds.name().to_string(),
-            verdict_of(c),
-        ]
-    };
-    Section {
-        id: e.id.clone(),
-        command: papers.command(&e.id),
-        heading: format!("{}: {}", e.section, e.title),
-        scenarios: scenarios(judged).replace('`', ""),
-        describes: rendered(&e.describes),
-        readings: if open { e.readings.iter().map(reading).collect() } else { Vec::new() },
-        tables: judged.tables.iter().map(block).collect(),
-        claims: judged.claims.iter().map(claim).collect(),
-        figures: drawn
-            .iter()
-            .map(|d| {
-                let picture = d.picture.as_ref().map(|picture| picture.svg.clone());
-                (d.name.clone(), picture.map_err(|why| format!("Figure {} is not drawn: {why}", d.number)))
-            })
-            .collect(),
-    }
-}
-
-/// Markdown as HTML; HTML within it is text.
-fn rendered(markdown: &str) -> String {
-    use pulldown_cmark::{Event, Options, Parser, html::push_html};
-    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        event => event,
-    });
-    let mut out = String::new();
-    push_html(&mut out, events);
-    out
-}
-
-fn block(table: &JudgedTable<'_>) -> Block {
-    let metrics = distinct(table.cells.iter().map(|of| (of.cell.metric.clone(), of.cell.unit.clone())));
-    let mut rows: Vec<(String, String, Vec<Option<Shown>>)> = Vec::new();
-    for cell in &table.cells {
-        let c = cell.cell;
-        let label = cell.label;
-        let at = match rows.iter().position(|(case, name, _)| *case == c.case && name == label) {
-            Some(at) => at,
-            None => {
-                rows.push((c.case.clone(), label.to_string(), metrics.iter().map(|_| None).collect()));
-                rows.len() - 1
-            }
-        };
-        let column = metrics.iter().position(|(m, u)| *m == c.metric && *u == c.unit).unwrap_or(0);
-        rows[at].2[column] = Some(Shown {
-            printed: c.printed(),
-            found: found(cell),
-            ns2: ns2(cell),
-            verdict: cell.verdict.name(),
-            why: cell.why.clone(),
-        });
-    }
-    Block {
-        caption: caption(table),
-        columns: if table.cells.iter().any(|c| c.ns2.is_some()) { 3 } else { 2 },
-        metrics: metrics.into_iter().map(|(m, u)| format!("{} ({u})", m.replace('_', " "))).collect(),
-        rows,
-        reasons: reasons(table)
-            .into_iter()
-            .chain(settings(table))
-            .map(|(why, cells)| (cells, why.to_string()))
-            .collect(),
-    }
+/// The place of what was found in the band, from -1 to 1.
+fn place_in_band(cell: &JudgedCell<'_>) -> String {
+    cell.place.map_or(String::new(), |place| format!("{place:.1}"))
 }
