@@ -2,7 +2,7 @@
 
 use quell_lab::{Estimate, View};
 use quell_units::Duration;
-use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, LINKS, csv};
+use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
 use quell_view::picture::{self, Ends, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
@@ -48,13 +48,27 @@ pub struct Beside {
     pub live: f64,
 }
 
+/// The file names of an experiment's figures, without the ending: of those that are drawn from runs, and then of those that
+/// it computes.
+pub fn file_names(e: &Experiment) -> Vec<String> {
+    let computed = e.computed.iter().filter_map(|of| of.figure.as_ref());
+    let numbers: Vec<&String> = e.figures.iter().map(|figure| &figure.number).chain(computed).collect();
+    let name = |(i, number): (usize, &&String)| {
+        let base = format!("{}-{}", e.id, crate::cells::slug(number));
+        match numbers[..i].iter().filter(|other| *other == number).count() {
+            0 => base,
+            again => format!("{base}-{}", again + 1),
+        }
+    };
+    numbers.iter().enumerate().map(name).collect()
+}
+
 /// Draws the figures of an experiment, and those that it computes.
 pub fn draw<'a>(e: &'a Experiment, found: &ExperimentResults) -> Vec<Drawn<'a>> {
+    let mut names = file_names(e).into_iter();
     let mut drawn: Vec<Drawn<'a>> = Vec::new();
     let mut add = |number: &'a str, title: &'a str, picture| {
-        let base = format!("{}-{}", e.id, crate::cells::slug(number));
-        let again = drawn.iter().filter(|d| d.number == number).count();
-        let name = if again == 0 { base } else { format!("{base}-{}", again + 1) };
+        let name = names.next().unwrap_or_default();
         drawn.push(Drawn { number, title, name, picture });
     };
     for figure in &e.figures {
@@ -167,7 +181,7 @@ fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Resu
     let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     // A curve over a field is of all points, but for those that other fields leave out.
     let point = match (diagram, figure.at.is_empty()) {
-        (Diagram::Metric, true) if figure.x.as_deref() != Some(LINKS) => 0,
+        (Diagram::Metric, true) if figure.x.as_deref() != Some("link") => 0,
         _ => found.spot(e, figure.reading.as_deref(), &place)?.view.point,
     };
     let mut chart = match &figure.scopes {

@@ -40,10 +40,10 @@ pub use experiment::{
     About, Basis, CellPlace, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers,
     PrintedCurve, PrintedOf, Reading, Refuted, ScenarioRun,
 };
-pub use figures::{Drawn, draw};
+pub use figures::{Drawn, draw, file_names};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use live::{LiveRecord, live_files};
-pub use page::{Page, Strip, WRITTEN, html, markdown, scoreboard};
+pub use page::{Page, Strip, WRITTEN, front_pictures, html, markdown, scoreboard};
 pub use plan::{Extent, Plan, Ran};
 pub use record::{EDGE, Record, Recorded, WITHHELD};
 pub use results::{ExperimentResults, Spot};

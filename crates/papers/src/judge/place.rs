@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use quell_lab::View;
-use quell_view::chart::{Diagram, LINKS};
+use quell_view::chart::Diagram;
 
 use super::Judge;
 use crate::error::PaperError;
@@ -88,7 +88,7 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
     let reading = figure.reading.as_deref();
     let results = planned.results(e, reading, figure.run.as_deref()).ok_or(NOT_RUN)?;
     // Links are an axis without a field.
-    let fields = figure.at.keys().chain(figure.x.iter().filter(|x| *x != LINKS));
+    let fields = figure.at.keys().chain(figure.x.iter().filter(|x| *x != "link"));
     vary(results, fields.chain(&figure.by).chain(figure.names.keys()))?;
     for panel in figure.printed.iter().filter_map(|printed| printed.panel.as_ref()) {
         let by = figure
@@ -103,7 +103,7 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
     }
     let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     let diagram = Diagram::find(&figure.kind);
-    let over_links = figure.x.as_deref() == Some(LINKS);
+    let over_links = figure.x.as_deref() == Some("link");
     if diagram == Some(Diagram::Metric) && !over_links && results.run.points.len() < 2 {
         return Err(
             "kind = \"metric\": is drawn over what a run varies, and this one varies nothing".to_string()

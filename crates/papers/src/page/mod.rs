@@ -1,10 +1,10 @@
 //! Pages for people: a document's results in Markdown and in HTML, and the score of all.
 
+mod front;
 mod notes;
 mod strip;
 mod web;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use quell_lab::distinct;
@@ -15,11 +15,11 @@ use crate::figures::{Beside, Drawn, named};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::live::LiveRecord;
 use crate::plan::lexical;
-use crate::record::Record;
+pub use front::{front_pictures, scoreboard};
 pub use strip::Strip;
 pub use web::html;
 
-use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores, scores_on_record};
+use crate::score::{Score, scores};
 
 /// The parts of a page.
 #[derive(Clone, Debug)]
@@ -86,57 +86,6 @@ compared, lies on one side, and is **undecided** otherwise; it is **refuted** if
 
 /// The introduction of the index of the pages.
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
-
-/// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
-pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String, Reproduced>) -> String {
-    let rows = scores_on_record(papers, record);
-    let mut all = Score::default();
-    let mut lines = String::new();
-    for document in &papers.documents {
-        for (key, table, score) in rows.iter().filter(|(key, ..)| *key == document.key) {
-            let name = format!("[{}]({key}.md)", table_name(document, table));
-            lines.push_str(&Scored { name, score: score.clone() }.line());
-            all = all.and(score);
-        }
-    }
-    let total = Scored { name: "**all**".to_string(), score: all }.line();
-    let what = match papers.are_own() {
-        true => "Every printed number of the documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
-                 experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes \
-                 out; `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table."
-            .to_string(),
-        false => format!(
-            "Every printed number of the documents is in `cells.csv`, once; every experiment is a file beside it. `{}` \
-             runs them all and judges what comes out; with the name of a document, an experiment or a table it runs \
-             that.",
-            papers.command("")
-        ),
-    };
-    let of_algorithms = algorithms.iter().map(|of| by_algorithm(papers, of)).collect::<String>();
-    let heading = match papers.are_own() {
-        true => format!(
-            "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
-             {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside.\n\n\
-             | algorithm | numbers | agree or inside | reproduced |\n| --- | --: | --: | --- |\n",
-            100.0 * LEAST_SHARE
-        ),
-        false => "| algorithm | numbers | agree or inside |\n| --- | --: | --: |\n".to_string(),
-    };
-    format!(
-        "# The documents, number by number\n\n{WRITTEN} --docs from verdicts.csv -->\n\n{what}\n\n{RULES}\n\
-         {HEADING}{lines}{total}\n## By algorithm\n\n{heading}{of_algorithms}"
-    )
-}
-
-/// A row of the algorithms; the label is of the printed numbers of Quell's own documents.
-fn by_algorithm(papers: &Papers, (name, of): (&String, &Reproduced)) -> String {
-    if !papers.are_own() {
-        return format!("| {name} | {} | {} |\n", of.numbers, of.come_out);
-    }
-    let page = name.replace(['-', '+'], "_");
-    let yes = if of.holds() { "yes" } else { "" };
-    format!("| [{name}](../algorithms/{page}.md) | {} | {} | {yes} |\n", of.numbers, of.come_out)
-}
 
 impl<'a> Page<'a> {
     fn score(&self) -> Vec<Scored> {

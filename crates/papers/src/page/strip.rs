@@ -114,9 +114,8 @@ fn drawn(table: &JudgedTable<'_>, title: &str) -> String {
     let order = |row: &ComparedRow| cases.iter().position(|case| *case == row.group);
     rows.sort_by_key(|row| order(row));
     let columns: Vec<ComparedColumn> = metrics.iter().map(column).collect();
-    let outside = cells
-        .iter()
-        .filter(|c| !matches!(outcome(c), Outcome::Agrees | Outcome::Inside | Outcome::Withheld));
+    let outside =
+        cells.iter().filter(|c| !matches!(outcome(c), Outcome::Agrees | Outcome::Inside | Outcome::Withheld));
     let outside: Vec<String> = outside
         .map(|c| {
             format!(

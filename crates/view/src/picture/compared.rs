@@ -305,22 +305,41 @@ fn one(svg: &mut Svg, x: Scale, cell: &ComparedCell, name: &str, y: f64, (left, 
     }
 }
 
-/// A row of counts.
+/// A kind of what is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name in the legend.
+    pub name: &'static str,
+    /// Its color.
+    pub color: &'static str,
+    /// Figures on it are white, not black.
+    pub dark: bool,
+}
+
+impl Outcome {
+    /// The outcome as a kind of what is counted.
+    pub fn kind(self) -> Kind {
+        let dark = !matches!(self, Outcome::Inside | Outcome::Explained | Outcome::Missing);
+        Kind { name: self.name(), color: self.color(), dark }
+    }
+}
+
+/// A row of counts, one for each kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
     /// Its name.
     pub label: String,
-    /// How many there are of each outcome.
-    pub counts: [usize; Outcome::ALL.len()],
+    /// The counts.
+    pub counts: Vec<usize>,
 }
 
-/// Draws counts of outcomes as bars, a row each.
-pub fn tally(sheet: &Sheet<'_>, rows: &[Tally], unit: &str) -> String {
+/// Draws counts as bars, a row each, of pieces of some kinds; `unit` says what is counted.
+pub fn tally(sheet: &Sheet<'_>, kinds: &[Kind], rows: &[Tally], unit: &str) -> String {
     let (sheet, mut svg) = (sheet.sized(), Svg::default());
     let top = plot::head(&mut svg, &sheet);
-    let there = |o: &Outcome| rows.iter().any(|r| r.counts[*o as usize] > 0);
-    let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(there).collect();
-    let entries: Vec<_> = outcomes.iter().map(|o| (plot::Sign::Box(o.color()), o.name())).collect();
+    let count = |row: &Tally, k: usize| row.counts.get(k).copied().unwrap_or(0);
+    let there: Vec<usize> = (0..kinds.len()).filter(|k| rows.iter().any(|row| count(row, *k) > 0)).collect();
+    let entries: Vec<_> = there.iter().map(|k| (plot::Sign::Box(kinds[*k].color), kinds[*k].name)).collect();
     let top = plot::legend(&mut svg, &entries, (20.0, sheet.width - 20.0), top) + 6.0;
     let widest = rows.iter().map(|r| text_width(&r.label, SMALL)).fold(0.0, f64::max);
     let (left, right) = (20.0 + (widest + 14.0).min(280.0), sheet.width - 50.0);
@@ -337,30 +356,22 @@ pub fn tally(sheet: &Sheet<'_>, rows: &[Tally], unit: &str) -> String {
         let y = top + i as f64 * ROW + ROW / 2.0 + 2.0;
         let font = Font::new(fitting(&row.label, SMALL, left - 34.0), Anchor::End);
         svg.text((left - 8.0, y + 4.0), &row.label, font);
-        let (mut sum, mut drawn) = (0.0, 0);
-        for outcome in &outcomes {
-            let n = row.counts[*outcome as usize];
-            let (Some(from), Some(to)) = (x.at(sum), x.at(sum + n as f64)) else { continue };
-            sum += n as f64;
-            drawn += n;
-            if n == 0 {
-                continue;
-            }
-            svg.rect((from, y - 7.0), (to - from, 14.0), outcome.color());
+        let mut sum = 0;
+        for k in there.iter().copied().filter(|k| count(row, *k) > 0) {
+            let n = count(row, k);
+            let (Some(from), Some(to)) = (x.at(sum as f64), x.at((sum + n) as f64)) else { continue };
+            sum += n;
+            svg.rect((from, y - 7.0), (to - from, 14.0), kinds[k].color);
             let text = n.to_string();
             if text_width(&text, 10.0) + 4.0 < to - from {
-                let dark = matches!(outcome, Outcome::Inside | Outcome::Explained | Outcome::Missing);
-                let color = if dark { "#000000" } else { "#ffffff" };
+                let color = if kinds[k].dark { "#ffffff" } else { "#000000" };
                 let font = Font { color, ..Font::new(10.0, Anchor::Middle) };
                 svg.text(((from + to) / 2.0, y + 3.5), &text, font);
             }
         }
-        if let Some(end) = x.at(sum) {
-            svg.text(
-                (end + 6.0, y + 4.0),
-                &drawn.to_string(),
-                Font { color: FAINT, ..Font::new(SMALL, Anchor::Start) },
-            );
+        if let Some(end) = x.at(sum as f64) {
+            let faint = Font { color: FAINT, ..Font::new(SMALL, Anchor::Start) };
+            svg.text((end + 6.0, y + 4.0), &sum.to_string(), faint);
         }
     }
     svg.finish((sheet.width, bottom + 40.0), sheet.title, sheet.description)

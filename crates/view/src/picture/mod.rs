@@ -33,7 +33,7 @@ mod verdicts;
 pub use axis::Axis;
 pub use bode::{Crossing, Response, bode};
 pub use chart::{Ends, chart, chart_within};
-pub use compared::{ComparedCell, ComparedColumn, ComparedRow, Outcome, Tally, compared, tally};
+pub use compared::{ComparedCell, ComparedColumn, ComparedRow, Kind, Outcome, Tally, compared, tally};
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{SeriesLine, series};
