@@ -9,6 +9,7 @@ use quell_scenario::TomlFile;
 use serde::Deserialize;
 
 use crate::arithmetic::Arithmetic;
+use crate::axes::FigureAxis;
 use crate::band::{Band, Guess};
 use crate::cells::{Cell, Ns2, matches, slug};
 use crate::claims::Test;
@@ -423,6 +424,8 @@ pub struct Figure {
     pub algorithms: Option<Vec<String>>,
     /// The traffic; `None`: all.
     pub scope: Option<String>,
+    /// Of a throughput: classes of traffic, a curve each, with a panel for each algorithm.
+    pub scopes: Option<Vec<String>>,
     /// The link; `None`: the first.
     pub link: Option<String>,
     /// The point: fields and their values.
@@ -446,6 +449,10 @@ pub struct Figure {
     /// The names of fields in the figure; other fields are called as in the scenario.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
+    /// The horizontal axis, as the document has it.
+    pub x_axis: Option<FigureAxis>,
+    /// The vertical axis, as the document has it.
+    pub y_axis: Option<FigureAxis>,
     /// Numbers of the document to draw beside.
     #[serde(default)]
     pub printed: Vec<PrintedCurve>,

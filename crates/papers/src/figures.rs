@@ -3,12 +3,13 @@
 use quell_lab::{Estimate, View};
 use quell_units::Duration;
 use quell_view::chart::{Chart, Choice, Curve, Diagram, Form, csv};
-use quell_view::picture::{self, Sheet};
+use quell_view::picture::{self, Ends, Sheet};
 
 use crate::computed::{Answer, Border, Raised};
 use crate::experiment::{CellPlace, Experiment, Figure, PrintedCurve};
 use crate::live::{Recorded, choice, recorded};
 use crate::results::{ExperimentResults, same, text_of};
+use crate::units;
 
 /// A figure that was drawn, or why it was not.
 #[derive(Clone, Debug)]
@@ -47,13 +48,27 @@ pub struct Beside {
     pub live: f64,
 }
 
+/// The file names of an experiment's figures, without the ending: of those that are drawn from runs, and then of those that
+/// it computes.
+pub fn file_names(e: &Experiment) -> Vec<String> {
+    let computed = e.computed.iter().filter_map(|of| of.figure.as_ref());
+    let numbers: Vec<&String> = e.figures.iter().map(|figure| &figure.number).chain(computed).collect();
+    let name = |(i, number): (usize, &&String)| {
+        let base = format!("{}-{}", e.id, crate::cells::slug(number));
+        match numbers[..i].iter().filter(|other| *other == number).count() {
+            0 => base,
+            again => format!("{base}-{}", again + 1),
+        }
+    };
+    numbers.iter().enumerate().map(name).collect()
+}
+
 /// Draws the figures of an experiment, and those that it computes.
 pub fn draw<'a>(e: &'a Experiment, found: &ExperimentResults) -> Vec<Drawn<'a>> {
+    let mut names = file_names(e).into_iter();
     let mut drawn: Vec<Drawn<'a>> = Vec::new();
     let mut add = |number: &'a str, title: &'a str, picture| {
-        let base = format!("{}-{}", e.id, crate::cells::slug(number));
-        let again = drawn.iter().filter(|d| d.number == number).count();
-        let name = if again == 0 { base } else { format!("{base}-{}", again + 1) };
+        let name = names.next().unwrap_or_default();
         drawn.push(Drawn { number, title, name, picture });
     };
     for figure in &e.figures {
@@ -65,7 +80,7 @@ pub fn draw<'a>(e: &'a Experiment, found: &ExperimentResults) -> Vec<Drawn<'a>> 
         let picture = match of.compute.answer(&density) {
             Ok(Answer::Chart(mut chart)) => {
                 let drawn = of.borders.iter().try_for_each(|of| add_border(&mut chart, e, of, found));
-                drawn.map(|()| picture(e, number, &of.title, &chart))
+                drawn.map(|()| picture(e, number, &of.title, &chart, Ends::default()))
             }
             Ok(Answer::Number(_)) => Err("is a number".to_string()),
             Err(why) => Err(why),
@@ -142,10 +157,19 @@ fn border(e: &Experiment, of: &Border, found: &ExperimentResults) -> Result<Vec<
     Ok(series.iter_mut().filter_map(|(fixed, points)| Some(place(crossing(points)?, *fixed))).collect())
 }
 
+/// The name of a figure: one that has no number of the document has only its own.
+pub(crate) fn named(number: &str) -> String {
+    let mut letters = number.chars();
+    match letters.next() {
+        Some(first) if !first.is_ascii_digit() => first.to_uppercase().chain(letters).collect(),
+        _ => format!("Figure {number}"),
+    }
+}
+
 /// A chart as a picture and as numbers.
-fn picture(e: &Experiment, number: &str, title: &str, chart: &Chart) -> Picture {
-    let title = format!("Figure {number}: {title}");
-    let svg = picture::chart(&Sheet::new(&title, &e.title), chart);
+fn picture(e: &Experiment, number: &str, title: &str, chart: &Chart, ends: Ends) -> Picture {
+    let title = format!("{}: {title}", named(number));
+    let svg = picture::chart_within(&Sheet::new(&title, &e.title), chart, ends);
     Picture { svg, csv: csv(chart), beside: Vec::new() }
 }
 
@@ -157,10 +181,13 @@ fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Resu
     let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     // A curve over a field is of all points, but for those that other fields leave out.
     let point = match (diagram, figure.at.is_empty()) {
-        (Diagram::Metric, true) => 0,
+        (Diagram::Metric, true) if figure.x.as_deref() != Some("link") => 0,
         _ => found.spot(e, figure.reading.as_deref(), &place)?.view.point,
     };
-    let mut chart = Chart::of(results, diagram, &choice(figure, point))?;
+    let mut chart = match &figure.scopes {
+        Some(scopes) => by_scope(results, figure, point, scopes)?,
+        None => Chart::of(results, diagram, &choice(figure, point))?,
+    };
     if let Some(log) = figure.log_x {
         chart.x.log = log;
     }
@@ -182,12 +209,50 @@ fn simulated(e: &Experiment, figure: &Figure, found: &ExperimentResults) -> Resu
             chart.panel_key.clone_from(name);
         }
     }
-    let mut chart = if figure.panels { chart.apart() } else { chart };
+    let mut chart = if figure.panels && figure.scopes.is_none() { chart.apart() } else { chart };
     let beside = match &figure.live {
         Some(file) => recorded(e, file)?.map_or_else(Vec::new, |live| beside(&mut chart, &live)),
         None => Vec::new(),
     };
-    Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart) })
+    // At the end: what is laid over is in the chart's own units, and becomes the document's with it.
+    figure.give_axes(&mut chart)?;
+    Ok(Picture { beside, ..picture(e, &figure.number, &figure.title, &chart, figure.ends()) })
+}
+
+/// The throughput of each class, a curve each, and a panel for each algorithm.
+fn by_scope(
+    results: &quell_lab::Results,
+    figure: &Figure,
+    point: usize,
+    scopes: &[String],
+) -> Result<Chart, String> {
+    let mut all: Option<Chart> = None;
+    for (style, scope) in scopes.iter().enumerate() {
+        let of_scope = Choice { scope, ..choice(figure, point) };
+        let mut chart = Chart::of(results, Diagram::Throughput, &of_scope)?.apart();
+        // In bit/s, whatever fits each class.
+        let (_, shown) = chart
+            .y
+            .rsplit_once(" (")
+            .and_then(|(_, u)| units::shown(u.trim_end_matches(')')))
+            .ok_or("has no unit")?;
+        for curve in chart.panels.iter_mut().flat_map(|p| &mut p.curves) {
+            curve.y.iter_mut().for_each(|y| *y /= shown);
+            (curve.label, curve.style) = (scope.clone(), style);
+        }
+        chart.y = "throughput (bit/s)".to_string();
+        match &mut all {
+            None => all = Some(chart),
+            Some(all) => {
+                for panel in chart.panels {
+                    if let Some(own) = all.panels.iter_mut().find(|p| p.title == panel.title) {
+                        own.curves.extend(panel.curves);
+                    }
+                }
+            }
+        }
+    }
+    all.ok_or_else(|| "scopes = []: must name at least one class".to_string())
 }
 
 /// The values as rates, added up over the steps from the beginning; the unit loses its "/s".

@@ -7,6 +7,7 @@
 #![deny(missing_docs)]
 
 mod arithmetic;
+mod axes;
 mod band;
 mod cells;
 mod check;
@@ -29,6 +30,7 @@ mod units;
 mod value;
 
 pub use arithmetic::Arithmetic;
+pub use axes::FigureAxis;
 pub use band::{Band, Guess, NearlyFull};
 pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{FigureReading, Measured, Says, Term, Test};
@@ -38,10 +40,10 @@ pub use experiment::{
     About, Basis, CellPlace, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers,
     PrintedCurve, PrintedOf, Reading, Refuted, ScenarioRun,
 };
-pub use figures::{Drawn, draw};
+pub use figures::{Drawn, draw, file_names};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use live::{LiveRecord, live_files};
-pub use page::{Page, WRITTEN, html, markdown, scoreboard};
+pub use page::{Page, Strip, WRITTEN, front_pictures, html, markdown, scoreboard};
 pub use plan::{Extent, Plan, Ran};
 pub use record::{EDGE, Record, Recorded, WITHHELD};
 pub use results::{ExperimentResults, Spot};

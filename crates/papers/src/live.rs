@@ -107,6 +107,7 @@ pub(crate) fn choice(figure: &Figure, point: usize) -> Choice<'_> {
         metric: figure.metric.as_ref(),
         over: figure.x.as_deref(),
         by: figure.by.as_deref(),
+        in_bytes: figure.is_in_bytes(),
     }
 }
 

@@ -28,6 +28,17 @@ pub(crate) fn names() -> Vec<&'static str> {
     UNITS.iter().map(|(name, ..)| *name).collect()
 }
 
+/// A unit as figures name it: the unit of metrics that it is of, and how many of it one of those is.
+pub(crate) fn shown(name: &str) -> Option<(&'static str, f64)> {
+    let others = [("%", "1", 100.0), ("", "1", 1.0), ("B", "bytes", 1.0), ("s", "s", 1.0), ("µs", "s", 1e6)];
+    let squares = [("bit/s²", 1.0), ("kbit/s²", 1e-3), ("Mbit/s²", 1e-6), ("Gbit/s²", 1e-9)];
+    let squares = squares.map(|(name, many)| (name, "bit/s^2", many));
+    let sums = [("bit", 8.0), ("kbit", 8e-3), ("Mbit", 8e-6), ("Gbit", 8e-9)];
+    let sums = sums.map(|(name, many)| (name, "bytes", many));
+    let all = UNITS.iter().chain(&others).chain(&squares).chain(&sums);
+    all.into_iter().find(|(own, ..)| *own == name).map(|(_, of, many)| (*of, *many))
+}
+
 /// Refuses an expression that is in another unit than its number. Only what is certain is refused: a ratio or an
 /// internal signal has no unit that is known here, and a factor may lead from one kind of unit to another, as from
 /// bytes to packets of 500 bytes.

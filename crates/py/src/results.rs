@@ -518,6 +518,7 @@ impl Results {
             metric: Some(&metric),
             over,
             by,
+            ..Choice::default()
         };
         let chart = Chart::of(&self.0, diagram, &choice).map_err(errors::argument)?;
         let json = serde_json::to_value(&chart).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;

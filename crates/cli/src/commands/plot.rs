@@ -101,6 +101,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         metric: args.metric.as_ref(),
         over: args.over.as_deref(),
         by: args.by.as_deref(),
+        ..Choice::default()
     };
     let chart = Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?;
     let chart = if args.panels { chart.apart() } else { chart };

@@ -10,7 +10,8 @@ use quell_files::Limit;
 use quell_lab::Series;
 use quell_papers::{
     Document, Drawn, Experiment, ExperimentResults, Extent, Holds, JudgedExperiment, Page, Papers, Plan, Ran,
-    Record, Score, Verdict, WRITTEN, by_algorithm, draw, html, judge, markdown, scoreboard, scores,
+    Record, Score, Verdict, WRITTEN, by_algorithm, draw, front_pictures, html, judge, markdown, scoreboard,
+    scores,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -139,6 +140,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
                     folder::write_whole(&picture.svg, &images.join(format!("{}.svg", drawn.name)))?;
                 }
             }
+            for strip in page.strips() {
+                folder::write_whole(&strip.svg, &images.join(format!("{}.svg", strip.name)))?;
+            }
         }
     }
     let recorded = on_record.clone().without_stale(&chosen, &now).with(now.clone());
@@ -156,6 +160,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         let on_record = if args.record { &recorded } else { &on_record };
         let algorithms = by_algorithm(&papers, others.as_ref().unwrap_or(&plan), on_record);
         folder::write_whole(&scoreboard(&papers, on_record, &algorithms), &docs.join("README.md"))?;
+        for picture in front_pictures(&papers, on_record) {
+            folder::write_whole(&picture.svg, &docs.join("images").join(format!("{}.svg", picture.name)))?;
+        }
     }
     if args.format.format == Format::Table {
         terminal::print(&said)?;

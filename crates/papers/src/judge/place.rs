@@ -88,7 +88,9 @@ fn vary<'a>(
 fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result<(), String> {
     let reading = figure.reading.as_deref();
     let results = planned.results(e, reading, figure.run.as_deref()).ok_or(NOT_RUN)?;
-    vary(results, figure.at.keys().chain(&figure.x).chain(&figure.by).chain(figure.names.keys()))?;
+    // Links are an axis without a field.
+    let fields = figure.at.keys().chain(figure.x.iter().filter(|x| *x != "link"));
+    vary(results, fields.chain(&figure.by).chain(figure.names.keys()))?;
     for panel in figure.printed.iter().filter_map(|printed| printed.panel.as_ref()) {
         let by = figure
             .by
@@ -102,14 +104,15 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
     }
     let place = CellPlace { run: figure.run.clone(), at: figure.at.clone(), ..CellPlace::default() };
     let diagram = Diagram::find(&figure.kind);
-    if diagram == Some(Diagram::Metric) && results.run.points.len() < 2 {
+    let over_links = figure.x.as_deref() == Some("link");
+    if diagram == Some(Diagram::Metric) && !over_links && results.run.points.len() < 2 {
         return Err(
             "kind = \"metric\": is drawn over what a run varies, and this one varies nothing".to_string()
         );
     }
     // A curve over a field is of all points, but for those that other fields leave out.
     let point = match (diagram, figure.at.is_empty()) {
-        (Some(Diagram::Metric), true) => 0,
+        (Some(Diagram::Metric), true) if !over_links => 0,
         _ => planned.spot(e, reading, &place)?.view.point,
     };
     let scope = figure.scope.clone().unwrap_or_else(|| View::default().scope);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use quell_aqm::catalog::{CATALOG, Label};
-use quell_papers::{Extent, Papers, Plan, Record, by_algorithm, scoreboard};
+use quell_papers::{Extent, Papers, Plan, Record, by_algorithm, file_names, scoreboard};
 
 fn read() -> Papers {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
@@ -83,5 +83,64 @@ fn labels_are_earned() {
         let of = earned.get(entry.name).copied().unwrap_or_default();
         let (is, should) = (entry.label == Label::Reproduced, of.holds());
         assert_eq!(is, should, "{}: {of:?}; change its label in crates/aqm/src/catalog/mod.rs", entry.name);
+    }
+}
+
+/// How names of fields of a scenario begin.
+const FIELDS: [&str; 5] = ["flows.", "aqm.", "dumbbell.", "parking_lot.", "graph."];
+
+/// The figures of the pages have the titles and ranges that the documents print, and words for fields.
+#[test]
+fn figures_have_the_axes_of_the_documents() {
+    let papers = read();
+    let images = papers.folder.join("../docs/papers/images");
+    for e in papers.experiments() {
+        for (figure, name) in e.figures.iter().zip(file_names(e)) {
+            let place = format!("figure {} of {}", figure.number, e.id);
+            let (Some(x), Some(y)) = (&figure.x_axis, &figure.y_axis) else {
+                panic!("{place}: has no x_axis and y_axis");
+            };
+            let file = images.join(format!("{name}.svg"));
+            let svg = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let escaped = |text: &str| {
+                text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+            };
+            for axis in [x, y] {
+                assert!(
+                    svg.contains(&format!(">{}</text>", escaped(&axis.title))),
+                    "{place}: {}",
+                    axis.title
+                );
+            }
+            let ends = svg.split("<metadata>").nth(1).and_then(|rest| rest.split("</metadata>").next());
+            let ends: Vec<f64> =
+                ends.unwrap_or("").split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+            assert_eq!(ends.len(), 4, "{place}: {ends:?}");
+            for (range, own) in [(x.range, &ends[..2]), (y.range, &ends[2..])] {
+                let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-6 * b.abs().max(1e-9);
+                assert!(
+                    range.is_none_or(|range| own.iter().zip(&range).all(near)),
+                    "{place}: {own:?}, not {range:?}"
+                );
+            }
+            let texts = svg.split("<text").skip(1).filter_map(|rest| rest.split("</text>").next());
+            for text in texts {
+                assert!(!FIELDS.iter().any(|field| text.contains(field)), "{place}: {text}");
+            }
+        }
+    }
+}
+
+/// No table of the pages has a cell that must be read twice.
+#[test]
+fn cells_of_tables_are_short() {
+    let pages = read().folder.join("../docs/papers");
+    for document in read().documents.iter().map(|d| d.key.as_str()).chain(["README"]) {
+        let text = std::fs::read_to_string(pages.join(format!("{document}.md"))).unwrap();
+        for line in text.lines().filter(|line| line.starts_with('|')) {
+            for cell in line.replace("\\|", " ").split('|') {
+                assert!(cell.trim().chars().count() <= 80, "{document}.md: {}", cell.trim());
+            }
+        }
     }
 }

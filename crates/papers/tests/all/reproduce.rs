@@ -198,8 +198,12 @@ fn numbers_and_claims_are_judged() {
             Page { papers, document: &papers.documents[0], experiments: vec![(judged[0].clone(), drawn)] };
         let (text, page) = (markdown(&page, "images"), html(&page));
         assert!(text.contains("| four | drop-tail | mean queue (packets) |"), "{text}");
+        assert!(text.contains("What the document says of it: 3 hold, 1 fail, 1 missing, of 5."), "{text}");
         assert!(text.contains("![Figure 1: The queue against the flows](images/doc-row-1.svg)"));
-        assert!(text.contains("fails: It is not."));
+        assert!(
+            text.contains("- **fails** (Table 1): The queue of RED is longer. *Why:* It is not."),
+            "{text}"
+        );
         // Nothing is said of Quell's own documents.
         let command = format!("`quell reproduce doc-row --papers {}`", papers.folder.display());
         assert!(text.contains(&command) && !text.contains("](../"), "{text}");
@@ -220,6 +224,90 @@ fn numbers_and_claims_are_judged() {
         let changes = other.changes(&of, &record);
         let gone = "doc-row#old: is no more, was holds";
         assert_eq!(changes, ["doc/1/eight/red/loss_rate: refuted, was open", gone]);
+    });
+}
+
+/// Figures have the axes that the document gives them: titles, units and ranges.
+#[test]
+fn axes_are_those_of_the_document() {
+    let axes = "x_axis = { title = \"flows, by twos\", factor = 0.5, range = [2, 4], from = \"section 1\" }\n\
+                y_axis = { title = \"queue (kB)\", unit = \"kB\", range = [0, 50], from = \"section 1\" }\n";
+    let metric = "metric = \"queue_packets\"\n";
+    let bytes = format!("metric = \"queue_bytes\"\n{axes}");
+    let over_time = "kind = \"queue\"\nx_axis = { title = \"time (seconds)\", range = [0, 6], from = \"the caption\" }\n\
+                     y_axis = { title = \"queue size (packets)\", unit = \"packets\", per = \"500 B\", from = \"1\" }\n";
+    let text = EXPERIMENT.replacen(metric, &bytes, 1).replacen("kind = \"queue\"\n", over_time, 1);
+    let other = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let folder = folder(&text, &CELLS.replace("QUEUE", "20"), "");
+    let number = |csv: &str, curve: &str| -> Vec<f64> {
+        let rows = csv.lines().filter(|line| line.contains(curve));
+        rows.map(|line| line.split(',').next_back().and_then(|y| y.parse().ok()).unwrap_or(f64::NAN))
+            .collect()
+    };
+    let plain = judged(other.path(), |_, judged, found| {
+        draw(judged[0].experiment, found)[1].picture.as_ref().unwrap().csv.clone()
+    });
+    judged(folder.path(), |_, judged, found| {
+        let drawn = draw(judged[0].experiment, found);
+        let first = drawn[0].picture.as_ref().unwrap();
+        for text in [">flows, by twos<", ">queue (kB)<", "<metadata>x from 2 to 4, y from 0 to 50</metadata>"]
+        {
+            assert!(first.svg.contains(text), "{text}: {}", first.svg);
+        }
+        assert!(!first.svg.contains("flows.ftp.count") && first.csv.contains("red,2,"), "{}", first.csv);
+        // Printed points are in the metric's own unit, bytes, and laid over in the figure's.
+        assert!(first.csv.contains("\"red, printed\",2,0.008"), "{}", first.csv);
+        let second = drawn[1].picture.as_ref().unwrap();
+        assert!(second.svg.contains(">queue size (packets)<") && second.svg.contains(">time (seconds)<"));
+        // Twice as many packets of 500 B as there are of 1 kB, but for acknowledgments and the step.
+        let most = |csv: &str| number(csv, "drop-tail").into_iter().fold(0.0, f64::max);
+        let (ours, theirs) = (most(&second.csv), most(&plain));
+        assert!(ours > 1.7 * theirs && ours < 2.4 * theirs, "{ours} {theirs}");
+    });
+    for (from, to, why) in [
+        ("range = [2, 4]", "range = [4, 2]", "x_axis: range = [4, 2]: must rise"),
+        ("factor = 0.5", "unit = \"ms\"", "are of the vertical axis"),
+        ("unit = \"kB\"", "unit = \"kilo\"", "unit = \"kilo\": is not there"),
+        ("unit = \"packets\", per", "per", "per: needs a unit of \"packets\""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        fs::write(folder.path().join("doc/row.toml"), text.replacen(from, to, 1)).unwrap();
+        let error = Papers::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains(why), "{from}: {error}");
+    }
+}
+
+/// Pages are for people: each table is a picture first, no cell of a table is long, and each sentence stands once.
+#[test]
+fn pages_are_short_and_say_each_thing_once() {
+    let sentence = "a lower threshold, of which the queue came out shorter than it is printed, and longer than it was before: 12";
+    let text = EXPERIMENT.replace(
+        "cells = [\"doc/1/four/red\"]\ntried = [\"nothing\"]",
+        &format!(
+            "cells = [\"doc/1/four/red\"]\ntried = [\"nothing\", \"{sentence}\"]\n[[open]]\n\
+             cells = [\"doc/1/four/tail\"]\ntried = [\"{sentence}\"]"
+        ),
+    );
+    let folder = folder(&text, &CELLS.replace("QUEUE", "1"), "");
+    judged(folder.path(), |papers, judged, found| {
+        let drawn = draw(judged[0].experiment, found);
+        let page =
+            Page { papers, document: &papers.documents[0], experiments: vec![(judged[0].clone(), drawn)] };
+        let text = markdown(&page, "images");
+        assert_eq!(text.matches(sentence).count(), 1, "{text}");
+        assert!(text.contains("drop-tail mean queue, red mean queue: Tried: a lower"), "{text}");
+        for cell in text.lines().filter(|l| l.starts_with('|')).flat_map(|l| l.split('|')) {
+            assert!(cell.trim().chars().count() <= 80, "{cell}");
+        }
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        let picture = place("![A 2001, Table 1: printed and found](images/doc-row-numbers-1.svg)");
+        assert!(picture < place("| case | algorithm |"));
+        assert!(
+            place("| case | algorithm |") < place("<summary>What was chosen, and what was tried</summary>")
+        );
+        let strips = page.strips();
+        assert_eq!(strips[0].name, "doc-row-numbers-1");
+        assert!(strips[0].svg.contains("numbers are not found: ") && strips[0].svg.contains(">its band<"));
     });
 }
 

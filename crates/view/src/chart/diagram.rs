@@ -74,6 +74,8 @@ pub struct Choice<'a> {
     pub over: Option<&'a str>,
     /// The field that has a panel for each of its values; `None`: the next that varies, if there is one.
     pub by: Option<&'a str>,
+    /// Of a [`Diagram::Queue`]: the bytes that wait at the end of each step, in place of the mean of the packets over it.
+    pub in_bytes: bool,
 }
 
 impl Default for Choice<'_> {
@@ -87,6 +89,7 @@ impl Default for Choice<'_> {
             metric: None,
             over: None,
             by: None,
+            in_bytes: false,
         }
     }
 }
@@ -103,6 +106,9 @@ impl Chart {
         };
         let found = ChartSource { results, choice, point };
         let chart = match diagram {
+            Diagram::Queue if choice.in_bytes => {
+                found.over_time("queue", |s| Some((&s.queue_bytes, 1.0)), "queue (B)")
+            }
             Diagram::Queue => {
                 found.over_time("queue", |s| Some((&s.queue_mean_packets, 1.0)), "queue (packets)")
             }

@@ -22,28 +22,29 @@ const MOST_TIMES: usize = 6;
 /// Lines of one link that can be told from each other.
 const MOST_CHANGES: u64 = 60;
 
+/// A change: its time, whose it is (may be empty), and what changes.
+type Found = (Duration, String, String);
+
 /// The changes within a point's run, in order: rates and delays of links, flows that start and stop, their
 /// round-trip times and rates. Changes at the same time are one event.
 pub fn events(point: &PointInfo) -> Vec<Event> {
     let Some(scenario) = Scenario::parse(&point.scenario) else { return Vec::new() };
-    let mut found: Vec<(Duration, String)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let links = scenario.dumbbell.iter().map(|l| (String::new(), &l.changes));
     let links = links.chain(scenario.parking_lot.iter().map(|l| (String::new(), &l.changes)));
     let graph = scenario.graph.iter().flat_map(|g| &g.links);
-    let links = links.chain(graph.map(|l| (format!("{}-{} ", l.from, l.to), &l.changes)));
+    let links = links.chain(graph.map(|l| (format!("{}-{}", l.from, l.to), &l.changes)));
     for (name, changes) in links {
-        found.extend(
-            of_course(changes, scenario.duration).map(|(at, c)| (at, format!("{name}{}", of_link(c)))),
-        );
+        found.extend(of_course(changes, scenario.duration).map(|(at, c)| (at, name.clone(), of_link(c))));
     }
     for group in &scenario.flows {
         of_group(group, &mut found);
     }
     let end = point.segments.last().map_or(f64::INFINITY, |s| s.1);
     // A stable sort: the order of the scenario among equals.
-    found.sort_by_key(|(at, _)| *at);
+    found.sort_by_key(|(at, ..)| *at);
     let mut events: Vec<Event> = Vec::new();
-    for (at, label) in found {
+    for (at, label) in told_once(found) {
         let at_s = at.nanos() as f64 / 1e9;
         match events.last_mut() {
             _ if at_s <= 0.0 || at_s >= end => {}
@@ -52,6 +53,20 @@ pub fn events(point: &PointInfo) -> Vec<Event> {
         }
     }
     events
+}
+
+/// Changes in words: what happens to several at the same time is said once, after all of their names.
+fn told_once(found: Vec<Found>) -> Vec<(Duration, String)> {
+    let mut told: Vec<Found> = Vec::new();
+    for (at, who, what) in found {
+        let same = |t: &&mut Found| t.0 == at && !who.is_empty() && !t.1.is_empty() && t.2 == what;
+        match told.iter_mut().find(same) {
+            Some((_, names, _)) => names.push_str(&format!(", {who}")),
+            None => told.push((at, who, what)),
+        }
+    }
+    let words = |who: String, what: String| if who.is_empty() { what } else { format!("{who} {what}") };
+    told.into_iter().map(|(at, who, what)| (at, words(who, what))).collect()
 }
 
 /// The changes of a link and their times, once or over and over; none if they are too many to be lines, or in a
@@ -77,7 +92,7 @@ fn of_link(change: &Change) -> String {
     [rate, delay].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn of_group(group: &FlowGroup, found: &mut Vec<(Duration, String)>) {
+fn of_group(group: &FlowGroup, found: &mut Vec<Found>) {
     let count = group.count.unwrap_or(1);
     for (sign, when) in [("+", &group.start), ("\u{2212}", &group.stop)] {
         for (at, flows, until) in when.iter().flat_map(|w| times(w, count)) {
@@ -87,14 +102,14 @@ fn of_group(group: &FlowGroup, found: &mut Vec<(Duration, String)>) {
                 None => format!("{flows} {}", group.name),
             };
             let until = until.map_or(String::new(), |u| format!(" until {u}"));
-            found.push((at, format!("{sign}{what}{until}")));
+            found.push((at, String::new(), format!("{sign}{what}{until}")));
         }
     }
     for change in &group.rtt_changes {
-        found.push((change.at, format!("{} RTT {}", group.name, of_rtt(&change.rtt))));
+        found.push((change.at, group.name.clone(), format!("RTT {}", of_rtt(&change.rtt))));
     }
     for change in &group.rate_changes {
-        found.push((change.at, format!("{} rate {}", group.name, change.rate)));
+        found.push((change.at, group.name.clone(), format!("rate {}", change.rate)));
     }
 }
 
@@ -174,6 +189,9 @@ mod tests {
             count = 30
             start = { between = ["1 s", "2 s"] }
             rtt_changes = [{ at = "30 s", rtt = "100 ms" }]
+            [[flows]]
+            name = "more"
+            rtt_changes = [{ at = "30 s", rtt = "100 ms" }]
         "#;
         let found: Vec<(f64, String)> = events(&point(text)).into_iter().map(|e| (e.at_s, e.label)).collect();
         let expected = [
@@ -182,7 +200,7 @@ mod tests {
             (11.0, "+1 late"),
             (12.0, "+1 late"),
             (20.0, "rate 3 Mbit/s, delay 40 ms, \u{2212}10 ftp"),
-            (30.0, "many RTT 100 ms"),
+            (30.0, "many, more RTT 100 ms"),
         ];
         assert_eq!(found, expected.map(|(at, label)| (at, label.to_string())));
     }

@@ -164,6 +164,14 @@ impl Scale {
         }
     }
 
+    /// No further than a value downward, if its upper end is above that.
+    pub fn floored(self, least: f64) -> Scale {
+        match self.measure(least) {
+            Some(least) if self.low < least && least < self.high => Scale { low: least, ..self },
+            _ => self,
+        }
+    }
+
     /// Wider by `before` and `after`, in the measure of the axis.
     pub fn extended(self, before: f64, after: f64) -> Scale {
         Scale { low: self.low - before, high: self.high + after, ..self }

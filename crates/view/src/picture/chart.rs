@@ -4,8 +4,8 @@ use super::axis::{Axis, Scale, Tick};
 use super::plot::Form as Mark;
 use super::plot::{BELOW, LEFT, Panel, RIGHT, SMALL, Sign, head, legend, mark, style};
 use super::sheet::Sheet;
-use super::svg::{Anchor, FAINT, Font, Stroke, Svg, fitting, text_width};
-use crate::chart::{Chart, Curve, Form};
+use super::svg::{Anchor, FAINT, Font, Stroke, Svg, fitting, text_width, wrap};
+use crate::chart::{Chart, Curve, Event, Form};
 
 /// The height of the only panel, and of one of several.
 const HEIGHT: f64 = 300.0;
@@ -14,16 +14,40 @@ const SMALL_HEIGHT: f64 = 180.0;
 const ABOVE: f64 = 22.0;
 /// Below a panel that has no name of the axis: the labels of its ticks.
 const BETWEEN: f64 = 26.0;
+/// Above a panel over time: the numbers of the changes.
+const FLAGS: f64 = 15.0;
+/// The numbers of the changes, and the list below that says what they are.
+const FLAG: f64 = 11.0;
+/// Times of a change that are listed; of more, the first ones and the last.
+const MOST_TIMES: usize = 8;
 const SHADE: &str = "#f1f1f1";
 const MARKS: [Mark; 4] = [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond];
+
+/// The ends of a chart's axes. Without ends an axis is as long as its values need.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ends {
+    /// Of the horizontal axis.
+    pub x: Option<(f64, f64)>,
+    /// Of the vertical axis.
+    pub y: Option<(f64, f64)>,
+}
 
 /// Draws a chart of results: each of its panels with the same axes, values with their intervals, gaps where there
 /// is no value, and over time what changes.
 pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
+    chart_within(sheet, chart, Ends::default())
+}
+
+/// The same between given ends. A curve is cut there; a single value beyond an end is an arrow at the edge.
+pub fn chart_within(sheet: &Sheet<'_>, chart: &Chart, ends: Ends) -> String {
     let (sheet, mut svg) = (sheet.sized(), Svg::default());
     let top = head(&mut svg, &sheet);
     let entries = chart.legend();
-    let entries: Vec<_> = entries.iter().map(|(label, i)| (Sign::Line(style(*i)), *label)).collect();
+    let sign = |i: usize| match chart.form {
+        Form::Points => Sign::Marked(style(i), MARKS[i % MARKS.len()]),
+        _ => Sign::Line(style(i)),
+    };
+    let entries: Vec<_> = entries.iter().map(|(label, i)| (sign(*i), *label)).collect();
     let top = match chart.titles_say_it() {
         true => top,
         false => legend(&mut svg, &entries, (LEFT, sheet.width - RIGHT), top),
@@ -35,9 +59,13 @@ pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
         _ => 3,
     };
     let rows = count.div_ceil(columns);
-    let (height, above) = if count > 1 { (SMALL_HEIGHT, ABOVE) } else { (HEIGHT, 4.0) };
+    let changes = changes(&chart.events);
+    let flags = if changes.is_empty() { 0.0 } else { FLAGS };
+    let (height, above) = if count > 1 { (SMALL_HEIGHT, ABOVE + flags) } else { (HEIGHT, 4.0 + flags) };
     let wide = sheet.width / columns as f64;
-    let (x, y) = scales(chart, (LEFT, wide - RIGHT), height);
+    let (x, y) = scales(chart, ends, (LEFT, wide - RIGHT), height);
+    let of = |(from, to): (f64, f64)| format!("from {} to {}", round(from), round(to));
+    svg.note(&format!("x {}, y {}", of(x.ends()), of(y.ends())));
     let bottom_of = |row: usize| top + (row + 1) as f64 * (above + height) + row as f64 * BETWEEN;
     for (i, panel) in chart.panels.iter().enumerate() {
         let (row, column) = (i / columns, i % columns);
@@ -46,10 +74,11 @@ pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
             Panel { x: x.along((left + LEFT, left + wide - RIGHT)), y: y.along((bottom, bottom - height)) };
         if count > 1 {
             let title = chart.heading(i);
-            let font = Font { bold: true, ..Font::new(fitting(&title, SMALL, wide - LEFT), Anchor::Start) };
-            svg.text((left + LEFT, bottom - height - 6.0), &title, font);
+            let room = wide - LEFT - RIGHT;
+            let font = Font { bold: true, ..Font::new(fitting(&title, SMALL, room / 1.08), Anchor::Start) };
+            svg.text((left + LEFT, bottom - height - flags - 6.0), &title, font);
         }
-        one(&mut svg, chart, &place, &panel.curves);
+        one(&mut svg, chart, &changes, &place, &panel.curves);
         // The last in its column names the axis.
         if i + columns >= count {
             place.name_x(&mut svg, &chart.x.label);
@@ -58,15 +87,16 @@ pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
             place.name_y(&mut svg, &chart.y);
         }
     }
-    let bottom = bottom_of(rows.max(1) - 1) + BELOW;
+    let bottom = list(&mut svg, &changes, (20.0, sheet.width - RIGHT), bottom_of(rows.max(1) - 1) + BELOW);
     svg.finish((sheet.width, bottom), sheet.title, sheet.description)
 }
 
 /// The scales that all panels have, for a panel of that size.
-fn scales(chart: &Chart, (left, right): (f64, f64), height: f64) -> (Scale, Scale) {
-    let across = Axis { log: chart.x.log, ..Axis::linear(&chart.x.label) };
+fn scales(chart: &Chart, ends: Ends, (left, right): (f64, f64), height: f64) -> (Scale, Scale) {
+    let across = Axis { log: chart.x.log, range: ends.x, ..Axis::linear(&chart.x.label) };
     let x = Scale::of(&across, chart.xs(), (left, right));
     let x = match chart.form {
+        _ if ends.x.is_some() => x,
         Form::OverTime => {
             let end = x.ends().1;
             Scale::of(&Axis::linear(&chart.x.label), [0.0, end].into_iter(), (left, right))
@@ -74,25 +104,85 @@ fn scales(chart: &Chart, (left, right): (f64, f64), height: f64) -> (Scale, Scal
         Form::Line => x,
         Form::Points => x.padded(0.04),
     };
-    let y = Scale::of(&Axis::linear(&chart.y), chart.ys(), (height, 0.0)).rounded(height / 45.0);
+    let up = Axis { range: ends.y, ..Axis::linear(&chart.y) };
+    let y = Scale::of(&up, chart.ys(), (height, 0.0));
+    if ends.y.is_some() {
+        return (x, y);
+    }
+    let y = y.rounded(height / if chart.panels.len() > 1 { 38.0 } else { 45.0 });
+    // There is no less than nothing where no value is, whatever an interval says.
+    let positive = chart.curves().flat_map(|c| &c.y).all(|y| y.is_nan() || *y >= 0.0);
+    let y = if positive { y.floored(0.0) } else { y };
     // There is no more than all of it, whatever an interval says.
     let share =
         chart.y.ends_with("(%)") && chart.curves().flat_map(|c| &c.y).all(|y| y.is_nan() || *y <= 100.0);
     (x, if share { y.capped(100.0) } else { y })
 }
 
+/// Without what a logarithm and back adds.
+fn round(x: f64) -> f64 {
+    format!("{x:.9e}").parse().unwrap_or(x)
+}
+
+/// A kind of change, and its times.
+type Changes<'a> = Vec<(&'a str, Vec<f64>)>;
+
+/// The changes by what they are, in the order in which they first come.
+fn changes(events: &[Event]) -> Changes<'_> {
+    let mut all: Changes<'_> = Vec::new();
+    for event in events {
+        match all.iter_mut().find(|(label, _)| *label == event.label) {
+            Some((_, times)) => times.push(event.at_s),
+            None => all.push((&event.label, vec![event.at_s])),
+        }
+    }
+    all
+}
+
+/// Says what the numbers of the changes mean; gives where that ends.
+fn list(svg: &mut Svg, changes: &Changes<'_>, (left, right): (f64, f64), top: f64) -> f64 {
+    let faint = Font { color: FAINT, ..Font::new(FLAG, Anchor::Start) };
+    let mut y = top;
+    for (i, (label, times)) in changes.iter().enumerate() {
+        let time = |t: &f64| format!("{t} s");
+        let times = match times.split_last() {
+            Some((last, first)) if first.len() >= MOST_TIMES => {
+                let first: Vec<String> = first[..MOST_TIMES - 1].iter().map(time).collect();
+                format!("{}, … {}", first.join(", "), time(last))
+            }
+            _ => times.iter().map(time).collect::<Vec<_>>().join(", "),
+        };
+        for (k, line) in wrap(&format!("{times}: {label}"), FLAG, right - left - 24.0).iter().enumerate() {
+            y += 15.0;
+            if k == 0 {
+                let number = (i + 1).to_string();
+                svg.text((left + 16.0, y), &number, Font { bold: true, anchor: Anchor::End, ..faint });
+            }
+            svg.text((left + 24.0, y), line, faint);
+        }
+    }
+    if changes.is_empty() { top } else { y + 10.0 }
+}
+
 /// Draws a panel.
-fn one(svg: &mut Svg, chart: &Chart, panel: &Panel, curves: &[Curve]) {
+fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, curves: &[Curve]) {
     if let Some(to) = chart.warmup.and_then(|t| panel.x.at_most(t)) {
         svg.rect((panel.x.from, panel.y.to), (to - panel.x.from, panel.y.from - panel.y.to), SHADE);
     }
-    let across = chart.ticks().map_or_else(|| panel.ticks_across(70.0), |ticks| fitted(ticks, panel));
-    let up = panel.ticks_up(45.0);
+    let across = chart.ticks().map_or_else(
+        || panel.ticks_across(if chart.panels.len() > 1 { 52.0 } else { 70.0 }),
+        |ticks| fitted(ticks, panel),
+    );
+    let up = panel.ticks_up(if chart.panels.len() > 1 { 38.0 } else { 45.0 });
     panel.grid(svg, &across, &up);
-    for event in &chart.events {
-        let Some((x, _)) = panel.inside(event.at_s, panel.y.ends().0) else { continue };
-        let stroke = Stroke { color: FAINT, width: 1.0, dashes: "3 3" };
-        svg.line((x, panel.y.from), (x, panel.y.to), stroke);
+    let inside = |at: f64| panel.inside(at, panel.y.ends().0).map(|(x, _)| x);
+    let mut flags: Vec<(f64, String)> = Vec::new();
+    for (i, (_, times)) in changes.iter().enumerate() {
+        for x in times.iter().filter_map(|at| inside(*at)) {
+            let stroke = Stroke { color: FAINT, width: 1.0, dashes: "3 3" };
+            svg.line((x, panel.y.from), (x, panel.y.to), stroke);
+            flags.push((x, (i + 1).to_string()));
+        }
     }
     for curve in curves {
         let strokes = panel.curve(curve.x.iter().copied().zip(curve.y.iter().copied()));
@@ -101,33 +191,28 @@ fn one(svg: &mut Svg, chart: &Chart, panel: &Panel, curves: &[Curve]) {
             points(svg, panel, curve);
         }
     }
-    // The words are over the curves, and have a rim.
-    for event in &chart.events {
-        let Some((x, _)) = panel.inside(event.at_s, panel.y.ends().0) else { continue };
-        let room = panel.y.from - panel.y.to - 8.0;
-        // What is smaller cannot be read: the end is left out.
-        let size = fitting(&event.label, 10.0, room).max(7.0);
-        let font = Font { upright: true, rim: true, color: FAINT, ..Font::new(size, Anchor::End) };
-        svg.text((x - 3.0, panel.y.to + 4.0), &shortened(&event.label, size, room), font);
+    // Above the panel, where no curve is; one that would touch the one before is left out, not its line.
+    flags.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut free = f64::NEG_INFINITY;
+    for (x, number) in flags {
+        let half = text_width(&number, FLAG) / 2.0;
+        if x - half >= free {
+            let font = Font { bold: true, color: FAINT, ..Font::new(FLAG, Anchor::Middle) };
+            svg.text((x, panel.y.to - 4.0), &number, font);
+            free = x + half + 2.0;
+        }
     }
     panel.frame(svg, &across, &up, SMALL);
-}
-
-/// A text without the end for which there is no room.
-fn shortened(text: &str, size: f64, room: f64) -> String {
-    let fits = |text: &str| text_width(text, size) <= room;
-    if fits(text) {
-        return text.to_string();
-    }
-    let ends = text.char_indices().map(|(at, _)| format!("{}…", text[..at].trim_end()));
-    ends.take_while(|text| fits(text)).last().unwrap_or_default()
 }
 
 /// A mark and an interval at every value of a curve.
 fn points(svg: &mut Svg, panel: &Panel, curve: &Curve) {
     let stroke = Stroke { dashes: "", width: 1.3, ..style(curve.style) };
     for (i, (x, y)) in curve.x.iter().zip(&curve.y).enumerate() {
-        let Some((px, py)) = panel.inside(*x, *y) else { continue };
+        let Some((px, py)) = panel.inside(*x, *y) else {
+            beyond(svg, panel, (*x, *y), stroke.color);
+            continue;
+        };
         let half = curve.half_width.get(i).copied().filter(|h| *h > 0.0);
         if let Some((low, high)) = half.and_then(|h| Some((panel.y.at_most(y - h)?, panel.y.at_most(y + h)?)))
         {
@@ -138,6 +223,13 @@ fn points(svg: &mut Svg, panel: &Panel, curve: &Curve) {
         }
         mark(svg, (px, py), MARKS[curve.style % MARKS.len()], 3.6, stroke.color);
     }
+}
+
+/// An arrow at the edge for a value that is beyond it.
+fn beyond(svg: &mut Svg, panel: &Panel, (x, y): (f64, f64), color: &str) {
+    let (Some(px), Some(py), true) = (panel.x.at(x), panel.y.at(y), panel.x.contains(x)) else { return };
+    let (edge, sign) = if py < panel.y.to { (panel.y.to, 1.0) } else { (panel.y.from, -1.0) };
+    svg.polygon(&[(px, edge), (px - 4.0, edge + sign * 8.0), (px + 4.0, edge + sign * 8.0)], color);
 }
 
 /// Ticks without the labels that would overlap the one before.
@@ -200,9 +292,10 @@ mod tests {
     #[test]
     fn points_are_where_their_values_are() {
         let svg = chart(&Sheet::new("t", ""), &example(1));
-        // Circles of the first curve: equal factors are equal steps, and the middle value is halfway up.
+        // Circles of the first curve, after that of the legend: equal factors are equal steps, and the middle value is
+        // halfway up.
         let dots = numbers(&svg, "circle", ["cx", "cy"]);
-        let [a, b, c] = dots[..] else { panic!("{dots:?}") };
+        let [_, a, b, c] = dots[..] else { panic!("{dots:?}") };
         assert!((b.0 - a.0 - (c.0 - b.0)).abs() < 0.2 && (a.1 - b.1 - (b.1 - c.1)).abs() < 0.2, "{dots:?}");
         assert!((a.1 - c.1 - HEIGHT).abs() < 0.2, "0 is at the bottom and 100 at the top: {dots:?}");
         // An interval of 10 packets up and down.
@@ -211,15 +304,15 @@ mod tests {
         assert!(
             uprights.iter().any(|(y1, y2)| (y1 - b.1 - tenth).abs() < 0.2 && (b.1 - y2 - tenth).abs() < 0.2)
         );
-        // The hole is a gap: of the second curve there is no line, only two marks.
-        assert_eq!((svg.matches("<path").count(), svg.matches("<polygon").count()), (1, 2));
+        // The hole is a gap: of the second curve there is no line, only two marks and that of the legend.
+        assert_eq!((svg.matches("<path").count(), svg.matches("<polygon").count()), (1, 3));
     }
 
     #[test]
     fn panels_have_letters_and_common_axes() {
         for (panels, columns) in [(2, 2), (5, 3)] {
             let svg = chart(&Sheet::new("t", ""), &example(panels));
-            let dots = numbers(&svg, "circle", ["cx", "cy"]);
+            let dots = numbers(&svg, "circle", ["cx", "cy"]).split_off(1);
             assert_eq!(dots.len(), 3 * panels);
             assert!((dots[3].0 - dots[0].0 - 800.0 / columns as f64).abs() < 0.2 && dots[3].1 == dots[0].1);
             assert!(svg.contains("(b) k = 1 &amp; more") && svg.contains("&lt;0&gt;"));
@@ -233,27 +326,57 @@ mod tests {
         share.panels[0].curves = vec![curve(0, &[1.0, 10.0], &[92.0, 99.5], &[1.0, 1.0])];
         let svg = chart(&Sheet::new("t", ""), &share);
         assert!(svg.contains(">100<") && !svg.contains(">102<"), "{svg}");
+        // Nor is there less than nothing.
+        share.panels[0].curves[0].y[0] = 0.5;
+        assert!(!chart(&Sheet::new("t", ""), &share).contains('−'));
         share.panels[0].curves[0].y[1] = 101.0;
         assert!(chart(&Sheet::new("t", ""), &share).contains(">102<"));
     }
 
+    /// Changes have a line and a number above the panel; a list below says what they are, whole.
     #[test]
-    fn long_words_of_changes_are_cut_before_they_are_too_small() {
-        assert_eq!(shortened("short", 10.0, 100.0), "short");
-        let cut = shortened(&"a long word ".repeat(20), 7.0, 100.0);
-        assert!(cut.ends_with('…') && text_width(&cut, 7.0) <= 100.0 && cut.len() > 20, "{cut}");
-    }
-
-    #[test]
-    fn changes_are_lines_with_their_words() {
-        let events = vec![Event { at_s: 50.0, label: "rate 3 Mbit/s".into() }];
-        let over_time = Chart { events, form: Form::OverTime, warmup: Some(10.0), ..example(1) };
-        let mut linear = over_time.clone();
+    fn changes_are_numbered_lines_and_a_list() {
+        let event = |at_s: f64, label: &str| Event { at_s, label: label.into() };
+        let long = "a long word ".repeat(20);
+        let events = vec![event(30.0, "rate 5 Mbit/s"), event(50.0, &long), event(80.0, "rate 5 Mbit/s")];
+        let mut linear = Chart { events, form: Form::OverTime, warmup: Some(10.0), ..example(1) };
         linear.x.log = false;
         let svg = chart(&Sheet::new("t", ""), &linear);
-        let half = LEFT + (800.0 - LEFT - RIGHT) / 2.0;
-        assert!(numbers(&svg, "line", ["x1", "x2"]).contains(&(half, half)) && svg.contains("rate 3 Mbit/s"));
+        let at = |t: f64| LEFT + t / 100.0 * (800.0 - LEFT - RIGHT);
+        let uprights = numbers(&svg, "line", ["x1", "x2"]);
+        assert!([30.0, 50.0, 80.0].iter().all(|t| uprights.contains(&(at(*t), at(*t)))), "{uprights:?}");
         assert!(numbers(&svg, "rect", ["x", "width"]).contains(&(LEFT, 70.0)), "the warm-up");
+        assert!(svg.contains(">30 s, 80 s: rate 5 Mbit/s<") && !svg.contains('…'), "{svg}");
+        let document = Document::parse(&svg).expect("well-formed");
+        let texts: Vec<_> = document.descendants().filter(|n| n.has_tag_name("text")).collect();
+        let words: String = texts.iter().filter_map(|n| n.text()).collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("50 s: {}", long.trim())), "{words}");
+        // No text but the numbers of the axes is in the panel or beside it, and none is turned but the axis's name.
+        let y = |n: &roxmltree::Node<'_, '_>| n.attribute("y").and_then(|y| y.parse::<f64>().ok());
+        let flags: Vec<_> = texts.iter().filter(|n| matches!(n.text(), Some("1" | "2"))).collect();
+        assert_eq!(flags.len(), 3 + 2);
+        let frame = numbers(&svg, "rect", ["y", "height"]).into_iter().find(|(_, h)| *h == HEIGHT);
+        let (top, height) = frame.expect("a frame");
+        assert!(flags.iter().filter_map(|n| y(n)).all(|y| y < top || y > top + height));
+        assert_eq!(texts.iter().filter(|n| n.attribute("transform").is_some()).count(), 1);
+    }
+
+    /// Between given ends nothing is rounded, and a value beyond them is an arrow at the edge.
+    #[test]
+    fn ends_of_axes_are_kept() {
+        let ends = Ends { x: Some((1.0, 1000.0)), y: Some((0.0, 80.0)) };
+        let svg = chart_within(&Sheet::new("t", ""), &example(1), ends);
+        let dots = numbers(&svg, "circle", ["cx", "cy"]).split_off(1);
+        // 1 and 10, and the value 100 is beyond 80.
+        assert_eq!(dots.len(), 2, "{dots:?}");
+        let third = (800.0 - LEFT - RIGHT) / 3.0;
+        assert!((dots[0].0 - LEFT).abs() < 0.2 && (dots[1].0 - LEFT - third).abs() < 0.2, "{dots:?}");
+        assert!((dots[0].1 - dots[1].1 - HEIGHT * 50.0 / 80.0).abs() < 0.2, "{dots:?}");
+        let frame = numbers(&svg, "rect", ["x", "y"])[1];
+        assert!(svg.contains(&format!("<polygon points=\"{},{} ", LEFT + 2.0 * third, frame.1)), "{svg}");
+        assert!(
+            svg.contains(">80<") && svg.contains("<metadata>x from 1 to 1000, y from 0 to 80</metadata>")
+        );
     }
 
     #[test]

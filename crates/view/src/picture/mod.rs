@@ -21,6 +21,7 @@
 pub(crate) mod axis;
 mod bode;
 mod chart;
+mod compared;
 mod map;
 mod nyquist;
 mod plot;
@@ -31,7 +32,8 @@ mod verdicts;
 
 pub use axis::Axis;
 pub use bode::{Crossing, Response, bode};
-pub use chart::chart;
+pub use chart::{Ends, chart, chart_within};
+pub use compared::{ComparedCell, ComparedColumn, ComparedRow, Kind, Outcome, Tally, compared, tally};
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};
 pub use series::{SeriesLine, series};

@@ -265,6 +265,8 @@ pub(super) fn mark(svg: &mut Svg, (x, y): Position, form: Form, radius: f64, fil
 #[derive(Clone, Copy)]
 pub(super) enum Sign<'a> {
     Line(Stroke<'a>),
+    /// A line with a mark on it.
+    Marked(Stroke<'a>, Form),
     Mark(Form, &'a str),
     Box(&'a str),
 }
@@ -277,6 +279,10 @@ pub(super) fn sign(svg: &mut Svg, (x, y): Position, sign: Sign<'_>) {
     let middle = y - 0.36 * SMALL;
     match sign {
         Sign::Line(stroke) => svg.line((x, middle), (x + 24.0, middle), Stroke { width: 2.4, ..stroke }),
+        Sign::Marked(stroke, form) => {
+            svg.line((x, middle), (x + 24.0, middle), Stroke { width: 2.4, ..stroke });
+            mark(svg, (x + 12.0, middle), form, 4.0, stroke.color);
+        }
         Sign::Mark(form, fill) => mark(svg, (x + 17.0, middle), form, 4.5, fill),
         Sign::Box(fill) => svg.rect((x + 10.0, middle - 5.5), (14.0, 11.0), fill),
     }

@@ -193,6 +193,11 @@ impl Svg {
         self.add(format_args!("<text {place} fill=\"{fill}\">{text}</text>"));
     }
 
+    /// Words for programs that read the picture; nobody sees them.
+    pub fn note(&mut self, text: &str) {
+        self.add(format_args!("<metadata>{}</metadata>", Escaped(text)));
+    }
+
     /// The whole document, on white.
     pub fn finish(self, (width, height): (f64, f64), title: &str, description: &str) -> String {
         let (w, h) = (Px(width), Px(height));

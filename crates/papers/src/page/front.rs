@@ -1,0 +1,222 @@
+//! The index of the pages: what was reproduced, what was not, and what cannot be.
+
+use std::collections::BTreeMap;
+
+use quell_lab::distinct;
+use quell_view::picture::{Kind, Outcome, Sheet, Tally, tally};
+
+use super::{RULES, Strip, WRITTEN, table_name};
+use crate::experiment::Papers;
+use crate::judge::{Holds, Verdict};
+use crate::record::Record;
+use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores_on_record};
+
+/// The scores on record: a document's key, its table (empty for claims), and the counts.
+type Rows = Vec<(String, String, Score)>;
+
+/// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
+pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String, Reproduced>) -> String {
+    let rows = scores_on_record(papers, record);
+    let sum = |of: &dyn Fn(&(String, String, Score)) -> bool| {
+        rows.iter().filter(|row| of(row)).fold(Score::default(), |all, (.., score)| all.and(score))
+    };
+    let all = sum(&|_| true);
+    let mut documents = String::new();
+    for document in &papers.documents {
+        let score = sum(&|(key, ..)| *key == document.key);
+        documents.push_str(&line(&format!("[{}]({}.md)", document.about.reference, document.key), &score));
+    }
+    documents.push_str(&line("**all**", &all));
+    let mut tables = String::new();
+    for document in &papers.documents {
+        let own = rows.iter().filter(|(key, table, _)| *key == document.key && !table.is_empty());
+        for (key, table, score) in own {
+            tables.push_str(&line(&format!("[{}]({key}.md)", table_name(document, table)), score));
+        }
+    }
+    let (what, labels) = match papers.are_own() {
+        true => (
+            "Every printed number of the documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
+             experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes \
+             out; `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table."
+                .to_string(),
+            format!(
+                "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
+                 {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside.\n\n",
+                100.0 * LEAST_SHARE
+            ),
+        ),
+        false => (
+            format!(
+                "Every printed number of the documents is in `cells.csv`, once; every experiment is a file beside it. \
+                 `{}` runs them all and judges what comes out; with the name of a document, an experiment or a table \
+                 it runs that.",
+                papers.command("")
+            ),
+            String::new(),
+        ),
+    };
+    let of_algorithms = algorithms.iter().map(|of| by_algorithm(papers, of)).collect::<String>();
+    format!(
+        "# The documents, number by number\n\n{WRITTEN} --docs from verdicts.csv -->\n\n{what}\n\n{}\n\
+         ![The numbers of each table, by what became of them](images/numbers.svg)\n\n\
+         ![The claims of each document, by what became of them](images/claims.svg)\n\n\
+         ## By document\n\n{HEADING}{documents}\n## By table\n\n{HEADING}{tables}\n## By algorithm\n\n{labels}\
+         {ALGORITHMS}{of_algorithms}\n## What the words mean\n\n{RULES}{GUESSED}",
+        summary(papers, &all, algorithms)
+    )
+}
+
+const HEADING: &str = "| | numbers | agree or inside | beyond a guess | in the band, withheld | explained otherwise | \
+                       refuted | open | claims | hold | fail | refuted | undecided |\n\
+                       | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+
+const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | in the band, withheld | reproduced |\n\
+                          | --- | --: | --: | --: | --: | --- |\n";
+
+const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it: that the link is full, and \
+                       that the queue is at its target. Such numbers prove little. \"Beyond a guess\" counts the others: how many \
+                       agree or are inside, of how many there are. **Withheld** are the numbers that come out under the reading that \
+                       is judged, but chose it.\n";
+
+/// What came out, in words.
+fn summary(papers: &Papers, all: &Score, algorithms: &BTreeMap<String, Reproduced>) -> String {
+    let (numbers, out) = (all.of_cells(), all.come_out());
+    let explained = all.cell(Verdict::Explained);
+    let (open, refuted) = (all.cell(Verdict::Open), all.cell(Verdict::Refuted));
+    let claims = all.of_claims();
+    let labeled: Vec<&str> =
+        algorithms.iter().filter(|(_, of)| of.holds()).map(|(name, _)| name.as_str()).collect();
+    let labels = match (papers.are_own(), &labeled[..]) {
+        (false, _) => String::new(),
+        (true, []) => " No algorithm has enough of them to be labeled reproduced.".to_string(),
+        (true, some) => format!(" Labeled reproduced: {}.", some.join(", ")),
+    };
+    let missing = match all.cell(Verdict::Missing) {
+        0 => String::new(),
+        n => format!(" {n} were not run."),
+    };
+    format!(
+        "**What was reproduced.** Of {numbers} printed numbers {out} agree or are inside. {} of {explained} explained \
+         ones are in their bands as well, and are withheld, because they chose a reading that the document leaves open: {} \
+         come out under the readings that are judged. {} numbers are free, which a guess without a simulation gives; of \
+         the other {} come out {}, {}. Of {} claims that the runs decide {} hold.{labels}\n\n\
+         **What was not.** {open} numbers are open: they lie outside, and nothing that was tried explains them.{missing} \
+         {} come out only under another reading than the one that is judged. {} claims fail. The pages list what was \
+         tried, and why.\n\n\
+         **What is not in a simulator's power.** A setting that a document does not print has to be chosen, and where a \
+         printed number chose it, that number cannot count. {refuted} numbers and {} claims are refuted: the simulator of \
+         the documents itself does not give them, or the document contradicts itself. {} of {claims} claims are \
+         undecided: the difference is smaller than chance leaves it with so many runs.{}\n",
+        all.withheld,
+        all.in_band(),
+        all.free,
+        all.not_free(),
+        all.not_free_come_out(),
+        percent(all.not_free_come_out(), all.not_free()),
+        all.decided(),
+        all.claim(Holds::Holds),
+        explained - all.withheld,
+        all.claim(Holds::Fails),
+        all.claim(Holds::Refuted),
+        all.claim(Holds::Undecided),
+        match all.edges {
+            0 => String::new(),
+            n => format!(
+                " {n} of the numbers that agree are on an edge of their band: other seeds may judge them otherwise."
+            ),
+        },
+    )
+}
+
+/// A share in words.
+fn percent(part: usize, of: usize) -> String {
+    if of == 0 { "of none".to_string() } else { format!("{:.0} %", 100.0 * part as f64 / of as f64) }
+}
+
+fn line(name: &str, s: &Score) -> String {
+    let numbers = match s.of_cells() {
+        0 => vec![String::new(); 7],
+        n => vec![
+            n.to_string(),
+            s.come_out().to_string(),
+            format!("{} of {}", s.not_free_come_out(), s.not_free()),
+            s.withheld.to_string(),
+            (s.cell(Verdict::Explained) - s.withheld).to_string(),
+            s.cell(Verdict::Refuted).to_string(),
+            (s.cell(Verdict::Open) + s.cell(Verdict::Missing)).to_string(),
+        ],
+    };
+    let claims = match s.of_claims() {
+        0 => vec![String::new(); 5],
+        n => vec![
+            n.to_string(),
+            s.claim(Holds::Holds).to_string(),
+            s.claim(Holds::Fails).to_string(),
+            s.claim(Holds::Refuted).to_string(),
+            (s.claim(Holds::Undecided) + s.claim(Holds::Missing)).to_string(),
+        ],
+    };
+    format!("| {name} | {} |\n", [numbers, claims].concat().join(" | "))
+}
+
+/// A row of the algorithms; the label is of the printed numbers of Quell's own documents.
+fn by_algorithm(papers: &Papers, (name, of): (&String, &Reproduced)) -> String {
+    let page = name.replace(['-', '+'], "_");
+    let shown = if papers.are_own() { format!("[{name}](../algorithms/{page}.md)") } else { name.clone() };
+    let beyond = format!("{} of {}", of.come_out - of.free_come_out, of.numbers - of.free);
+    let yes = if of.holds() && papers.are_own() { "yes" } else { "" };
+    format!("| {shown} | {} | {} | {beyond} | {} | {yes} |\n", of.numbers, of.come_out, of.withheld)
+}
+
+/// The claims' verdicts as kinds of what is counted, in the order of [`Holds::ALL`].
+fn claim_kind(holds: Holds) -> Kind {
+    let (outcome, name) = match holds {
+        Holds::Holds => (Outcome::Agrees, "hold"),
+        Holds::Fails => (Outcome::Open, "fail"),
+        Holds::Refuted => (Outcome::Refuted, "refuted"),
+        Holds::Undecided => (Outcome::Missing, "undecided"),
+        Holds::Missing => (Outcome::Inside, "untested"),
+    };
+    Kind { name, ..outcome.kind() }
+}
+
+/// The pictures of the index, by the verdicts on record: the numbers of each table, and the claims of each document.
+pub fn front_pictures(papers: &Papers, record: &Record) -> Vec<Strip> {
+    let rows: Rows = scores_on_record(papers, record);
+    let document = |key: &str| papers.documents.iter().find(|d| d.key == key);
+    let count = |s: &Score, outcome: Outcome| match outcome {
+        Outcome::Agrees => s.cell(Verdict::Agrees),
+        Outcome::Inside => s.cell(Verdict::Inside),
+        Outcome::Withheld => s.withheld,
+        Outcome::Explained => s.cell(Verdict::Explained) - s.withheld,
+        Outcome::Refuted => s.cell(Verdict::Refuted),
+        Outcome::Open => s.cell(Verdict::Open),
+        Outcome::Missing => s.cell(Verdict::Missing),
+    };
+    let numbers: Vec<Tally> = rows
+        .iter()
+        .filter(|(_, table, s)| !table.is_empty() && s.of_cells() > 0)
+        .filter_map(|(key, table, s)| {
+            let counts = Outcome::ALL.map(|o| count(s, o)).to_vec();
+            Some(Tally { label: table_name(document(key)?, table), counts })
+        })
+        .collect();
+    let claims: Vec<Tally> = distinct(rows.iter().map(|(key, ..)| key.as_str()))
+        .into_iter()
+        .filter_map(|key| {
+            let of = rows.iter().find(|(k, table, s)| k == key && table.is_empty() && s.of_claims() > 0)?;
+            let counts = Holds::ALL.map(|h| of.2.claim(h)).to_vec();
+            Some(Tally { label: document(key)?.about.reference.clone(), counts })
+        })
+        .collect();
+    let picture = |name: &str, title: &str, kinds: &[Kind], rows: &[Tally], unit: &str| Strip {
+        name: name.to_string(),
+        title: title.to_string(),
+        svg: tally(&Sheet::new(title, ""), kinds, rows, unit),
+    };
+    vec![
+        picture("numbers", "The printed numbers", &Outcome::ALL.map(Outcome::kind), &numbers, "numbers"),
+        picture("claims", "The claims", &Holds::ALL.map(claim_kind), &claims, "claims"),
+    ]
+}
