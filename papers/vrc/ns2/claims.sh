@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs case D2 for each scheme, without UDP and with it, and the seeds 1 to 3, and writes d2.csv: what ns-2 gives for claims of the
+# Runs case D2 for each scheme, without UDP and with it, and the seeds 1 to 3, and writes d2.csv: what ns-2 gives for a claim of the
 # experiment vrc-d2. It takes some minutes.
 set -eu
 cd "$(dirname "$0")"
@@ -12,8 +12,6 @@ for algorithm in red pi rem avq vrc; do
                 awk -v algorithm="$algorithm" -v case="$case" -v seed="$seed" '{
                     for (i = 5; i <= NF; i++) { split($i, f, "="); found[f[1]] = f[2] }
                     printf "utilization,%s,,,,%s,%s,%.6f\n", algorithm, case, seed, found["utilization"] / 100
-                    printf "loss_rate[data],%s,,,,%s,%s,%.6f\n", algorithm, case, seed, found["loss"] / 100
-                    printf "queue_packets,%s,,,,%s,%s,%.3f\n", algorithm, case, seed, found["queue"]
                 }' >> d2.csv
         done
     done
