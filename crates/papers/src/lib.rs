@@ -44,7 +44,7 @@ pub use figures::{Drawn, draw, file_names};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
 pub use live::{LiveRecord, live_files};
 pub use page::{Page, Strip, WRITTEN, front_pictures, html, markdown, scoreboard};
-pub use plan::{Extent, Plan, Ran};
+pub use plan::{Cost, Extent, Plan, Ran};
 pub use record::{EDGE, Record, Recorded, WITHHELD};
 pub use results::{ExperimentResults, Spot};
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};

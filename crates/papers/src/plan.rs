@@ -1,9 +1,10 @@
 //! The replications that experiments need, as one study, whose results are taken apart again.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quell_lab::{Options, PointInfo, Results, RunError, RunInfo};
+use quell_lab::{Options, PointInfo, Replication, Results, RunError, RunInfo};
 use quell_scenario::{Plugins, Study};
 
 use crate::error::PaperError;
@@ -81,15 +82,74 @@ impl Plan {
         let points = |own: &&[Part]| own[0].points.start..own[own.len() - 1].points.end;
         let ranges: Vec<Range<usize>> = experiments.iter().map(points).collect();
         let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        quell_lab::run_in_parts(&self.study, options, &ranges, &|i, results| {
+        let (study, shared) = self.once();
+        quell_lab::run_in_parts(&study, options, &ranges, &|i, mut results| {
             done.fetch_add(results.replications.len(), Ordering::Relaxed);
             all.fetch_add(results.asked(), Ordering::Relaxed);
             if !results.run.partial {
-                let own = experiments[i];
-                take(&own[0].experiment, ExperimentResults::apart(own, ranges[i].start, results));
+                let (own, start) = (experiments[i], ranges[i].start);
+                let of_part = shared.iter().filter(|shared| ranges[i].contains(&shared.point));
+                of_part.for_each(|shared| shared.copy(start, &mut results.replications));
+                results.replications.sort_by_key(|replication| replication.point);
+                results.run.points = self.study.points[ranges[i].clone()].iter().map(PointInfo::of).collect();
+                take(&own[0].experiment, ExperimentResults::apart(own, start, results));
             }
         })?;
         Ok(Ran { done: done.into_inner(), all: all.into_inner() })
+    }
+
+    /// The study without what it would run twice: readings of an experiment that do not change an algorithm's
+    /// replications share them. Also says what is shared.
+    fn once(&self) -> (Study, Vec<Shared>) {
+        let mut study = self.study.clone();
+        let mut all = Vec::new();
+        for own in self.parts.chunk_by(|a, b| a.experiment == b.experiment) {
+            let mut first: HashMap<String, Vec<(usize, String, Vec<u64>)>> = HashMap::new();
+            for point in own[0].points.start..own[own.len() - 1].points.end {
+                let spec = &self.study.points[point];
+                let seeds = spec.scenario.seeds.list();
+                let mut left: Vec<bool> = Vec::new();
+                for (at, aqm) in spec.scenario.aqm.iter().enumerate() {
+                    let (label, identity) = (aqm.label().to_string(), spec.identity(at));
+                    let known = identity.as_ref().and_then(|identity| first.get(&identity.text));
+                    let has_all =
+                        |(.., theirs): &&(usize, String, Vec<u64>)| seeds.iter().all(|s| theirs.contains(s));
+                    let same = known.and_then(|known| known.iter().find(has_all));
+                    // A point keeps one of its algorithms, since there is none without.
+                    let last = at + 1 == spec.scenario.aqm.len() && left.iter().all(|stays| !stays);
+                    left.push(same.is_none() || last);
+                    match same {
+                        Some((from, known, _)) if !last => {
+                            let from = (*from, known.clone());
+                            all.push(Shared { point, label, seeds: seeds.clone(), from });
+                        }
+                        _ => {
+                            if let Some(identity) = identity {
+                                first.entry(identity.text).or_default().push((point, label, seeds.clone()));
+                            }
+                        }
+                    }
+                }
+                let mut left = left.into_iter();
+                study.points[point].scenario.aqm.retain(|_| left.next().unwrap_or(true));
+            }
+        }
+        (study, all)
+    }
+
+    /// What it takes to run it all, but for what a cache has.
+    pub fn cost(&self) -> Cost {
+        let (study, shared) = self.once();
+        let of = |point: &quell_scenario::Point| {
+            let runs = point.scenario.aqm.len() * point.scenario.seeds.list().len();
+            (runs, runs as f64 * point.estimated_packets())
+        };
+        let all = study.points.iter().map(of).fold((0, 0.0), |all, own| (all.0 + own.0, all.1 + own.1));
+        Cost {
+            replications: all.0,
+            packets: all.1,
+            shared: shared.iter().map(|shared| shared.seeds.len()).sum(),
+        }
     }
 
     /// The algorithm of the catalog that a label stands for in an experiment.
@@ -132,6 +192,51 @@ pub struct Ran {
     pub done: usize,
     /// The number of all.
     pub all: usize,
+}
+
+/// What it takes to run a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// The number of replications.
+    pub replications: usize,
+    /// The packets that they handle, roughly.
+    pub packets: f64,
+    /// The number of those that are another's as well, and are not run again.
+    pub shared: usize,
+}
+
+/// Packets that a thread simulates in a second, roughly: what the documents' experiments take on a core of 2020.
+const PACKETS_PER_SECOND: f64 = 6.0e5;
+
+impl Cost {
+    /// The time that it takes on so many threads, in seconds; a few times more or less, as the processor is.
+    pub fn seconds(&self, threads: usize) -> f64 {
+        self.packets / PACKETS_PER_SECOND / threads.max(1) as f64
+    }
+}
+
+/// The replications of an algorithm at a point that are those of another point of the same experiment.
+#[derive(Clone, Debug)]
+struct Shared {
+    point: usize,
+    label: String,
+    seeds: Vec<u64>,
+    from: (usize, String),
+}
+
+impl Shared {
+    /// Adds them to those that were run; points are counted from `start`.
+    fn copy(&self, start: usize, all: &mut Vec<Replication>) {
+        let (point, label) = (self.from.0 - start, &self.from.1);
+        let is = |r: &&Replication| r.point == point && r.algorithm == *label && self.seeds.contains(&r.seed);
+        let own = |r: &Replication| Replication {
+            point: self.point - start,
+            algorithm: self.label.clone(),
+            ..r.clone()
+        };
+        let own: Vec<Replication> = all.iter().filter(is).map(own).collect();
+        all.extend(own);
+    }
 }
 
 /// The readings of an experiment and the runs that each applies to.

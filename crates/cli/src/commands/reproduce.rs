@@ -13,6 +13,7 @@ use quell_papers::{
     Record, Score, Verdict, WRITTEN, by_algorithm, draw, front_pictures, html, judge, markdown, scoreboard,
     scores,
 };
+use quell_units::text::plural;
 use serde::Serialize;
 use serde_json::json;
 
@@ -229,6 +230,9 @@ fn simulate<'a>(
         }
     };
     if !plan.study.points.is_empty() {
+        if !args.watch.quiet {
+            terminal::say(&ahead(plan, args.watch.threads.map(usize::from), args.watch.cache.no_cache));
+        }
         let watch = Watch::of(&args.watch).with_series(Series::Drawn);
         let ran = watch.attend((0, 1), line, |options| plan.run(options, &take));
         watch.finish();
@@ -245,6 +249,31 @@ fn simulate<'a>(
         seen.into_inner().unwrap_or_else(|| see(e, &ExperimentResults::default()))
     };
     Ok(seen.into_iter().zip(chosen).map(rest).collect())
+}
+
+/// What there is to run, before it is run.
+fn ahead(plan: &Plan, threads: Option<usize>, all: bool) -> String {
+    let threads = threads.or(std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
+    let cost = plan.cost();
+    let shared = match cost.shared {
+        0 => String::new(),
+        n => format!(" ({n} more are the same under two readings)"),
+    };
+    let cached = if all { "" } else { "; less, as far as the cache has them" };
+    format!(
+        "{}{shared}: about {} of {}{cached}",
+        plural(cost.replications, "replication"),
+        in_words(cost.seconds(threads)),
+        plural(threads, "thread")
+    )
+}
+
+/// A time that is known roughly.
+fn in_words(seconds: f64) -> String {
+    match seconds / 60.0 {
+        minutes if minutes < 1.0 => "a minute".to_string(),
+        minutes => plural(minutes.ceil() as usize, "minute"),
+    }
 }
 
 fn bad(error: &quell_papers::PaperError) -> Failure {

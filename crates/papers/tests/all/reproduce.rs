@@ -946,6 +946,35 @@ fn experiments_are_handed_over_one_by_one() {
     assert_eq!((ran.done, ran.all), (6 * 7, 6 * 7));
 }
 
+/// A reading that changes RED alone shares drop-tail's replications with the first.
+#[test]
+fn readings_share_what_they_do_not_change() {
+    let folder =
+        folder(&EXPERIMENT.replacen("algorithms = [\"red\"]\n", "", 1), &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+    let seen = std::sync::Mutex::new(None);
+    let take = |_: &str, found: quell_papers::ExperimentResults| {
+        let e = papers.experiments().next().unwrap();
+        let of = |reading: &str| {
+            let results = found.results(e, Some(reading), None).unwrap();
+            let tail = results.replications.iter().filter(|r| r.algorithm == "drop-tail");
+            let digests: Vec<_> = tail.map(|r| (r.point, r.seed, r.digest)).collect();
+            (results.replications.len(), results.algorithms(1).to_vec(), digests)
+        };
+        *seen.lock().unwrap() = Some((of("plain"), of("large")));
+    };
+    let ran = plan.run(&Options::default(), &take).unwrap();
+    // Two algorithms at two points with five seeds, and one of them again.
+    assert_eq!((ran.done, ran.all), (30, 30));
+    let cost = plan.cost();
+    assert_eq!((cost.replications, cost.shared), (30, 10));
+    assert!(cost.seconds(1) == 2.0 * cost.seconds(2) && cost.seconds(1) > 0.0);
+    let (plain, large) = seen.into_inner().unwrap().unwrap();
+    assert_eq!((plain.0, plain.2.len()), (20, 10));
+    assert_eq!(plain, large);
+}
+
 /// Readings that were not asked for show nothing, and are not said to.
 #[test]
 fn a_quick_look_is_not_told_of_other_readings() {
