@@ -186,8 +186,14 @@ fn chosen(judged: &JudgedExperiment<'_>) -> String {
     let notes = notes::all(judged);
     if !notes.is_empty() {
         inside.push_str("\nOf the numbers:\n\n");
-        for (names, sentence) in notes {
-            inside.push_str(&format!("- {names}: {}\n", one_line(&sentence)));
+        for (names, sentences) in notes {
+            match &sentences[..] {
+                [one] => inside.push_str(&format!("- {names}: {}\n", one_line(one))),
+                several => {
+                    let lines = several.iter().map(|sentence| format!("  - {}\n", one_line(sentence)));
+                    inside.push_str(&format!("- {names}:\n{}", lines.collect::<String>()));
+                }
+            }
         }
     }
     match inside.is_empty() {

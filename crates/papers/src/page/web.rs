@@ -50,7 +50,7 @@ struct Section {
     /// HTML.
     describes: String,
     readings: Vec<ShownReading>,
-    notes: Vec<(String, String)>,
+    notes: Vec<notes::Note>,
     tables: Vec<Block>,
     claims: Vec<ShownClaim>,
     /// The figures by name: SVG, or why there is none.
