@@ -88,7 +88,7 @@ impl Figure {
         if self.scopes.is_some() && (self.kind != Diagram::Throughput.name() || self.scope.is_some()) {
             return Err((
                 "scopes",
-                "scopes: is of a figure with kind = \"throughput\" and without scope".into(),
+                "must be of a figure with kind = \"throughput\" and without scope".into(),
             ));
         }
         for (key, axis, is_x) in [("x_axis", &self.x_axis, true), ("y_axis", &self.y_axis, false)] {

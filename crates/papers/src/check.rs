@@ -144,7 +144,9 @@ fn experiment(papers: &Papers, document: &Document, e: &Experiment) -> Result<()
             let known = name.as_ref().map_or(Ok(()), |name| one_of(key, name, &names));
             known.map_err(|rule| e.wrong(&[&"figure", &i, &key], rule))?;
         }
-        figure.check_axes().map_err(|(key, rule)| e.wrong(&[&"figure", &i, &key], rule))?;
+        figure
+            .check_axes()
+            .map_err(|(key, rule)| e.wrong(&[&"figure", &i, &key], format!("{key}: {rule}")))?;
         live_figure(e, figure).map_err(|rule| e.wrong(&[&"figure", &i, &"live"], format!("live: {rule}")))?;
     }
     live_side(e)

@@ -56,25 +56,75 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
             String::new(),
         ),
     };
+    let heading = heading();
     let of_algorithms = algorithms.iter().map(|of| by_algorithm(papers, of)).collect::<String>();
     format!(
         "# The documents, number by number\n\n{WRITTEN} --docs from verdicts.csv -->\n\n{what}\n\n{}\n\
          ![The numbers of each table, by what became of them](images/numbers.svg)\n\n\
          ![The claims of each document, by what became of them](images/claims.svg)\n\n\
-         ## By document\n\n{HEADING}{documents}\n## By table\n\n{HEADING}{tables}\n## By algorithm\n\n{labels}\
+         ## By document\n\n{heading}{documents}\n## By table\n\n{heading}{tables}\n## By algorithm\n\n{labels}\
          {ALGORITHMS}{of_algorithms}\n## What the words mean\n\n{RULES}{GUESSED}",
         summary(papers, &all, algorithms)
     )
 }
 
-const HEADING: &str = "| | numbers | agree or inside | beyond a guess | in the band, withheld | explained otherwise | \
-                       refuted | open | claims | hold | fail | refuted | undecided |\n\
-                       | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
+/// The heads of the score's columns, after the name.
+pub(super) const COLUMNS: [&str; 12] = [
+    "numbers",
+    "agree or inside",
+    "beyond a guess",
+    "in the band, withheld",
+    "explained otherwise",
+    "refuted",
+    "open",
+    "claims",
+    "hold",
+    "fail",
+    "refuted",
+    "undecided",
+];
+
+/// The head of a table of scores.
+pub(super) fn heading() -> String {
+    format!("| | {} |\n| --- |{}\n", COLUMNS.join(" | "), " --: |".repeat(COLUMNS.len()))
+}
+
+/// The columns of a score.
+pub(super) fn columns(s: &Score) -> Vec<String> {
+    let numbers = match s.of_cells() {
+        0 => vec![String::new(); 7],
+        n => vec![
+            n.to_string(),
+            s.come_out().to_string(),
+            format!("{} of {}", s.not_free_come_out(), s.not_free()),
+            s.withheld.to_string(),
+            (s.cell(Verdict::Explained) - s.withheld).to_string(),
+            s.cell(Verdict::Refuted).to_string(),
+            (s.cell(Verdict::Open) + s.cell(Verdict::Missing)).to_string(),
+        ],
+    };
+    let claims = match s.of_claims() {
+        0 => vec![String::new(); 5],
+        n => vec![
+            n.to_string(),
+            s.claim(Holds::Holds).to_string(),
+            s.claim(Holds::Fails).to_string(),
+            s.claim(Holds::Refuted).to_string(),
+            (s.claim(Holds::Undecided) + s.claim(Holds::Missing)).to_string(),
+        ],
+    };
+    [numbers, claims].concat()
+}
+
+/// A row of a table of scores.
+pub(super) fn line(name: &str, s: &Score) -> String {
+    format!("| {name} | {} |\n", columns(s).join(" | "))
+}
 
 const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | in the band, withheld | reproduced |\n\
                           | --- | --: | --: | --: | --: | --- |\n";
 
-const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it: that the link is full, and \
+pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it: that the link is full, and \
                        that the queue is at its target. Such numbers prove little. \"Beyond a guess\" counts the others: how many \
                        agree or are inside, of how many there are. **Withheld** are the numbers that come out under the reading that \
                        is judged, but chose it.\n";
@@ -100,7 +150,7 @@ fn summary(papers: &Papers, all: &Score, algorithms: &BTreeMap<String, Reproduce
         "**What was reproduced.** Of {numbers} printed numbers {out} agree or are inside. {} of {explained} explained \
          ones are in their bands as well, and are withheld, because they chose a reading that the document leaves open: {} \
          come out under the readings that are judged. {} numbers are free, which a guess without a simulation gives; of \
-         the other {} come out {}, {}. Of {} claims that the runs decide {} hold.{labels}\n\n\
+         the other {}, {} come out ({}). Of {} claims that the runs decide, {} hold.{labels}\n\n\
          **What was not.** {open} numbers are open: they lie outside, and nothing that was tried explains them.{missing} \
          {} come out only under another reading than the one that is judged. {} claims fail. The pages list what was \
          tried, and why.\n\n\
@@ -132,32 +182,6 @@ fn summary(papers: &Papers, all: &Score, algorithms: &BTreeMap<String, Reproduce
 /// A share in words.
 fn percent(part: usize, of: usize) -> String {
     if of == 0 { "of none".to_string() } else { format!("{:.0} %", 100.0 * part as f64 / of as f64) }
-}
-
-fn line(name: &str, s: &Score) -> String {
-    let numbers = match s.of_cells() {
-        0 => vec![String::new(); 7],
-        n => vec![
-            n.to_string(),
-            s.come_out().to_string(),
-            format!("{} of {}", s.not_free_come_out(), s.not_free()),
-            s.withheld.to_string(),
-            (s.cell(Verdict::Explained) - s.withheld).to_string(),
-            s.cell(Verdict::Refuted).to_string(),
-            (s.cell(Verdict::Open) + s.cell(Verdict::Missing)).to_string(),
-        ],
-    };
-    let claims = match s.of_claims() {
-        0 => vec![String::new(); 5],
-        n => vec![
-            n.to_string(),
-            s.claim(Holds::Holds).to_string(),
-            s.claim(Holds::Fails).to_string(),
-            s.claim(Holds::Refuted).to_string(),
-            (s.claim(Holds::Undecided) + s.claim(Holds::Missing)).to_string(),
-        ],
-    };
-    format!("| {name} | {} |\n", [numbers, claims].concat().join(" | "))
 }
 
 /// A row of the algorithms; the label is of the printed numbers of Quell's own documents.

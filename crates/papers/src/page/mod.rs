@@ -15,6 +15,7 @@ use crate::figures::{Beside, Drawn, named};
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, figure, text};
 use crate::live::LiveRecord;
 use crate::plan::lexical;
+use front::{GUESSED, heading, line};
 pub use front::{front_pictures, scoreboard};
 pub use strip::Strip;
 pub use web::html;
@@ -32,37 +33,6 @@ pub struct Page<'a> {
     pub experiments: Vec<(JudgedExperiment<'a>, Vec<Drawn<'a>>)>,
 }
 
-/// A row of the score.
-struct Scored {
-    name: String,
-    score: Score,
-}
-
-impl Scored {
-    fn cells(&self) -> Vec<String> {
-        let s = &self.score;
-        if s.of_cells() == 0 {
-            return vec![String::new(); 1 + Verdict::ALL.len()];
-        }
-        let each = Verdict::ALL.map(|v| s.cell(v).to_string());
-        std::iter::once(s.of_cells().to_string()).chain(each).collect()
-    }
-
-    fn claims(&self) -> Vec<String> {
-        let s = &self.score;
-        if s.of_claims() == 0 {
-            return vec![String::new(); 1 + Holds::ALL.len()];
-        }
-        let each = Holds::ALL.map(|h| s.claim(h).to_string());
-        std::iter::once(s.of_claims().to_string()).chain(each).collect()
-    }
-
-    fn line(&self) -> String {
-        let columns = [self.cells(), self.claims()].concat();
-        format!("| {} | {} |\n", self.name, columns.join(" | "))
-    }
-}
-
 /// A table of a document as it is cited.
 fn table_name(document: &Document, table: &str) -> String {
     let reference = &document.about.reference;
@@ -72,9 +42,6 @@ fn table_name(document: &Document, table: &str) -> String {
         (table, None) => format!("{reference}, Table {table}"),
     }
 }
-
-const HEADING: &str = "| | numbers | agree | inside | explained | refuted | open | missing | claims | hold | fail | undecided | \
-                       untested |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n";
 
 const RULES: &str = "\
 A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
@@ -88,7 +55,7 @@ compared, lies on one side, and is **undecided** otherwise; it is **refuted** if
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
 
 impl<'a> Page<'a> {
-    fn score(&self) -> Vec<Scored> {
+    fn score(&self) -> Vec<(String, Score)> {
         let judged: Vec<JudgedExperiment<'_>> = self.experiments.iter().map(|(j, _)| j.clone()).collect();
         let rows = scores(self.papers, &[self.document.key.as_str()], &judged);
         let judged = |table: &str| {
@@ -99,7 +66,7 @@ impl<'a> Page<'a> {
             .filter(|(_, table, score)| {
                 (table.is_empty() || judged(table)) && score.of_cells() + score.of_claims() > 0
             })
-            .map(|(_, table, score)| Scored { name: table_name(self.document, &table), score })
+            .map(|(_, table, score)| (table_name(self.document, &table), score))
             .collect()
     }
 }
@@ -129,9 +96,9 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
         about.reference,
         page.papers.command(key)
     );
-    out.push_str(HEADING);
-    page.score().iter().for_each(|row| out.push_str(&row.line()));
-    out.push_str(&folded("What the words mean", RULES));
+    out.push_str(&heading());
+    page.score().iter().for_each(|(name, score)| out.push_str(&line(name, score)));
+    out.push_str(&folded("What the words mean", &format!("{RULES}{GUESSED}")));
     if let Some(dialect) = &about.dialect {
         let said = if page.papers.are_own() { " ([docs/dialects.md](../dialects.md))" } else { "" };
         out.push_str(&format!("\nDialect: `{dialect}`{said}. {}\n", about.dialect_because));
@@ -219,8 +186,14 @@ fn chosen(judged: &JudgedExperiment<'_>) -> String {
     let notes = notes::all(judged);
     if !notes.is_empty() {
         inside.push_str("\nOf the numbers:\n\n");
-        for (names, sentence) in notes {
-            inside.push_str(&format!("- {names}: {}\n", one_line(&sentence)));
+        for (names, sentences) in notes {
+            match &sentences[..] {
+                [one] => inside.push_str(&format!("- {names}: {}\n", one_line(one))),
+                several => {
+                    let lines = several.iter().map(|sentence| format!("  - {}\n", one_line(sentence)));
+                    inside.push_str(&format!("- {names}:\n{}", lines.collect::<String>()));
+                }
+            }
         }
     }
     match inside.is_empty() {
@@ -245,9 +218,10 @@ fn claims(judged: &JudgedExperiment<'_>) -> String {
     let mut tests = String::new();
     for claim in &judged.claims {
         let place = place(claim);
-        let place = if place.is_empty() { place } else { format!(" ({})", place.trim_matches(['(', ')'])) };
+        let place = if place.is_empty() { place } else { format!(" ({place})") };
         let says = one_line(&claim.claim.says);
         let because = one_line(&because(claim));
+        let because = if because.is_empty() { because } else { format!(" {because}") };
         out.push_str(&format!("- **{}**{place}: {says}{because}\n", claim.holds.name()));
         tests.push_str(&format!(
             "- {}: `{}`. Found: {}\n",
@@ -272,7 +246,7 @@ fn plural(holds: Holds) -> &'static str {
 fn because(claim: &JudgedClaim<'_>) -> String {
     let refuted = Some(claim.why.as_str()).filter(|why| !why.is_empty());
     let because = refuted.or(claim.claim.because.as_deref()).filter(|_| claim.holds != Holds::Holds);
-    let because = because.map_or(String::new(), |why| format!(" *Why:* {}", why.trim()));
+    let because = because.map_or(String::new(), |why| format!("*Why:* {}", why.trim()));
     let shown = match (&claim.claim.shown_by, claim.shown) {
         (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {
             format!(" (under \"{reading}\": {})", holds.name())
@@ -358,7 +332,7 @@ fn ns2(cell: &JudgedCell<'_>) -> String {
 fn place(claim: &JudgedClaim<'_>) -> String {
     let c = claim.claim;
     match (&c.figure, &c.table, &c.section) {
-        _ if c.ours => "(ours)".to_string(),
+        _ if c.ours => "ours".to_string(),
         (Some(figure), ..) => format!("Figure {figure}"),
         (_, Some(table), _) => format!("Table {table}"),
         (.., Some(section)) => format!("section {section}"),
@@ -380,5 +354,6 @@ fn word(cell: &JudgedCell<'_>) -> String {
 
 /// The place of what was found in the band, from -1 to 1.
 fn place_in_band(cell: &JudgedCell<'_>) -> String {
-    cell.place.map_or(String::new(), |place| format!("{place:.1}"))
+    // What rounds to zero has no sign.
+    cell.place.map_or(String::new(), |place| format!("{:.1}", place).replace("-0.0", "0.0"))
 }

@@ -4,8 +4,8 @@ use crate::cells::matches;
 use crate::experiment::Experiment;
 use crate::judge::{JudgedCell, JudgedExperiment, JudgedTable, Verdict};
 
-/// A sentence, and the numbers that it is for.
-pub(super) type Note = (String, String);
+/// Numbers, and the sentences that are for them.
+pub(super) type Note = (String, Vec<String>);
 
 /// Sentences with the numbers that each is for, in the order in which they first come.
 #[derive(Default)]
@@ -21,8 +21,17 @@ impl Notes {
         }
     }
 
+    /// Sentences that follow each other and are for the same numbers are together.
     fn done(self) -> Vec<Note> {
-        self.0.into_iter().map(|(sentence, names)| (names.join(", "), sentence)).collect()
+        let mut all: Vec<Note> = Vec::new();
+        for (sentence, names) in self.0 {
+            let names = names.join(", ");
+            match all.last_mut() {
+                Some((known, sentences)) if *known == names => sentences.push(sentence),
+                _ => all.push((names, vec![sentence])),
+            }
+        }
+        all
     }
 }
 
@@ -43,9 +52,8 @@ fn name(table: &JudgedTable<'_>, cell: &JudgedCell<'_>) -> String {
     }
 }
 
-/// Why numbers of a table lie outside, or do not count.
-pub(super) fn reasons(e: &Experiment, table: &JudgedTable<'_>) -> Vec<Note> {
-    let mut notes = Notes::default();
+/// Adds why numbers of a table lie outside, or do not count.
+fn reasons(notes: &mut Notes, e: &Experiment, table: &JudgedTable<'_>) {
     for cell in table.cells.iter().filter(|c| !c.why.is_empty()) {
         let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.cell.id));
         let mut rest = cell.why.as_str();
@@ -53,35 +61,37 @@ pub(super) fn reasons(e: &Experiment, table: &JudgedTable<'_>) -> Vec<Note> {
             // Each attempt is a sentence of its own, below.
             rest = rest.split_once("tried: ").map_or(rest, |(head, _)| head.trim_end_matches("; "));
         }
-        if !rest.is_empty() {
-            notes.add(rest, name(table, cell));
+        let mechanism = e.refuted.iter().map(|r| r.mechanism.as_str()).find(|text| rest.starts_with(text));
+        match mechanism {
+            // What shows it for a number, or does not, stands behind the number.
+            Some(mechanism) => {
+                notes.add(mechanism, format!("{}{}", name(table, cell), rest[mechanism.len()..].trim_end()))
+            }
+            None if rest.is_empty() => {}
+            None => notes.add(rest, name(table, cell)),
         }
         let open = e.open.iter().filter(|open| cell.verdict == Verdict::Open && names(&open.cells));
         for attempt in open.flat_map(|open| &open.tried) {
             notes.add(&format!("Tried: {}", attempt.trim()), name(table, cell));
         }
     }
-    notes.done()
 }
 
-/// The settings of ns-2 for a table, each with the algorithms that it is for.
-pub(super) fn settings(table: &JudgedTable<'_>) -> Vec<Note> {
-    let mut notes = Notes::default();
+/// Adds the settings of ns-2 for a table, each with the algorithms that it is for.
+fn settings(notes: &mut Notes, table: &JudgedTable<'_>) {
     for cell in &table.cells {
         if let Some(setting) = cell.ns2.map(|n| n.setting.as_str()).filter(|s| !s.is_empty()) {
-            notes.add(setting, cell.label.to_string());
+            notes.add(&format!("In ns-2: {setting}"), cell.label.to_string());
         }
     }
-    notes.done().into_iter().map(|(names, setting)| (format!("ns-2, {names}"), setting)).collect()
 }
 
 /// All notes of an experiment's tables, each once.
 pub(super) fn all(judged: &JudgedExperiment<'_>) -> Vec<Note> {
     let mut notes = Notes::default();
     for table in &judged.tables {
-        for (names, sentence) in reasons(judged.experiment, table).into_iter().chain(settings(table)) {
-            notes.add(&sentence, names);
-        }
+        reasons(&mut notes, judged.experiment, table);
+        settings(&mut notes, table);
     }
     notes.done()
 }

@@ -3,9 +3,8 @@
 use askama::Template;
 use quell_lab::distinct;
 
-use super::{
-    HEADING, Page, RULES, because, caption, found, notes, ns2, place, scenarios, strip, under, word,
-};
+use super::front::{COLUMNS, GUESSED, columns};
+use super::{Page, RULES, because, caption, found, notes, ns2, place, scenarios, strip, under, word};
 use crate::experiment::Reading;
 use crate::figures::{Drawn, named};
 use crate::judge::{JudgedClaim, JudgedExperiment, JudgedTable};
@@ -19,23 +18,13 @@ pub fn html(page: &Page<'_>) -> String {
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
         notes: rendered(&page.document.about.notes),
-        rules: RULES.replace("**", "").replace('`', ""),
-        heads: heads(),
-        scores: page
-            .score()
-            .iter()
-            .map(|row| (row.name.clone(), [row.cells(), row.claims()].concat()))
-            .collect(),
+        rules: format!("{RULES}{GUESSED}").replace("**", "").replace('`', ""),
+        heads: &COLUMNS,
+        scores: page.score().iter().map(|(name, score)| (name.clone(), columns(score))).collect(),
         experiments: page.experiments.iter().map(|(judged, drawn)| section(page, judged, drawn)).collect(),
     };
     // The template writes to a string and calls nothing that fails.
     template.render().unwrap_or_else(|e| format!("<!doctype html><p>cannot render the page: {e}</p>"))
-}
-
-/// The heads of the score's columns, after the name.
-fn heads() -> Vec<&'static str> {
-    let first = HEADING.lines().next().unwrap_or_default();
-    first.split('|').map(str::trim).filter(|head| !head.is_empty()).collect()
 }
 
 #[derive(Template)]
@@ -48,7 +37,7 @@ struct DocumentPage<'a> {
     dialect_because: &'a str,
     notes: String,
     rules: String,
-    heads: Vec<&'static str>,
+    heads: &'static [&'static str],
     scores: Vec<(String, Vec<String>)>,
     experiments: Vec<Section>,
 }
@@ -61,7 +50,7 @@ struct Section {
     /// HTML.
     describes: String,
     readings: Vec<ShownReading>,
-    notes: Vec<(String, String)>,
+    notes: Vec<notes::Note>,
     tables: Vec<Block>,
     claims: Vec<ShownClaim>,
     /// The figures by name: SVG, or why there is none.
@@ -120,7 +109,7 @@ fn section(page: &Page<'_>, judged: &JudgedExperiment<'_>, drawn: &[Drawn<'_>]) 
         name: c.claim.name.clone(),
         place: place(c),
         says: c.claim.says.clone(),
-        because: because(c).replace("*Why:*", "Why:"),
+        because: because(c).replacen("*Why:*", " Why:", 1),
         test: c.claim.test.text.clone(),
         found: c.found.clone(),
         verdict: c.holds.name(),

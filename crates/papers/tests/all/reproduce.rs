@@ -295,7 +295,7 @@ fn pages_are_short_and_say_each_thing_once() {
             Page { papers, document: &papers.documents[0], experiments: vec![(judged[0].clone(), drawn)] };
         let text = markdown(&page, "images");
         assert_eq!(text.matches(sentence).count(), 1, "{text}");
-        assert!(text.contains("drop-tail mean queue, red mean queue: Tried: a lower"), "{text}");
+        assert!(text.contains("- drop-tail mean queue, red mean queue: Tried: a lower"), "{text}");
         for cell in text.lines().filter(|l| l.starts_with('|')).flat_map(|l| l.split('|')) {
             assert!(cell.trim().chars().count() <= 80, "{cell}");
         }

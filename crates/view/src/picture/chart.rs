@@ -88,6 +88,15 @@ pub fn chart_within(sheet: &Sheet<'_>, chart: &Chart, ends: Ends) -> String {
         }
     }
     let bottom = list(&mut svg, &changes, (20.0, sheet.width - RIGHT), bottom_of(rows.max(1) - 1) + BELOW);
+    let bottom = match chart.warmup {
+        Some(_) => {
+            svg.rect((24.0, bottom + 4.0), (14.0, 10.0), SHADE);
+            let faint = Font { color: FAINT, ..Font::new(FLAG, Anchor::Start) };
+            svg.text((44.0, bottom + 13.0), "not measured", faint);
+            bottom + 23.0
+        }
+        None => bottom,
+    };
     svg.finish((sheet.width, bottom), sheet.title, sheet.description)
 }
 
@@ -329,7 +338,7 @@ mod tests {
         // Nor is there less than nothing.
         share.panels[0].curves[0].y[0] = 0.5;
         assert!(!chart(&Sheet::new("t", ""), &share).contains('−'));
-        share.panels[0].curves[0].y[1] = 101.0;
+        share.panels[0].curves[0].y = vec![92.0, 101.0];
         assert!(chart(&Sheet::new("t", ""), &share).contains(">102<"));
     }
 
@@ -346,7 +355,12 @@ mod tests {
         let uprights = numbers(&svg, "line", ["x1", "x2"]);
         assert!([30.0, 50.0, 80.0].iter().all(|t| uprights.contains(&(at(*t), at(*t)))), "{uprights:?}");
         assert!(numbers(&svg, "rect", ["x", "width"]).contains(&(LEFT, 70.0)), "the warm-up");
-        assert!(svg.contains(">30 s, 80 s: rate 5 Mbit/s<") && !svg.contains('…'), "{svg}");
+        assert!(
+            svg.contains(">not measured<")
+                && svg.contains(">30 s, 80 s: rate 5 Mbit/s<")
+                && !svg.contains('…'),
+            "{svg}"
+        );
         let document = Document::parse(&svg).expect("well-formed");
         let texts: Vec<_> = document.descendants().filter(|n| n.has_tag_name("text")).collect();
         let words: String = texts.iter().filter_map(|n| n.text()).collect::<Vec<_>>().join(" ");
@@ -372,8 +386,8 @@ mod tests {
         let third = (800.0 - LEFT - RIGHT) / 3.0;
         assert!((dots[0].0 - LEFT).abs() < 0.2 && (dots[1].0 - LEFT - third).abs() < 0.2, "{dots:?}");
         assert!((dots[0].1 - dots[1].1 - HEIGHT * 50.0 / 80.0).abs() < 0.2, "{dots:?}");
-        let frame = numbers(&svg, "rect", ["x", "y"])[1];
-        assert!(svg.contains(&format!("<polygon points=\"{},{} ", LEFT + 2.0 * third, frame.1)), "{svg}");
+        let frame = numbers(&svg, "rect", ["x", "y"])[0];
+        assert!(svg.contains(&format!("<polygon points=\"{:.1},{} ", LEFT + 2.0 * third, frame.1)), "{svg}");
         assert!(
             svg.contains(">80<") && svg.contains("<metadata>x from 1 to 1000, y from 0 to 80</metadata>")
         );

@@ -254,3 +254,69 @@ proptest! {
         }));
     }
 }
+
+fn compared_rows() -> Vec<ComparedRow> {
+    let cell = |printed: f64, found: f64, outcome| ComparedCell {
+        printed: (printed, printed),
+        band: (0.9 * printed, 1.1 * printed),
+        found: Some(found),
+        half_width: Some(1.0),
+        other: Some(printed),
+        outcome,
+    };
+    let range = ComparedCell { printed: (40.0, 60.0), ..cell(50.0, 45.0, Outcome::Inside) };
+    let row =
+        |group: &str, label: &str, cells| ComparedRow { group: group.into(), label: label.into(), cells };
+    vec![
+        row("few <flows>", "red", vec![Some(cell(50.0, 52.0, Outcome::Agrees)), Some(range)]),
+        row("few <flows>", "pi", vec![Some(cell(50.0, 80.0, Outcome::Open)), None]),
+        row("many", "red", vec![None, Some(cell(100.0, 104.0, Outcome::Withheld))]),
+    ]
+}
+
+/// Found numbers are marks on their bands; those that lie outside have their row's name beside them, and the legend has what
+/// there is.
+#[test]
+fn numbers_are_compared_row_by_row() {
+    let column = |title: &str, log| ComparedColumn { title: title.into(), log };
+    let columns = [column("mean queue (packets)", false), column("loss (percent)", true)];
+    let svg = compared(&sheet(), &columns, &compared_rows(), "ns-2");
+    let document = checked(&svg);
+    let texts = texts(&document);
+    for text in ["printed", "its band", "found: agrees", "open", "inside", "ns-2", "few <flows>", "many"] {
+        assert_eq!(texts.iter().filter(|t| *t == text).count(), 1, "{text} in {texts:?}");
+    }
+    assert!(!texts.iter().any(|t| t == "refuted" || t == "missing"), "{texts:?}");
+    // Once at its row, and once beside the mark that lies outside.
+    let times = |name: &str| texts.iter().filter(|t| *t == name).count();
+    assert_eq!((times("pi"), times("red")), (2, 2));
+    // What agrees lies on its band: the band's box is the only one that is as wide as it is here.
+    let boxes =
+        document.descendants().filter(|n| n.has_tag_name("rect") && n.attribute("fill") == Some("#d9d9d9"));
+    assert_eq!(boxes.count(), 4 + 1, "a band for each number, and that of the legend");
+    // Many columns go on below.
+    let six: Vec<_> = (0..6).map(|i| column(&format!("c{i}"), false)).collect();
+    let wide = compared(&sheet(), &six, &compared_rows(), "");
+    assert!(checked(&wide).root_element().attribute("height") > document.root_element().attribute("height"));
+}
+
+#[test]
+fn counts_are_pieces_of_bars() {
+    let row = |label: &str, counts: [usize; 7]| Tally { label: label.into(), counts: counts.to_vec() };
+    let rows = [row("one", [30, 0, 0, 0, 0, 10, 0]), row("two", [0, 0, 5, 0, 0, 0, 0])];
+    let svg = tally(&sheet(), &Outcome::ALL.map(Outcome::kind), &rows, "numbers");
+    let document = checked(&svg);
+    let texts = texts(&document);
+    for text in ["one", "two", "agrees", "open", "40", "30", "10", "numbers"] {
+        assert!(texts.iter().any(|t| t == text), "{text} in {texts:?}");
+    }
+    assert!(!texts.iter().any(|t| t == "refuted"));
+    let width = |fill: &str| {
+        let of = |n: Node<'_, '_>| n.attribute("width").and_then(|w| w.parse::<f64>().ok());
+        let boxes =
+            document.descendants().filter(|n| n.has_tag_name("rect") && n.attribute("fill") == Some(fill));
+        boxes.filter_map(of).fold(0.0, f64::max)
+    };
+    assert!((width(Outcome::Agrees.kind().color) - 3.0 * width(Outcome::Open.kind().color)).abs() < 0.5);
+    assert_eq!(count(&checked(&tally(&sheet(), &[], &[], "")), "path"), 0);
+}
