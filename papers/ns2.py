@@ -173,7 +173,7 @@ def main() -> None:
             print(f"{run.script.parent}: {shlex.join(run.command)}, seeds 1 to {run.seeds}")
         return
     for document, command in figures():
-        if not args.cells or any(p.split("/")[0] == document for p in args.cells):
+        if not args.cells or document in args.cells:
             subprocess.run([str(command)], check=True)
     rows = 0
     with ThreadPoolExecutor(args.jobs) as pool:
