@@ -15,6 +15,15 @@ def test_computed_numbers_and_claims_have_verdicts() -> None:
     table = verdicts.table()
     assert table["id"] == [number.id for number in verdicts.numbers]
     assert {len(column) for column in table.values()} == {len(verdicts.numbers)}
+    tally = verdicts.tally()
+    assert tally["numbers"] == tally["come_out"] == len(verdicts.numbers)
+    # What is computed is no guess, and no seed would say otherwise.
+    assert tally["free"] == tally["edges"] == tally["withheld"] == 0
+    for number in verdicts.numbers:
+        low, high = number.band
+        assert number.place is not None
+        assert -1 <= number.place <= 1
+        assert low < high
 
 
 def test_a_row_at_one_seed(tmp_path: pathlib.Path) -> None:

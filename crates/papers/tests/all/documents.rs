@@ -72,6 +72,32 @@ fn the_index_is_of_what_is_on_record() {
     assert!(index == written, "docs/papers/README.md is not of papers/verdicts.csv; run make papers");
 }
 
+/// What does not come out is not left at that: a claim that fails has its mechanism, and an open number what was tried.
+#[test]
+fn what_does_not_come_out_has_its_reason() {
+    let papers = read();
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let is = |id: &str, verdict: &str| record.0.get(id).is_some_and(|of| of.verdict == verdict);
+    let mut bare = Vec::new();
+    for e in papers.experiments() {
+        let failing = |c: &&quell_papers::Claim| !c.ours && is(&format!("{}#{}", e.id, c.name), "fails");
+        let without = e.claims.iter().filter(failing).filter(|claim| {
+            let refuted = e.refuted.iter().any(|r| r.claims.contains(&claim.name));
+            claim.because.is_none() && !refuted
+        });
+        bare.extend(without.map(|claim| format!("{}#{}: needs \"because\"", e.id, claim.name)));
+        let listed = |id: &str| {
+            let patterns =
+                e.open.iter().flat_map(|o| &o.cells).chain(e.refuted.iter().flat_map(|r| &r.cells));
+            patterns.into_iter().any(|pattern| quell_papers::matches(pattern, id))
+        };
+        let open = e.cells.iter().flat_map(|of| papers.cells_of(of));
+        let open = open.filter(|cell| is(&cell.id, "open") && !listed(&cell.id));
+        bare.extend(open.map(|cell| format!("{}: needs [[open]] in {}", cell.id, e.id)));
+    }
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
 /// The label "reproduced" is earned by the verdicts on record.
 #[test]
 fn labels_are_earned() {
