@@ -11,8 +11,6 @@ for scenario in 1 2; do
                 awk -v head="$algorithm,flows.ftp.count=256,,,,$seed" '{
                     for (i = 5; i <= 7; i++) { split($i, f, "="); found[f[1]] = f[2] }
                     printf "loss_rate,%s,%.6f\n", head, found["loss"] / 100
-                    printf "utilization,%s,%.6f\n", head, found["utilization"] / 100
-                    printf "queue_packets,%s,%.3f\n", head, found["queue"]
                 }' >> "s$scenario.csv"
         done
     done
