@@ -151,6 +151,12 @@ fn figures_have_the_axes_of_the_documents() {
             }
             let texts = svg.split("<text").skip(1).filter_map(|rest| rest.split("</text>").next());
             for text in texts {
+                // What does not fit is written smaller, down to where nobody can read it.
+                let size = text
+                    .split("font-size=\"")
+                    .nth(1)
+                    .and_then(|rest| rest.split('"').next()?.parse::<f64>().ok());
+                assert!(size.is_some_and(|size| size >= 8.0), "{place}: too long for its place: {text}");
                 assert!(!FIELDS.iter().any(|field| text.contains(field)), "{place}: {text}");
             }
         }
