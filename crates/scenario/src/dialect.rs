@@ -195,8 +195,8 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "max_doublings",
         values: [Whole(6), Whole(6), Whole(16), Own, Whole(16), Own],
-        source: "t_backoff_ of at most 64 in 2.30 (tcp.cc), in earlier releases taken to be the same; in 2.35 \
-                 maxrto_ is the bound. The release in which that changed was not found",
+        source: "t_backoff_ of at most 64 until 29 March 2007 (tcp.cc 1.174), so 2.32 is the first release \
+                 without it; then maxrto_ is the bound",
     },
     KeyDefaults {
         place: Place::Tcp,
