@@ -44,7 +44,7 @@ fn quell_passes_its_own_vectors_over_a_pipe() {
     let bench = Bench::new();
     let quell = env!("CARGO_BIN_EXE_quell");
     let all = passed(&bench, &["codel", "red+tail", "pie/enhanced"], &[quell, "conformance", "answer"]);
-    assert_eq!(all.len(), 18, "{all:?}");
+    assert_eq!(all.len(), 19, "{all:?}");
 }
 
 #[test]
