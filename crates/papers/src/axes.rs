@@ -1,42 +1,10 @@
 //! The axes of a document's figures: the titles, units and ends that it gives them.
 
-use quell_units::{BitRate, Bytes, Duration};
 use quell_view::chart::{Chart, Diagram};
 use quell_view::picture::Ends;
-use serde::Deserialize;
 
-use crate::experiment::Figure;
+use crate::experiment::{Figure, FigureAxis, Per};
 use crate::units;
-
-/// An axis as the document has it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FigureAxis {
-    /// Its title, with the unit.
-    pub title: String,
-    /// Its ends, in the unit of the title; `None`: as long as the values need.
-    pub range: Option<[f64; 2]>,
-    /// Where the document says so.
-    pub from: String,
-    /// Of a horizontal axis: what the figure has for each of the field that is swept.
-    pub factor: Option<f64>,
-    /// Of a vertical axis: the unit, one of those of printed numbers.
-    pub unit: Option<String>,
-    /// Of a vertical axis: what the values are counted in, such as packets of "500 B", or a share of "45 Mbit/s".
-    pub per: Option<Per>,
-}
-
-/// An amount of which the values of a figure are so many.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub enum Per {
-    /// Of a queue.
-    Bytes(Bytes),
-    /// Of a throughput.
-    Rate(BitRate),
-    /// Of a delay.
-    Time(Duration),
-}
 
 impl Per {
     /// The unit of metrics that it is of, and its value in that.

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use quell_lab::{Quantity, distinct};
 use quell_scenario::TomlFile;
+use quell_units::{BitRate, Bytes, Duration};
 use serde::Deserialize;
 
 use crate::arithmetic::Arithmetic;
-use crate::axes::FigureAxis;
 use crate::band::{Band, Guess};
 use crate::cells::{Cell, Ns2, matches, slug};
 use crate::claims::Test;
@@ -404,6 +404,36 @@ pub struct Claim {
     pub because: Option<String>,
     /// A reading under which it holds.
     pub shown_by: Option<String>,
+}
+
+/// An axis as the document has it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureAxis {
+    /// Its title, with the unit.
+    pub title: String,
+    /// Its ends, in the unit of the title; `None`: as long as the values need.
+    pub range: Option<[f64; 2]>,
+    /// Where the document says so.
+    pub from: String,
+    /// Of a horizontal axis: what the figure has for each of the field that is swept.
+    pub factor: Option<f64>,
+    /// Of a vertical axis: the unit, one of those of printed numbers.
+    pub unit: Option<String>,
+    /// Of a vertical axis: what the values are counted in, such as packets of "500 B", or a share of "45 Mbit/s".
+    pub per: Option<Per>,
+}
+
+/// An amount of which the values of a figure are so many.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Per {
+    /// Of a queue.
+    Bytes(Bytes),
+    /// Of a throughput.
+    Rate(BitRate),
+    /// Of a delay.
+    Time(Duration),
 }
 
 /// A figure of the document.

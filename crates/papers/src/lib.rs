@@ -30,15 +30,14 @@ mod units;
 mod value;
 
 pub use arithmetic::Arithmetic;
-pub use axes::FigureAxis;
 pub use band::{Band, Guess, NearlyFull};
 pub use cells::{Cell, Ns2, Printed, matches, slug};
 pub use claims::{FigureReading, Measured, Says, Term, Test};
 pub use computed::{Border, Compute, Computed, Raised};
 pub use error::PaperError;
 pub use experiment::{
-    About, Basis, CellPlace, CellsOf, Claim, Document, Experiment, Figure, LiveSide, Open, Papers,
-    PrintedCurve, PrintedOf, Reading, Refuted, ScenarioRun,
+    About, Basis, CellPlace, CellsOf, Claim, Document, Experiment, Figure, FigureAxis, LiveSide, Open,
+    Papers, PrintedCurve, PrintedOf, Reading, Refuted, ScenarioRun,
 };
 pub use figures::{Drawn, draw, file_names};
 pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, judge, text};
