@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::cells::Cell;
-use crate::judge::figure;
+use crate::digits::figure;
 
 /// An equation between printed numbers, which the document's own do not fulfill.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::cells::{Cell, matches};
 use crate::error::PaperError;
-use crate::read::read_toml;
+use crate::toml_file::read_toml;
 
 /// How near a mean must be to a printed number of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +61,29 @@ impl Band {
             (None, Width::Absolute(width)) => width,
             (None, Width::Relative(share)) => share * middle.abs(),
         }
+    }
+}
+
+impl Cell {
+    /// The ends of what is printed, give or take its rounding.
+    pub(crate) fn rounded(&self, band: Band) -> (f64, f64) {
+        // Who prints utilization to the hundredth prints a whole 100 as "100".
+        let most = band.nearly_full(self).map_or(f64::INFINITY, |idle| idle.floor);
+        (self.low.value - self.low.rounding.min(most), self.high.value + self.high.rounding.min(most))
+    }
+
+    /// The interval in which a mean agrees with the number: within the band of it, or, of a range, in the range or
+    /// within the band of its middle. Rounding is allowed for.
+    pub fn limits(&self, band: Band) -> (f64, f64) {
+        let (low, high) = self.rounded(band);
+        let (middle, reach) = (self.middle(), band.reach(self));
+        (low.min(middle - reach), high.max(middle + reach))
+    }
+
+    /// Says whether `value` lies in the interval in which it agrees.
+    pub fn is_near(&self, value: f64, band: Band) -> bool {
+        let (low, high) = self.limits(band);
+        low <= value && value <= high
     }
 }
 

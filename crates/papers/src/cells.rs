@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::band::Band;
 use crate::csv::rows;
 use crate::error::PaperError;
 
@@ -75,27 +74,6 @@ impl Cell {
     /// The middle of a range; of a number, the number.
     pub fn middle(&self) -> f64 {
         0.5 * (self.low.value + self.high.value)
-    }
-
-    /// The ends of what is printed, give or take its rounding.
-    pub(crate) fn rounded(&self, band: Band) -> (f64, f64) {
-        // Who prints utilization to the hundredth prints a whole 100 as "100".
-        let most = band.nearly_full(self).map_or(f64::INFINITY, |idle| idle.floor);
-        (self.low.value - self.low.rounding.min(most), self.high.value + self.high.rounding.min(most))
-    }
-
-    /// The interval in which a mean agrees with the number: within the band of it, or, of a range, in the range or
-    /// within the band of its middle. Rounding is allowed for.
-    pub fn limits(&self, band: Band) -> (f64, f64) {
-        let (low, high) = self.rounded(band);
-        let (middle, reach) = (self.middle(), band.reach(self));
-        (low.min(middle - reach), high.max(middle + reach))
-    }
-
-    /// Says whether `value` lies in the interval in which it agrees.
-    pub fn is_near(&self, value: f64, band: Band) -> bool {
-        let (low, high) = self.limits(band);
-        low <= value && value <= high
     }
 
     /// The case without the window in which it is measured, such as "100-200 s, ": what is left says which network
@@ -310,7 +288,7 @@ mod tests {
     use quell_lab::Width;
 
     use super::*;
-    use crate::band::NearlyFull;
+    use crate::band::{Band, NearlyFull};
 
     #[test]
     fn ids_are_readable() {

@@ -11,6 +11,7 @@ use quell_lab::{ERROR, Estimate, View, t_quantile};
 use crate::band::Band;
 use crate::cells::{Cell, Ns2, matches};
 use crate::computed::{Answer, Computed};
+use crate::digits::{figure, rounded};
 use crate::evidence::Evidence;
 use crate::experiment::{Basis, CellsOf, Claim, Experiment, Papers, PrintedOf, Reading, Refuted};
 use crate::results::{ExperimentResults, Spot};
@@ -560,27 +561,6 @@ fn is_too_narrow(width: f64, samples: &[f64], printed: PrintedOf) -> bool {
     let mean = samples.iter().sum::<f64>() / samples.len() as f64;
     let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / freedom as f64;
     variance > 0.0 && spread::studentized_range(width / variance.sqrt(), runs, freedom) < NARROW
-}
-
-/// A number with three or four figures.
-pub(crate) fn figure(x: f64) -> String {
-    if x == 0.0 {
-        return "0".to_string();
-    }
-    let text = rounded(x, 3 - x.abs().log10().floor() as i32);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
-    }
-}
-
-/// A number to so many digits behind the point, at most six, or in front of it if there are fewer than none.
-fn rounded(x: f64, digits: i32) -> String {
-    if digits < 0 {
-        let unit = 10f64.powi(-digits);
-        return format!("{:.0}", (x / unit).round() * unit);
-    }
-    format!("{x:.*}", digits.min(6) as usize)
 }
 
 /// A mean with its interval, both rounded to what the interval leaves.

@@ -14,6 +14,7 @@ mod check;
 mod claims;
 mod computed;
 mod csv;
+mod digits;
 mod error;
 mod evidence;
 mod experiment;
@@ -26,6 +27,7 @@ mod read;
 mod record;
 mod results;
 mod score;
+mod toml_file;
 mod units;
 mod value;
 

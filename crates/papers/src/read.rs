@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use quell_files::Limit;
-use quell_scenario::TomlFile;
-use serde::de::DeserializeOwned;
-
 use crate::band::{read_bands, read_null};
 use crate::cells::{read_cells, read_ns2, slug};
 use crate::check::{self, dialect};
 use crate::error::PaperError;
 use crate::experiment::{About, Document, Experiment, Papers};
+use crate::toml_file::read_toml;
 
 impl Papers {
     /// Reads a folder of documents.
@@ -61,14 +58,6 @@ fn sorted(folder: &Path) -> Result<Vec<PathBuf>, PaperError> {
     let mut paths = entries.map(path).collect::<Result<Vec<PathBuf>, PaperError>>()?;
     paths.sort();
     Ok(paths)
-}
-
-/// Reads a file in TOML; also gives its tree, in which places have lines.
-pub(crate) fn read_toml<T: DeserializeOwned>(file: &Path) -> Result<(T, TomlFile), PaperError> {
-    let text = quell_files::read_text(file, Limit::of_text("a document"))
-        .map_err(|e| PaperError::of(file, format!("cannot be read: {e}")))?;
-    let toml = TomlFile::parse(&text, &file.display().to_string())?;
-    Ok((toml.read()?, toml))
 }
 
 fn document(folder: &Path) -> Result<Document, PaperError> {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use quell_lab::distinct;
 use quell_view::picture::{Kind, Outcome, Sheet, Tally, tally};
 
-use super::{RULES, Strip, WRITTEN, table_name};
+use super::strip::Strip;
+use super::words::{RULES, WRITTEN, table_name};
 use crate::experiment::Papers;
 use crate::judge::{Holds, Verdict};
 use crate::record::Record;

@@ -3,9 +3,10 @@
 use quell_lab::distinct;
 use quell_view::picture::{ComparedCell, ComparedColumn, ComparedRow, Outcome, Sheet, compared};
 
-use super::{Page, table_name};
+use super::words::{Page, outcome, table_name};
 use crate::cells::slug;
-use crate::judge::{JudgedCell, JudgedExperiment, JudgedTable, Verdict, figure};
+use crate::digits::figure;
+use crate::judge::{JudgedCell, JudgedExperiment, JudgedTable};
 
 /// Values that span more than this are told apart by their ratios.
 const WIDE: f64 = 6.0;
@@ -48,19 +49,6 @@ fn limits(cell: &JudgedCell<'_>) -> (f64, f64) {
 pub(super) fn band(cell: &JudgedCell<'_>) -> String {
     let (low, high) = limits(cell);
     format!("{} to {}", figure(low), figure(high))
-}
-
-/// What became of a number.
-pub(super) fn outcome(cell: &JudgedCell<'_>) -> Outcome {
-    match cell.verdict {
-        Verdict::Agrees => Outcome::Agrees,
-        Verdict::Inside => Outcome::Inside,
-        Verdict::Explained if cell.withheld => Outcome::Withheld,
-        Verdict::Explained => Outcome::Explained,
-        Verdict::Refuted => Outcome::Refuted,
-        Verdict::Open => Outcome::Open,
-        Verdict::Missing => Outcome::Missing,
-    }
 }
 
 fn drawn(table: &JudgedTable<'_>, title: &str) -> String {

@@ -4,7 +4,8 @@ use askama::Template;
 use quell_lab::distinct;
 
 use super::front::{COLUMNS, GUESSED, columns};
-use super::{Page, RULES, because, caption, found, notes, ns2, place, scenarios, strip, under, word};
+use super::words::{Page, RULES, because, caption, found, ns2, place, scenarios, under, word};
+use super::{notes, strip};
 use crate::experiment::Reading;
 use crate::figures::{Drawn, named};
 use crate::judge::{JudgedClaim, JudgedExperiment, JudgedTable};

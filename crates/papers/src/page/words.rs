@@ -1,0 +1,162 @@
+//! What the forms of a page share: its parts, and their words.
+
+use crate::digits::figure;
+use crate::experiment::{Document, Papers, Reading, ScenarioRun};
+use crate::figures::Drawn;
+use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, text};
+use crate::plan::lexical;
+use crate::score::{Score, scores};
+use quell_view::picture::Outcome;
+use std::path::Path;
+
+/// The parts of a page.
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
+    /// All documents.
+    pub papers: &'a Papers,
+    /// The page's document.
+    pub document: &'a Document,
+    /// Its experiments that were judged, with their figures.
+    pub experiments: Vec<(JudgedExperiment<'a>, Vec<Drawn<'a>>)>,
+}
+
+/// A table of a document as it is cited.
+pub(super) fn table_name(document: &Document, table: &str) -> String {
+    let reference = &document.about.reference;
+    match (table, table.strip_prefix("sec. ")) {
+        ("", _) => format!("{reference}, claims"),
+        (_, Some(section)) => format!("{reference}, section {section}"),
+        (table, None) => format!("{reference}, Table {table}"),
+    }
+}
+
+pub(super) const RULES: &str = "\
+A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
+printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
+**explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
+judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
+come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
+compared, lies on one side, and is **undecided** otherwise; it is **refuted** if ns-2's own figures fail it as well.\n";
+
+/// The introduction of the index of the pages.
+pub const WRITTEN: &str = "<!-- Written by quell reproduce";
+
+impl<'a> Page<'a> {
+    pub(super) fn score(&self) -> Vec<(String, Score)> {
+        let judged: Vec<JudgedExperiment<'_>> = self.experiments.iter().map(|(j, _)| j.clone()).collect();
+        let rows = scores(self.papers, &[self.document.key.as_str()], &judged);
+        let judged = |table: &str| {
+            let tables = self.experiments.iter().flat_map(|(j, _)| &j.tables);
+            tables.flat_map(|t| &t.cells).any(|c| c.cell.table == table)
+        };
+        rows.into_iter()
+            .filter(|(_, table, score)| {
+                (table.is_empty() || judged(table)) && score.of_cells() + score.of_claims() > 0
+            })
+            .map(|(_, table, score)| (table_name(self.document, &table), score))
+            .collect()
+    }
+}
+
+/// Why a claim does not hold, and under which reading it does.
+pub(super) fn because(claim: &JudgedClaim<'_>) -> String {
+    let refuted = Some(claim.why.as_str()).filter(|why| !why.is_empty());
+    let because = refuted.or(claim.claim.because.as_deref()).filter(|_| claim.holds != Holds::Holds);
+    let because = because.map_or(String::new(), |why| format!("*Why:* {}", why.trim()));
+    let shown = match (&claim.claim.shown_by, claim.shown) {
+        (Some(reading), Some(holds)) if claim.holds != Holds::Holds => {
+            format!(" (under \"{reading}\": {})", holds.name())
+        }
+        _ => String::new(),
+    };
+    format!("{because}{shown}")
+}
+
+pub(super) fn scenarios(judged: &JudgedExperiment<'_>) -> String {
+    let e = judged.experiment;
+    let path = |run: &ScenarioRun| lexical(&e.file.parent().unwrap_or(Path::new("")).join(&run.scenario));
+    let mut names: Vec<String> = e.runs.iter().map(|run| format!("`{}`", path(run).display())).collect();
+    names.dedup();
+    if names.is_empty() {
+        return "computed".to_string();
+    }
+    // As many as were run; without numbers, as many as are asked for.
+    let cells = judged.tables.iter().flat_map(|t| &t.cells).filter_map(|c| c.found.map(|found| found.n));
+    let seeds = cells.max().unwrap_or(e.seeds as usize);
+    format!("{}, {seeds} {}", names.join(", "), if seeds == 1 { "seed" } else { "seeds" })
+}
+
+/// The number of values in their band under a reading.
+pub(super) fn under(judged: &JudgedExperiment<'_>, reading: &Reading) -> String {
+    let under = judged.tables.iter().flat_map(|t| &t.under).filter(|(name, _)| *name == reading.name);
+    match under.fold([0, 0], |[a, b], (_, [within, outside])| [a + within, b + outside]) {
+        [0, 0] => String::new(),
+        [within, outside] => format!("{within} of {} in the band", within + outside),
+    }
+}
+
+pub(super) fn caption(table: &JudgedTable<'_>) -> String {
+    let number = table.cells.first().map_or("", |c| c.cell.table.as_str());
+    let page = table.cells.first().map_or("", |c| c.cell.page.as_str());
+    let page = if page.is_empty() { String::new() } else { format!(" ({page})") };
+    let name = match number.starts_with("sec.") {
+        true => format!("Numbers of {number}"),
+        false => format!("Table {number}"),
+    };
+    let reading = match table.reading {
+        "" => String::new(),
+        reading => format!("; reading \"{reading}\""),
+    };
+    format!("{name}{page}; a printed number is {}{reading}:", table.printed)
+}
+
+pub(super) fn found(cell: &JudgedCell<'_>) -> String {
+    cell.found.as_ref().map_or(String::new(), text)
+}
+
+/// The value that ns-2 gives, and how often it was run.
+pub(super) fn ns2(cell: &JudgedCell<'_>) -> String {
+    cell.ns2.map_or(String::new(), |n| format!("{} ({})", figure(n.mean), n.runs))
+}
+
+pub(super) fn place(claim: &JudgedClaim<'_>) -> String {
+    let c = claim.claim;
+    match (&c.figure, &c.table, &c.section) {
+        _ if c.ours => "ours".to_string(),
+        (Some(figure), ..) => format!("Figure {figure}"),
+        (_, Some(table), _) => format!("Table {table}"),
+        (.., Some(section)) => format!("section {section}"),
+        _ => String::new(),
+    }
+}
+
+/// The words for what became of a number: the verdict, and what to know of it.
+pub(super) fn word(cell: &JudgedCell<'_>) -> String {
+    let what = match outcome(cell) {
+        Outcome::Withheld => "explained: in the band, but it chose the reading",
+        _ => cell.verdict.name(),
+    };
+    let edge = (cell.knife_edge && cell.verdict == Verdict::Agrees).then_some("on the edge");
+    let free = (cell.free && cell.verdict != Verdict::Missing).then_some("free");
+    let more: Vec<&str> = edge.into_iter().chain(free).collect();
+    if more.is_empty() { what.to_string() } else { format!("{what} ({})", more.join(", ")) }
+}
+
+/// The place of what was found in the band, from -1 to 1.
+pub(super) fn place_in_band(cell: &JudgedCell<'_>) -> String {
+    // What rounds to zero has no sign.
+    cell.place.map_or(String::new(), |place| format!("{:.1}", place).replace("-0.0", "0.0"))
+}
+
+/// What became of a number.
+pub(super) fn outcome(cell: &JudgedCell<'_>) -> Outcome {
+    match cell.verdict {
+        Verdict::Agrees => Outcome::Agrees,
+        Verdict::Inside => Outcome::Inside,
+        Verdict::Explained if cell.withheld => Outcome::Withheld,
+        Verdict::Explained => Outcome::Explained,
+        Verdict::Refuted => Outcome::Refuted,
+        Verdict::Open => Outcome::Open,
+        Verdict::Missing => Outcome::Missing,
+    }
+}
