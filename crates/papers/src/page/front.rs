@@ -74,7 +74,7 @@ pub(super) const COLUMNS: [&str; 12] = [
     "numbers",
     "agree or inside",
     "beyond a guess",
-    "in the band, withheld",
+    "comes out, withheld",
     "explained otherwise",
     "refuted",
     "open",
@@ -122,7 +122,7 @@ pub(super) fn line(name: &str, s: &Score) -> String {
     format!("| {name} | {} |\n", columns(s).join(" | "))
 }
 
-const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | in the band, withheld | reproduced |\n\
+const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | comes out, withheld | reproduced |\n\
                           | --- | --: | --: | --: | --: | --- |\n";
 
 pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it: that the link is full, and \
@@ -149,7 +149,7 @@ fn summary(papers: &Papers, all: &Score, algorithms: &BTreeMap<String, Reproduce
     };
     format!(
         "**What was reproduced.** Of {numbers} printed numbers {out} agree or are inside. {} of {explained} explained \
-         ones are in their bands as well, and are withheld, because they chose a reading that the document leaves open: {} \
+         ones agree or are inside as well, and are withheld, because they chose a reading that the document leaves open: {} \
          come out under the readings that are judged. {} numbers are free, which a guess without a simulation gives; of \
          the other {}, {} come out ({}). Of {} claims that the runs decide, {} hold.{labels}\n\n\
          **What was not.** {open} numbers are open: they lie outside, and nothing that was tried explains them.{missing} \

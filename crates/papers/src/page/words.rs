@@ -133,7 +133,7 @@ pub(super) fn place(claim: &JudgedClaim<'_>) -> String {
 /// The words for what became of a number: the verdict, and what to know of it.
 pub(super) fn word(cell: &JudgedCell<'_>) -> String {
     let what = match outcome(cell) {
-        Outcome::Withheld => "explained: in the band, but it chose the reading",
+        Outcome::Withheld => "explained: it comes out, but it chose the reading",
         _ => cell.verdict.name(),
     };
     let edge = (cell.knife_edge && cell.verdict == Verdict::Agrees).then_some("on the edge");

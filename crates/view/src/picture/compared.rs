@@ -42,7 +42,7 @@ impl Outcome {
         match self {
             Outcome::Agrees => "agrees",
             Outcome::Inside => "inside",
-            Outcome::Withheld => "in the band, but it chose the reading",
+            Outcome::Withheld => "comes out, but it chose the reading",
             Outcome::Explained => "explained by another reading",
             Outcome::Refuted => "refuted",
             Outcome::Open => "open",
