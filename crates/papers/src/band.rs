@@ -20,11 +20,9 @@ pub struct Band {
     pub idle: Option<NearlyFull>,
 }
 
-/// Numbers of a share that are nearly the whole are judged by what is left of it.
+/// Numbers of a share that are nearly the whole are judged by what is left of it, from where that is stricter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NearlyFull {
-    /// A number is nearly full above this.
-    pub above: f64,
     /// The band: this share of what the number leaves of the whole.
     pub share: f64,
     /// At least so much, in the unit of the number.
@@ -48,19 +46,27 @@ impl FromStr for Band {
 }
 
 impl Band {
-    /// What judges a number by what it leaves of the whole; `None`: it is far from it.
+    /// What judges a number by what it leaves of the whole; `None`: it is far from it, and the width is less.
     pub fn nearly_full(self, cell: &Cell) -> Option<NearlyFull> {
-        self.idle.filter(|idle| cell.middle() > idle.above)
+        self.idle.filter(|idle| idle.reach(cell) < self.own_reach(cell))
     }
 
     /// The largest distance from the number, or the middle of a range.
     pub(crate) fn reach(self, cell: &Cell) -> f64 {
-        let middle = cell.middle();
-        match (self.nearly_full(cell), self.width) {
-            (Some(idle), _) => (idle.share * (idle.full - middle).abs()).max(idle.floor),
-            (None, Width::Absolute(width)) => width,
-            (None, Width::Relative(share)) => share * middle.abs(),
+        self.nearly_full(cell).map_or(self.own_reach(cell), |idle| idle.reach(cell))
+    }
+
+    fn own_reach(self, cell: &Cell) -> f64 {
+        match self.width {
+            Width::Absolute(width) => width,
+            Width::Relative(share) => share * cell.middle().abs(),
         }
+    }
+}
+
+impl NearlyFull {
+    fn reach(self, cell: &Cell) -> f64 {
+        (self.share * (self.full - cell.middle()).abs()).max(self.floor)
     }
 }
 
@@ -99,7 +105,6 @@ enum Written {
 #[serde(deny_unknown_fields)]
 struct WrittenIdle {
     width: String,
-    above: f64,
     idle: String,
     floor: f64,
 }
@@ -136,14 +141,12 @@ pub(crate) fn read_bands(file: &Path, cells: &[Cell]) -> Result<BTreeMap<String,
                     let rule = "must be a share of what the number leaves of the whole, such as \"20%\"";
                     return Err(wrong(format!("{metric}.idle = \"{}\": {rule}", idle.idle)));
                 };
-                let (above, floor) = (idle.above, idle.floor);
-                if !((0.0..full).contains(&above) && floor > 0.0 && floor < full - above) {
-                    let rule = format!(
-                        "above = {above}, floor = {floor}: must be below the whole, {full}, and less than is left there"
-                    );
+                let floor = idle.floor;
+                if !(floor > 0.0 && floor < full) {
+                    let rule = format!("floor = {floor}: must be above 0 and below the whole, {full}");
                     return Err(wrong(format!("{metric}: {rule}")));
                 }
-                Band { width: width(&idle.width)?, idle: Some(NearlyFull { above, share, floor, full }) }
+                Band { width: width(&idle.width)?, idle: Some(NearlyFull { share, floor, full }) }
             }
         };
         Ok((metric, band))

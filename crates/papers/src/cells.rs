@@ -359,10 +359,10 @@ mod tests {
         assert!(cell("4", "4").is_near(4.4, "0.1".parse().unwrap()), "rounding");
     }
 
-    /// Above 98 % it is the idle share that must be near; "100" is then as exact as the numbers beside it.
+    /// Where it is stricter, the idle share must be near; "100" is then as exact as the numbers beside it.
     #[test]
     fn utilization_of_a_nearly_full_link_is_judged_by_the_idle_share() {
-        let idle = NearlyFull { above: 98.0, share: 0.2, floor: 0.02, full: 100.0 };
+        let idle = NearlyFull { share: 0.2, floor: 0.02, full: 100.0 };
         let band = Band { width: Width::Absolute(1.0), idle: Some(idle) };
         let cell =
             |low: &str, high: &str| Cell::of_range(Printed::read(low).unwrap(), Printed::read(high).unwrap());
@@ -375,10 +375,21 @@ mod tests {
             ("100", "100", 99.9, false),
             ("99.9", "100", 99.885, true),
             ("99.9", "100", 99.87, false),
-            ("97.5", "97.5", 98.4, true),
+            ("97.5", "97.5", 97.98, true),
+            ("97.5", "97.5", 98.4, false),
+            ("94.0", "94.0", 94.98, true),
+            ("94.0", "94.0", 95.1, false),
         ] {
             assert_eq!(cell(low, high).is_near(value, band), is, "{low} {high} {value}");
         }
+        // No number has a much narrower band than the one beside it.
+        let width = |percent: f64| {
+            let text = format!("{percent:.2}");
+            let (low, high) = cell(&text, &text).limits(band);
+            high - low
+        };
+        let widths: Vec<f64> = (9000..=10000).map(|x| width(f64::from(x) / 100.0)).collect();
+        assert!(widths.windows(2).all(|w| (w[0] - w[1]).abs() < 0.03), "{widths:?}");
     }
 
     #[test]
