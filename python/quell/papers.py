@@ -64,6 +64,8 @@ class Number:
         Whether that comes out.
     withheld : bool
         Whether it comes out, but does not count, since the reading was chosen by it.
+    off_middle : bool
+        Whether it is a range of which only the middle is not where our runs would have it.
     ns2 : float or None
         The mean of ns-2's runs.
     ns2_runs : int or None
@@ -71,7 +73,7 @@ class Number:
     ns2_reading : str or None
         The reading that they are of, if the file names it.
     verdict : str
-        ``agrees``, ``inside``, ``explained``, ``refuted``, ``open`` or ``missing``.
+        ``agrees``, ``inside``, ``explained``, ``fitted``, ``refuted``, ``open`` or ``missing``.
     why : str
         The mechanism, or what was tried; may be empty.
     """
@@ -94,6 +96,7 @@ class Number:
     guess: float | None
     free: bool
     withheld: bool
+    off_middle: bool
     ns2: float | None
     ns2_runs: int | None
     ns2_reading: str | None

@@ -532,9 +532,15 @@ impl Papers {
         self.guesses.iter().find(names).map(|guess| guess.is)
     }
 
-    /// Says whether a number is free: it comes out without a simulation.
+    /// Says whether a number is computed by the document's own formula, and not simulated.
+    pub fn is_computed(&self, cell: &Cell) -> bool {
+        self.experiments().flat_map(|e| &e.computed).any(|of| of.cell.as_ref() == Some(&cell.id))
+    }
+
+    /// Says whether a number is free: it comes out without a simulation. What is computed is no guess.
     pub fn is_free(&self, cell: &Cell) -> bool {
-        self.guess(cell).is_some_and(|guess| cell.is_near(guess, self.band(&cell.metric)))
+        !self.is_computed(cell)
+            && self.guess(cell).is_some_and(|guess| cell.is_near(guess, self.band(&cell.metric)))
     }
 
     /// The cells that an experiment answers by one of its tables, in the order of `cells.csv`.

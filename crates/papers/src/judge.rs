@@ -24,8 +24,11 @@ pub enum Verdict {
     Agrees,
     /// It lies in the 95 % prediction interval of what was printed.
     Inside,
-    /// It is outside of both, and comes out under another reading; or the reading was chosen by it.
+    /// It is outside of both, and comes out under another reading that was not fitted; or the reading that is judged was
+    /// chosen by it.
     Explained,
+    /// It is outside of both, and comes out only under a reading that was fitted to it, which explains nothing.
+    Fitted,
     /// It is outside of both, a mechanism is given, and ns-2 or a claim of the document shows it.
     Refuted,
     /// It is outside of both, and why is not known.
@@ -36,10 +39,11 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 7] = [
         Verdict::Agrees,
         Verdict::Inside,
         Verdict::Explained,
+        Verdict::Fitted,
         Verdict::Refuted,
         Verdict::Open,
         Verdict::Missing,
@@ -51,6 +55,7 @@ impl Verdict {
             Verdict::Agrees => "agrees",
             Verdict::Inside => "inside",
             Verdict::Explained => "explained",
+            Verdict::Fitted => "fitted",
             Verdict::Refuted => "refuted",
             Verdict::Open => "open",
             Verdict::Missing => "missing",
@@ -126,6 +131,8 @@ pub struct JudgedCell<'a> {
     pub free: bool,
     /// Whether it comes out, but does not count, since the reading was chosen by it.
     pub withheld: bool,
+    /// Whether it is a range of which only the middle is not where our runs would have it.
+    pub off_middle: bool,
     /// The value that ns-2 gives.
     pub ns2: Option<&'a Ns2>,
     /// The verdict.
@@ -180,7 +187,16 @@ pub struct JudgedExperiment<'a> {
 enum Nearness {
     Agrees,
     Inside,
+    /// The ends of a range are such runs', but its middle is not.
+    OffMiddle,
     Outside,
+}
+
+impl Nearness {
+    /// Says whether the number agrees or is inside.
+    fn comes_out(self) -> bool {
+        matches!(self, Nearness::Agrees | Nearness::Inside)
+    }
 }
 
 /// Judges an experiment.
@@ -253,16 +269,17 @@ impl<'a> Judge<'a, '_> {
             Err(why) => return self.judged(cell, label, None, ns2, (Verdict::Missing, why)),
         };
         let nearness = self.nearness(of, cell, &samples);
-        let withheld = nearness != Nearness::Outside && self.was_fitted(cell, reading);
+        let withheld = nearness.comes_out() && self.was_fitted(cell, reading);
         let verdict = match nearness {
             _ if withheld => (Verdict::Explained, CHOSEN.to_string()),
             Nearness::Agrees => (Verdict::Agrees, String::new()),
             Nearness::Inside => (Verdict::Inside, String::new()),
-            Nearness::Outside => self.outside(of, cell, reading, held),
+            Nearness::OffMiddle | Nearness::Outside => self.outside(of, cell, reading, held),
         };
         JudgedCell {
             prediction: prediction(&samples, of.printed),
             withheld,
+            off_middle: nearness == Nearness::OffMiddle,
             ..self.judged(cell, label, Estimate::of(&samples), ns2, verdict)
         }
     }
@@ -296,6 +313,7 @@ impl<'a> Judge<'a, '_> {
             guess: self.papers.guess(cell),
             free: self.papers.is_free(cell),
             withheld: false,
+            off_middle: false,
             ns2,
             verdict,
             why,
@@ -311,18 +329,22 @@ impl<'a> Judge<'a, '_> {
     /// Says whether a number chose the reading, or another number of the same network did, or it chose the reading that
     /// is judged in another experiment of the document.
     fn was_fitted(&self, cell: &Cell, reading: &str) -> bool {
-        if self.e.readings.iter().any(|r| r.name == reading && r.basis == Basis::Fitted) {
-            return true;
-        }
-        let kin: Vec<&Cell> = self.papers.cells.iter().filter(|other| cell.is_same_network(other)).collect();
-        let chose = |r: &Reading| {
-            let named = |pattern: &String| kin.iter().any(|c| matches(pattern, &c.id));
-            r.fitted_on.iter().any(named)
-        };
-        let own = self.e.readings.iter().filter(|r| r.name == reading);
         let document = &self.papers.document_of(self.e).experiments;
         let others = document.iter().filter(|e| e.id != self.e.id);
-        own.chain(others.flat_map(Experiment::judged_readings)).any(chose)
+        let mut others = others.flat_map(Experiment::judged_readings);
+        self.is_fitted(cell, reading) || others.any(|r| self.chose(cell, r))
+    }
+
+    /// Says whether a reading of the experiment was chosen because numbers come out by it, this one or others.
+    fn is_fitted(&self, cell: &Cell, reading: &str) -> bool {
+        let mut own = self.e.readings.iter().filter(|r| r.name == reading);
+        own.any(|r| r.basis == Basis::Fitted || self.chose(cell, r))
+    }
+
+    /// Says whether a reading names the number, or another of the same network, as one that chose it.
+    fn chose(&self, cell: &Cell, reading: &Reading) -> bool {
+        let kin = self.papers.cells.iter().filter(|other| cell.is_same_network(other));
+        kin.into_iter().any(|c| reading.fitted_on.iter().any(|pattern| matches(pattern, &c.id)))
     }
 
     /// A number that is computed.
@@ -359,30 +381,34 @@ impl<'a> Judge<'a, '_> {
         held: &HashMap<&str, Holds>,
     ) -> (Verdict, String) {
         let names = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &cell.id));
-        let mut unshown = None;
+        let (mut unshown, mut fitted) = (None, None);
         for refuted in self.e.refuted.iter().filter(|r| names(&r.cells)) {
-            let shown_by = refuted.shown_by.as_str();
+            let (mechanism, shown_by) = (&refuted.mechanism, refuted.shown_by.as_str());
             let is_reading = self.e.readings.iter().any(|r| r.name == shown_by);
             match self.shown(refuted, of, cell, held) {
                 Ok((Verdict::Refuted, said)) => match self.reading_that_explains(of, cell, reading, shown_by)
                 {
-                    Ok(()) => return (Verdict::Refuted, format!("{} (shown by {said})", refuted.mechanism)),
+                    Ok(()) => return (Verdict::Refuted, format!("{mechanism} (shown by {said})")),
                     Err((verdict, why)) => {
-                        let why = format!("{} (not refuted by {shown_by}: {why})", refuted.mechanism);
-                        if verdict == Verdict::Explained {
-                            return (verdict, why);
+                        let why = format!("{mechanism} (not refuted by {shown_by}: {why})");
+                        match verdict {
+                            Verdict::Explained => return (verdict, why),
+                            Verdict::Fitted => fitted = Some(why),
+                            _ => unshown = Some(why),
                         }
-                        unshown = Some(why);
                     }
                 },
-                Ok((verdict, said)) => return (verdict, format!("{} (shown by {said})", refuted.mechanism)),
+                Ok((Verdict::Fitted, said)) => {
+                    fitted = Some(format!("{mechanism} (it comes out under \"{said}\", which was fitted)"));
+                }
+                Ok((verdict, said)) => return (verdict, format!("{mechanism} (shown by {said})")),
                 // What was not asked shows nothing, one way or the other.
                 Err(_) if is_reading && !self.found.ran(shown_by) => {}
-                Err(why) => {
-                    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-                    unshown = Some(format!("{} (not shown by {shown_by}{why})", refuted.mechanism));
-                }
+                Err(why) => unshown = Some(format!("{mechanism} ({why})")),
             }
+        }
+        if let Some(why) = fitted {
+            return (Verdict::Fitted, why);
         }
         (Verdict::Open, unshown.into_iter().chain(self.tried(cell)).collect::<Vec<_>>().join("; "))
     }
@@ -398,24 +424,36 @@ impl<'a> Judge<'a, '_> {
         let shown_by = refuted.shown_by.as_str();
         let said = |verdict| (verdict, shown_by.to_string());
         if let Some(claim) = shown_by.strip_prefix("claim:") {
-            // What the document does not claim shows how a number may come about, and refutes nothing.
+            // That something happens, or varies, gives no number.
             let ours = self.e.claims.iter().any(|c| c.name == claim && c.ours);
             return match held.get(claim) {
-                Some(Holds::Holds) => Ok(said(if ours { Verdict::Explained } else { Verdict::Refuted })),
-                _ => Err(String::new()),
+                Some(Holds::Holds) if ours => {
+                    Err(format!("the claim \"{claim}\" holds, and gives no number"))
+                }
+                Some(Holds::Holds) => Ok(said(Verdict::Refuted)),
+                _ => Err(format!("the claim \"{claim}\" does not hold")),
             };
         }
         if let (ARITHMETIC, Some(arithmetic)) = (shown_by, &refuted.arithmetic) {
             let (apart, found) = arithmetic.contradicts(&self.papers.cells)?;
-            return if apart { Ok((Verdict::Refuted, format!("{shown_by}: {found}"))) } else { Err(found) };
+            return if apart {
+                Ok((Verdict::Refuted, format!("{shown_by}: {found}")))
+            } else {
+                Err(format!("no contradiction: {found}"))
+            };
         }
         if shown_by == NS2 {
-            return self.ns2_refutes(of, cell).map(|()| said(Verdict::Refuted));
+            let not = |why| format!("that is no proof: {why}");
+            return self.ns2_refutes(of, cell).map(|()| said(Verdict::Refuted)).map_err(not);
         }
         let other = self.samples(of, cell, Some(shown_by))?;
-        match self.nearness(of, cell, &other) {
-            Nearness::Outside => Err(String::new()),
-            _ => Ok(said(Verdict::Explained)),
+        match self.nearness(of, cell, &other).comes_out() {
+            true if self.is_fitted(cell, shown_by) => Ok(said(Verdict::Fitted)),
+            true => Ok(said(Verdict::Explained)),
+            false => {
+                let mean = Estimate::of(&other).map_or(f64::NAN, |e| e.mean);
+                Err(format!("under \"{shown_by}\" it is {}, which is outside as well", figure(mean)))
+            }
         }
     }
 
@@ -429,18 +467,24 @@ impl<'a> Judge<'a, '_> {
         shown_by: &str,
     ) -> Result<(), (Verdict, String)> {
         let (low, high) = cell.limits(self.papers.band(&cell.metric));
-        let (mut below, mut above) = (None, None);
+        let (mut below, mut above, mut fitted) = (None, None, None);
         for reading in &self.e.readings {
             let name = &reading.name;
             let Ok(samples) = self.samples(of, cell, Some(name)) else { continue };
-            if name != judged && self.nearness(of, cell, &samples) != Nearness::Outside {
-                return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+            if name != judged && self.nearness(of, cell, &samples).comes_out() {
+                if !self.is_fitted(cell, name) {
+                    return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+                }
+                fitted = Some(name);
             }
             match Estimate::of(&samples) {
                 Some(e) if e.mean < low => below = below.or(Some(name)),
                 Some(e) if e.mean > high => above = above.or(Some(name)),
                 _ => {}
             }
+        }
+        if let Some(name) = fitted {
+            return Err((Verdict::Fitted, format!("it comes out under \"{name}\", which was fitted")));
         }
         match (below, above) {
             (Some(below), Some(above)) if shown_by != ARITHMETIC => {
@@ -469,9 +513,12 @@ impl<'a> Judge<'a, '_> {
             };
             let ours = self.samples(of, cell, Some(reading)).ok().and_then(|s| Estimate::of(&s));
             let Some(ours) = ours else { continue };
-            let ours = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
-            if !ours.is_near(ns2.mean, band) {
-                return Err(format!("we are not with ns-2 under {name}"));
+            let near = Cell { low: at(ours.mean), high: at(ours.mean), ..cell.clone() };
+            if !near.is_near(ns2.mean, band) {
+                let [here, there] = [ours.mean, ns2.mean].map(figure);
+                return Err(format!(
+                    "under {name} Quell has {here} and ns-2 {there}, which is further than the band"
+                ));
             }
             with_us = true;
         }
@@ -501,13 +548,21 @@ fn nearness(cell: &Cell, band: Band, samples: &[f64], printed: PrintedOf) -> Nea
     if cell.is_near(estimate.mean, band) {
         return Nearness::Agrees;
     }
+    by_chance(cell, band, samples, printed)
+}
+
+/// Says whether runs like ours may have given what is printed.
+fn by_chance(cell: &Cell, band: Band, samples: &[f64], printed: PrintedOf) -> Nearness {
     // A single number lies within; of a range both ends do, each give or take its rounding.
     let (first, last) = cell.rounded(band);
     let within = prediction(samples, printed).is_some_and(|(low, high)| {
         2.0 * cell.low.value - first >= low && 2.0 * cell.high.value - last <= high
     });
-    let within = within && !is_too_narrow(last - first, samples, printed);
-    if within { Nearness::Inside } else { Nearness::Outside }
+    match within && !is_too_narrow(last - first, samples, printed) {
+        false => Nearness::Outside,
+        true if is_off_middle(cell, band, samples, printed) => Nearness::OffMiddle,
+        true => Nearness::Inside,
+    }
 }
 
 /// The values of a label at a place, with their seeds.
@@ -538,29 +593,55 @@ fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
     if n < LEAST_RUNS {
         return None;
     }
-    let mean = samples.iter().sum::<f64>() / n as f64;
-    let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1) as f64;
+    let (mean, variance) = moments(samples);
     let (own, error) = match printed {
         PrintedOf::Exact => return None,
-        PrintedOf::OneRun => (1.0, 0.05),
-        PrintedOf::MeanOf(k) => (1.0 / f64::from(k), 0.05),
-        PrintedOf::RangeOf(k) => (1.0, 0.05 / f64::from(k)),
+        PrintedOf::OneRun => (1.0, ERROR),
+        PrintedOf::MeanOf(k) => (1.0 / f64::from(k), ERROR),
+        PrintedOf::RangeOf(k) => (1.0, ENDS / f64::from(k)),
     };
     let half = t_quantile(n - 1, error) * (variance * (own + 1.0 / n as f64)).sqrt();
     Some((mean - half, mean + half))
 }
 
-/// A printed range is narrower than the runs' own deviation lets it be but once in so many times. Bonferroni's interval
-/// has all runs more often than in 95 %, by as much, so that both tests together reject one of twenty.
-const NARROW: f64 = 0.01;
+/// The mean and the variance of some values.
+fn moments(samples: &[f64]) -> (f64, f64) {
+    let n = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / n;
+    (mean, samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0))
+}
+
+// A range has a place and a width, which say nothing of each other. Of the one in twenty true ranges that may be lost, half
+// are lost by their place and half by their width: by an end that is too far out, or by a range that is too narrow. What is
+// lost by two of the tests is lost once, since all measure by our own deviation; so each may err a third more often.
+
+/// The middle of a true range is off so often.
+const MIDDLE: f64 = 4.0 / 3.0 * ERROR / 2.0;
+
+/// An end of it is too far out so often.
+const ENDS: f64 = 4.0 / 3.0 * ERROR / 4.0;
+
+/// It is too narrow so often.
+const NARROW: f64 = 4.0 / 3.0 * ERROR / 4.0;
 
 /// Says whether a printed range, as wide as this with its rounding, is too narrow for runs that deviate as ours do.
 fn is_too_narrow(width: f64, samples: &[f64], printed: PrintedOf) -> bool {
     let (PrintedOf::RangeOf(runs), true) = (printed, samples.len() > 1) else { return false };
+    let (_, variance) = moments(samples);
     let freedom = samples.len() - 1;
-    let mean = samples.iter().sum::<f64>() / samples.len() as f64;
-    let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / freedom as f64;
     variance > 0.0 && spread::studentized_range(width / variance.sqrt(), runs, freedom) < NARROW
+}
+
+/// Says whether the middle of a printed range, give or take its rounding, is not where as many runs like ours have it:
+/// Student's t for the difference of that middle and our mean.
+fn is_off_middle(cell: &Cell, band: Band, samples: &[f64], printed: PrintedOf) -> bool {
+    let (PrintedOf::RangeOf(runs), true) = (printed, samples.len() > 1) else { return false };
+    let (mean, variance) = moments(samples);
+    let own = spread::variance_of_middle(runs) + 1.0 / samples.len() as f64;
+    let reach = t_quantile(samples.len() - 1, MIDDLE) * (variance * own).sqrt();
+    let (first, last) = cell.rounded(band);
+    let rounding = 0.5 * ((last - first) - (cell.high.value - cell.low.value));
+    (cell.middle() - mean).abs() > reach + rounding
 }
 
 /// A mean with its interval, both rounded to what the interval leaves.
@@ -605,17 +686,19 @@ mod tests {
         assert_eq!(prediction(&samples[..1], PrintedOf::OneRun), None);
     }
 
-    /// Mean 10, deviation 2: seven runs lie between -1.5 and 21.5 but for one time in twenty. A range of them is inside
-    /// if both its ends are, and if it is not narrower than seven such runs make it.
+    /// Mean 10, deviation 2. A range of seven is inside if both its ends are, if its middle is no further away than
+    /// 3.19 * 2 * sqrt(0.218 + 0.2) = 4.1 (t(4, 0.9833) = 3.19), and if it is not narrower than seven such runs make it.
     #[test]
-    fn a_range_is_inside_with_both_ends_and_the_width_of_its_runs() {
+    fn a_range_is_inside_with_its_ends_its_middle_and_its_width() {
         let nearness = |low: f64, high: f64, printed| {
             let cell = Cell::of_range(at(low), at(high));
             nearness(&cell, "0.5".parse().unwrap(), &[8.0, 8.0, 10.0, 12.0, 12.0], printed)
         };
         let range = PrintedOf::RangeOf(7);
         assert!(nearness(9.0, 12.0, range) == Nearness::Agrees);
-        assert!(nearness(11.0, 20.0, range) == Nearness::Inside);
+        assert!(nearness(10.3, 17.6, range) == Nearness::Inside);
+        assert!(nearness(11.0, 18.4, range) == Nearness::OffMiddle, "by more");
+        assert!(nearness(1.6, 9.0, range) == Nearness::OffMiddle, "by more");
         assert!(nearness(11.0, 30.0, range) == Nearness::Outside, "an end is not");
         assert!(nearness(12.0, 12.1, range) == Nearness::Outside, "too narrow");
         assert!(nearness(12.0, 12.1, PrintedOf::OneRun) == Nearness::Inside, "of one run it has no width");
@@ -639,17 +722,17 @@ mod tests {
             inside[0] += usize::from(low <= next && next <= high);
             let (low, high) = prediction(&samples, PrintedOf::RangeOf(7)).unwrap();
             let seven: Vec<f64> = (0..7).map(|_| normal()).collect();
-            let all = seven.iter().all(|x| low <= *x && *x <= high);
-            inside[1] += usize::from(all);
-            let ends = |f: fn(f64, f64) -> f64| seven.iter().copied().reduce(f).unwrap();
-            let width = ends(f64::max) - ends(f64::min);
-            inside[2] += usize::from(all && !is_too_narrow(width, &samples, PrintedOf::RangeOf(7)));
+            inside[1] += usize::from(seven.iter().all(|x| low <= *x && *x <= high));
+            let end = |f: fn(f64, f64) -> f64| at(seven.iter().copied().reduce(f).unwrap());
+            let range = Cell::of_range(end(f64::min), end(f64::max));
+            let near = by_chance(&range, Band::default(), &samples, PrintedOf::RangeOf(7));
+            inside[2] += usize::from(near == Nearness::Inside);
         }
         let share = inside.map(|n| n as f64 / f64::from(rounds));
         // Three standard errors of 0.95 over 4000 rounds are 0.01; Bonferroni's interval errs on the safe side.
         assert!((share[0] - 0.95).abs() < 0.011, "{share:?}");
-        assert!(share[1] > 0.939 && share[1] < 0.985, "{share:?}");
-        // With the width as well it is 0.95.
+        assert!(share[1] > 0.98 && share[1] < 0.995, "{share:?}");
+        // With the middle and the width as well it is 0.95.
         assert!((share[2] - 0.95).abs() < 0.011, "{share:?}");
     }
 

@@ -17,7 +17,7 @@ pub struct Record(pub BTreeMap<String, Recorded>);
 pub struct Recorded {
     /// The verdict, by its name.
     pub verdict: String,
-    /// What else is known of a number: [`WITHHELD`] or [`EDGE`]; may be empty.
+    /// What else is known of a number: [`WITHHELD`], [`MIDDLE`] or [`EDGE`]; may be empty.
     pub note: String,
 }
 
@@ -27,15 +27,22 @@ pub const WITHHELD: &str = "withheld";
 /// The note of a number whose mean is so near to the end of the band that other seeds might judge otherwise.
 pub const EDGE: &str = "edge";
 
+/// The note of a range whose ends may be those of runs like ours, but whose middle may not.
+pub const MIDDLE: &str = "middle";
+
+const NOTES: [&str; 4] = ["", WITHHELD, MIDDLE, EDGE];
+
 impl Recorded {
     /// The verdict on a number.
     fn of_cell(cell: &JudgedCell<'_>) -> Recorded {
-        let note = match (cell.withheld, cell.knife_edge) {
-            (true, _) => WITHHELD,
-            (_, true) => EDGE,
-            _ => "",
-        };
+        let notes = [(cell.withheld, WITHHELD), (cell.off_middle, MIDDLE), (cell.knife_edge, EDGE)];
+        let note = notes.into_iter().find(|(is, _)| *is).map_or("", |(_, note)| note);
         Recorded { verdict: cell.verdict.name().to_string(), note: note.to_string() }
+    }
+
+    /// Says whether a number agrees or is inside.
+    pub fn comes_out(&self) -> bool {
+        [Verdict::Agrees, Verdict::Inside].iter().any(|v| v.name() == self.verdict)
     }
 
     /// The verdict on a claim.
@@ -89,8 +96,9 @@ impl Record {
             if !known.contains(&verdict) {
                 return Err(row.wrong("verdict", format!("must be one of: {}", known.join(", "))));
             }
-            if !["", WITHHELD, EDGE].contains(&note) {
-                return Err(row.wrong("note", format!("must be empty, {WITHHELD} or {EDGE}")));
+            if !NOTES.contains(&note) {
+                let rule = format!("must be empty, {WITHHELD}, {MIDDLE} or {EDGE}");
+                return Err(row.wrong("note", rule));
             }
             let recorded = Recorded { verdict: verdict.to_string(), note: note.to_string() };
             if all.insert(id.to_string(), recorded).is_some() {
@@ -163,6 +171,6 @@ mod tests {
         assert_eq!(plain.changes(&[], &before), ["vrc/2/a: agrees, was agrees (edge)"]);
         std::fs::write(file.path(), "id,verdict,note\nvrc/2/a,agrees,near\n").unwrap();
         let error = Record::read(file.path()).unwrap_err().to_string();
-        assert!(error.contains("note = \"near\": must be empty, withheld or edge"), "{error}");
+        assert!(error.contains("note = \"near\": must be empty, withheld, middle or edge"), "{error}");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::cells::Cell;
 use crate::experiment::{Document, Papers};
 use crate::judge::{Holds, JudgedExperiment, Verdict};
 use crate::plan::Plan;
-use crate::record::{EDGE, Record, Recorded, WITHHELD};
+use crate::record::{EDGE, MIDDLE, Record, Recorded, WITHHELD};
 
 /// The score: the count of printed numbers and of claims with each verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,12 +17,18 @@ pub struct Score {
     pub claims: [usize; Holds::ALL.len()],
     /// The explained numbers that come out under the judged reading, but chose it.
     pub withheld: usize,
+    /// The ranges that lie outside by their middle alone.
+    pub off_middle: usize,
     /// The agreeing numbers that other seeds might judge otherwise.
     pub edges: usize,
     /// The numbers that come out without a simulation, and so prove little.
     pub free: usize,
     /// Those of them that agree or are inside.
     pub free_come_out: usize,
+    /// The numbers that are computed by the document's own formulas, and not simulated.
+    pub computed: usize,
+    /// Those of them that agree.
+    pub computed_come_out: usize,
 }
 
 impl Score {
@@ -51,18 +58,23 @@ impl Score {
     }
 
     /// The count of printed numbers that come out under the judged readings, whether or not they chose one.
-    pub fn in_band(&self) -> usize {
+    pub fn come_out_or_withheld(&self) -> usize {
         self.come_out() + self.withheld
     }
 
+    /// The count of explained numbers that come out under another reading than the judged one.
+    pub fn explained_otherwise(&self) -> usize {
+        self.cell(Verdict::Explained) - self.withheld
+    }
+
     /// The count of printed numbers that need a simulation to come out.
-    pub fn not_free(&self) -> usize {
-        self.of_cells() - self.free
+    pub fn beyond(&self) -> usize {
+        self.of_cells() - self.free - self.computed
     }
 
     /// Those of them that agree or are inside.
-    pub fn not_free_come_out(&self) -> usize {
-        self.come_out() - self.free_come_out
+    pub fn beyond_come_out(&self) -> usize {
+        self.come_out() - self.free_come_out - self.computed_come_out
     }
 
     /// The count of claims that the runs decide.
@@ -75,20 +87,27 @@ impl Score {
         self.cells.iter_mut().zip(other.cells).for_each(|(a, b)| *a += b);
         self.claims.iter_mut().zip(other.claims).for_each(|(a, b)| *a += b);
         self.withheld += other.withheld;
+        self.off_middle += other.off_middle;
         self.edges += other.edges;
         self.free += other.free;
         self.free_come_out += other.free_come_out;
+        self.computed += other.computed;
+        self.computed_come_out += other.computed_come_out;
         self
     }
 
     /// Counts a printed number.
-    fn take(&mut self, verdict: Verdict, note: &str, free: bool) {
+    fn take(&mut self, papers: &Papers, cell: &Cell, verdict: Verdict, note: &str) {
+        let (free, computed) = (papers.is_free(cell), papers.is_computed(cell));
         let comes_out = [Verdict::Agrees, Verdict::Inside].contains(&verdict);
         self.cells[verdict as usize] += 1;
         self.withheld += usize::from(note == WITHHELD);
         self.edges += usize::from(note == EDGE && verdict == Verdict::Agrees);
+        self.off_middle += usize::from(note == MIDDLE && !comes_out);
         self.free += usize::from(free);
         self.free_come_out += usize::from(free && comes_out);
+        self.computed += usize::from(computed);
+        self.computed_come_out += usize::from(computed && comes_out);
     }
 }
 
@@ -138,7 +157,7 @@ fn tables<'a>(
             };
             let recorded = record.0.get(&cell.id).unwrap_or(&none);
             let verdict = Verdict::ALL.into_iter().find(|v| v.name() == recorded.verdict);
-            all[at].2.take(verdict.unwrap_or(Verdict::Missing), &recorded.note, papers.is_free(cell));
+            all[at].2.take(papers, cell, verdict.unwrap_or(Verdict::Missing), &recorded.note);
         }
         let mut claims = Score::default();
         for e in &document.experiments {
@@ -153,7 +172,7 @@ fn tables<'a>(
     all
 }
 
-/// So many printed numbers of an algorithm must be judged before it can count as reproduced.
+/// So many printed numbers of an algorithm must need a simulation before it can count as reproduced.
 pub const LEAST_NUMBERS: usize = 12;
 
 /// This share of them must agree or be inside.
@@ -175,9 +194,21 @@ pub struct Reproduced {
 }
 
 impl Reproduced {
-    /// Says whether the algorithm's published results are reproduced: [`LEAST_NUMBERS`] and [`LEAST_SHARE`].
+    /// The number of those that need a simulation to come out.
+    pub fn beyond(self) -> usize {
+        self.numbers - self.free
+    }
+
+    /// Those of them that agree or are inside.
+    pub fn beyond_come_out(self) -> usize {
+        self.come_out - self.free_come_out
+    }
+
+    /// Says whether the algorithm's published results are reproduced, by the numbers that need a simulation:
+    /// [`LEAST_NUMBERS`] and [`LEAST_SHARE`].
     pub fn holds(self) -> bool {
-        self.numbers >= LEAST_NUMBERS && self.come_out as f64 >= LEAST_SHARE * self.numbers as f64
+        let (of, out) = (self.beyond(), self.beyond_come_out());
+        of >= LEAST_NUMBERS && out as f64 >= LEAST_SHARE * of as f64
     }
 }
 
@@ -191,9 +222,7 @@ pub fn by_algorithm(papers: &Papers, plan: &Plan, record: &Record) -> BTreeMap<S
                 let own = all.entry(algorithm.to_string()).or_default();
                 own.numbers += 1;
                 let recorded = record.0.get(&cell.id);
-                let comes_out = recorded.is_some_and(|of| {
-                    [Verdict::Agrees, Verdict::Inside].iter().any(|v| v.name() == of.verdict)
-                });
+                let comes_out = recorded.is_some_and(Recorded::comes_out);
                 let free = papers.is_free(cell);
                 own.come_out += usize::from(comes_out);
                 own.withheld += usize::from(recorded.is_some_and(|of| of.note == WITHHELD));

@@ -216,7 +216,7 @@ catalog! {
     /// The probability is a function of the queue, or of its average, and of what tunes that function.
     Red { name: "RED", folder: red } aqms {
         Red { name: "red", params: red::RedParams, title: "Random Early Detection", source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", label: Faithful }
-        Ared { name: "ared", params: ared::AredParams, title: "Adaptive RED", source: "Floyd, Gummadi and Shenker, ICSI technical report, 2001", label: Reproduced }
+        Ared { name: "ared", params: ared::AredParams, title: "Adaptive RED", source: "Floyd, Gummadi and Shenker, ICSI technical report, 2001", label: Faithful }
         AredDt { name: "ared-dt", params: ared_dt::AredDtParams, title: "Adaptive RED with dynamic thresholds", source: "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", label: Experimental }
         FengAred { name: "feng-ared", params: feng_ared::FengAredParams, title: "Feng's Adaptive RED", source: "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", label: Faithful }
         AutoTuningRed { name: "auto-tuning-red", params: auto_tuning_red::AutoTuningRedParams, title: "Auto-Tuning RED", source: "Sirisena, Haider and Pawlikowski, IEEE GLOBECOM 2002", label: Faithful }
@@ -233,7 +233,7 @@ catalog! {
     }
     /// A controller holds the queue at a target.
     Control { name: "control", folder: control } aqms {
-        Pi { name: "pi", params: pi::PiParams, title: "PI controller", source: "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", label: Reproduced }
+        Pi { name: "pi", params: pi::PiParams, title: "PI controller", source: "Hollot, Misra, Towsley and Gong, IEEE INFOCOM 2001", label: Faithful }
         Rem { name: "rem", params: rem::RemParams, title: "Random Exponential Marking", source: "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001", label: Faithful }
         Pid { name: "pid", params: pid::PidParams, title: "PID controller", source: "Park, Lim, Park and Choi, Computer Networks 44(1), 2004", label: Experimental }
         Dred { name: "dred", params: dred::DredParams, title: "Dynamic RED", source: "Aweya, Ouellette and Montuno, Computer Networks 36(2-3), 2001", label: Experimental }

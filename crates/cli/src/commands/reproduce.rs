@@ -417,6 +417,7 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("inside", &|s| s.cell(Verdict::Inside)),
         column("explained", &|s| s.cell(Verdict::Explained)),
         column("withheld", &|s| s.withheld),
+        column("fitted", &|s| s.cell(Verdict::Fitted)),
         column("refuted", &|s| s.cell(Verdict::Refuted)),
         column("open", &|s| s.cell(Verdict::Open)),
         column("missing", &|s| s.cell(Verdict::Missing)),
@@ -438,14 +439,15 @@ fn meaning(all: &Score) -> String {
     if all.of_cells() > 0 {
         said.push_str(&format!(
             "{} of {} numbers agree or are inside; with {} that chose their reading {} come out. A model without a \
-             simulation gets {}; of the {} others {} agree or are inside.\n",
+             simulation gets {}, and {} are computed; of the {} others {} agree or are inside.\n",
             all.come_out(),
             all.of_cells(),
             all.withheld,
-            all.in_band(),
+            all.come_out_or_withheld(),
             all.free,
-            all.not_free(),
-            all.not_free_come_out()
+            all.computed,
+            all.beyond(),
+            all.beyond_come_out()
         ));
     }
     if all.decided() > 0 {
@@ -477,6 +479,7 @@ fn outside(judged: &[JudgedExperiment<'_>]) -> String {
     };
     let kinds = [
         ("open", of(Verdict::Open)),
+        ("only by a fit", of(Verdict::Fitted)),
         ("missing", of(Verdict::Missing)),
         ("claims that fail", claims(Holds::Fails)),
         ("claims that cannot be tested", claims(Holds::Missing)),
@@ -518,6 +521,7 @@ fn output(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> serde_json::Value
                     "guess": c.guess,
                     "free": c.free,
                     "withheld": c.withheld,
+                    "off_middle": c.off_middle,
                     "ns2": c.ns2.map(|n| n.mean),
                     "ns2_runs": c.ns2.map(|n| n.runs),
                     "ns2_reading": c.ns2.and_then(|n| n.reading.as_deref()),
@@ -549,9 +553,13 @@ fn output(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> serde_json::Value
             "numbers": s.of_cells(),
             "come_out": s.come_out(),
             "withheld": s.withheld,
+            "off_middle": s.off_middle,
             "edges": s.edges,
             "free": s.free,
             "free_come_out": s.free_come_out,
+            "computed": s.computed,
+            "computed_come_out": s.computed_come_out,
+            "fitted": s.cell(Verdict::Fitted),
             "open": s.cell(Verdict::Open),
             "claims": s.of_claims(),
             "decided": s.decided(),

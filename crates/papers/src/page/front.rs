@@ -7,16 +7,20 @@ use quell_view::picture::{Kind, Outcome, Sheet, Tally, tally};
 
 use super::strip::Strip;
 use super::words::{RULES, WRITTEN, table_name};
+use crate::cells::Cell;
 use crate::experiment::Papers;
 use crate::judge::{Holds, Verdict};
-use crate::record::Record;
+use crate::record::{MIDDLE, Record};
 use crate::score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, scores_on_record};
 
 /// The scores on record: a document's key, its table (empty for claims), and the counts.
 type Rows = Vec<(String, String, Score)>;
 
+/// What comes out of each algorithm.
+type Algorithms = BTreeMap<String, Reproduced>;
+
 /// The score of all documents and of the algorithms by the verdicts on record, in Markdown.
-pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String, Reproduced>) -> String {
+pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> String {
     let rows = scores_on_record(papers, record);
     let sum = |of: &dyn Fn(&(String, String, Score)) -> bool| {
         rows.iter().filter(|row| of(row)).fold(Score::default(), |all, (.., score)| all.and(score))
@@ -43,8 +47,10 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
                 .to_string(),
             format!(
                 "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
-                 {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside.\n\n",
-                100.0 * LEAST_SHARE
+                 {LEAST_NUMBERS} of its printed numbers need a simulation, and {} % of those agree or are inside: the \
+                 column \"beyond a guess\".{}\n\n",
+                100.0 * LEAST_SHARE,
+                nearest(algorithms)
             ),
         ),
         false => (
@@ -65,17 +71,18 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
          ![The claims of each document, by what became of them](images/claims.svg)\n\n\
          ## By document\n\n{heading}{documents}\n## By table\n\n{heading}{tables}\n## By algorithm\n\n{labels}\
          {ALGORITHMS}{of_algorithms}\n## What the words mean\n\n{RULES}{GUESSED}",
-        summary(papers, &all, algorithms)
+        summary(papers, record, &all, algorithms)
     )
 }
 
 /// The heads of the score's columns, after the name.
-pub(super) const COLUMNS: [&str; 12] = [
+pub(super) const COLUMNS: [&str; 13] = [
     "numbers",
     "agree or inside",
     "beyond a guess",
     "comes out, withheld",
     "explained otherwise",
+    "only by a fit",
     "refuted",
     "open",
     "claims",
@@ -93,13 +100,14 @@ pub(super) fn heading() -> String {
 /// The columns of a score.
 pub(super) fn columns(s: &Score) -> Vec<String> {
     let numbers = match s.of_cells() {
-        0 => vec![String::new(); 7],
+        0 => vec![String::new(); 8],
         n => vec![
             n.to_string(),
             s.come_out().to_string(),
-            format!("{} of {}", s.not_free_come_out(), s.not_free()),
+            format!("{} of {}", s.beyond_come_out(), s.beyond()),
             s.withheld.to_string(),
-            (s.cell(Verdict::Explained) - s.withheld).to_string(),
+            s.explained_otherwise().to_string(),
+            s.cell(Verdict::Fitted).to_string(),
             s.cell(Verdict::Refuted).to_string(),
             (s.cell(Verdict::Open) + s.cell(Verdict::Missing)).to_string(),
         ],
@@ -125,60 +133,152 @@ pub(super) fn line(name: &str, s: &Score) -> String {
 const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | comes out, withheld | reproduced |\n\
                           | --- | --: | --: | --: | --: | --- |\n";
 
-pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it: that the link is full, and \
-                       that the queue is at its target. Such numbers prove little. \"Beyond a guess\" counts the others: how many \
-                       agree or are inside, of how many there are. **Withheld** are the numbers that come out under the reading that \
-                       is judged, but chose it.\n";
+pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it (`null.toml`): that \
+                       the link is full, that the queue is at its target, that a source sends what it is told to, or \
+                       that a file alone needs so many round trips. Such numbers prove little. \"Beyond a guess\" counts \
+                       the others that are simulated: how many agree or are inside, of how many there are. **Withheld** \
+                       are the numbers that come out under the reading that is judged, but chose it.\n";
 
 /// What came out, in words.
-fn summary(papers: &Papers, all: &Score, algorithms: &BTreeMap<String, Reproduced>) -> String {
-    let (numbers, out) = (all.of_cells(), all.come_out());
-    let explained = all.cell(Verdict::Explained);
-    let (open, refuted) = (all.cell(Verdict::Open), all.cell(Verdict::Refuted));
-    let claims = all.of_claims();
+fn summary(papers: &Papers, record: &Record, all: &Score, algorithms: &Algorithms) -> String {
+    [reproduced(papers, all, algorithms), not_reproduced(papers, record, all), not_decided(all)].join("\n")
+}
+
+/// The numbers and claims that come out.
+fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
     let labeled: Vec<&str> =
         algorithms.iter().filter(|(_, of)| of.holds()).map(|(name, _)| name.as_str()).collect();
     let labels = match (papers.are_own(), &labeled[..]) {
         (false, _) => String::new(),
-        (true, []) => " No algorithm has enough of them to be labeled reproduced.".to_string(),
+        (true, []) => format!(" No algorithm is labeled reproduced.{}", nearest(algorithms)),
         (true, some) => format!(" Labeled reproduced: {}.", some.join(", ")),
     };
+    let computed = match all.computed {
+        0 => String::new(),
+        n => format!(" {n} are computed by formulas of the documents, and {} agree.", all.computed_come_out),
+    };
+    format!(
+        "**What was reproduced.** Of {} printed numbers {} agree or are inside. {} more come out under the readings \
+         that are judged, and are withheld: they chose a reading that the document leaves open. {} numbers are free, \
+         which a guess without a simulation gives.{computed} Of the other {}, {} come out ({}). Of {} claims that the \
+         runs decide, {} hold.{labels}\n",
+        all.of_cells(),
+        all.come_out(),
+        all.withheld,
+        all.free,
+        all.beyond(),
+        all.beyond_come_out(),
+        percent(all.beyond_come_out(), all.beyond()),
+        all.decided(),
+        all.claim(Holds::Holds),
+    )
+}
+
+/// The numbers and claims that do not, and why.
+fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
+    let (open, fitted) = (all.cell(Verdict::Open), all.cell(Verdict::Fitted));
     let missing = match all.cell(Verdict::Missing) {
         0 => String::new(),
         n => format!(" {n} were not run."),
     };
+    // Where most of them are tells a reader what is not understood.
+    let is = |cell: &&Cell| {
+        let verdict = record.0.get(&cell.id).map(|of| of.verdict.as_str());
+        [Verdict::Open, Verdict::Fitted].iter().any(|v| Some(v.name()) == verdict)
+    };
+    let those: Vec<&Cell> = papers.cells.iter().filter(is).collect();
+    let metrics = distinct(those.iter().map(|cell| cell.metric.as_str()));
+    let mut metrics: Vec<(usize, &str)> =
+        metrics.into_iter().map(|m| (those.iter().filter(|c| c.metric == m).count(), m)).collect();
+    metrics.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let metrics: Vec<String> =
+        metrics.iter().map(|(count, metric)| format!("{count} {}", metric.replace('_', " "))).collect();
+    let by_metric = match &metrics[..] {
+        [] => String::new(),
+        some => format!(" By metric: {}.", some.join(", ")),
+    };
+    let off: Vec<&Cell> = papers
+        .cells
+        .iter()
+        .filter(|cell| record.0.get(&cell.id).is_some_and(|of| of.note == MIDDLE && !of.comes_out()))
+        .collect();
+    let off_middle = match &off[..] {
+        [] => String::new(),
+        some => {
+            let names: Vec<String> = some
+                .iter()
+                .map(|c| {
+                    format!(
+                        "{} {} at {} (Table {})",
+                        c.algorithm,
+                        c.metric.replace('_', " "),
+                        c.case,
+                        c.table
+                    )
+                })
+                .collect();
+            format!(
+                " The rule on the middle of a range takes {}, whose ends alone are inside: {}.",
+                some.len(),
+                names.join("; ")
+            )
+        }
+    };
     format!(
-        "**What was reproduced.** Of {numbers} printed numbers {out} agree or are inside. {} of {explained} explained \
-         ones agree or are inside as well, and are withheld, because they chose a reading that the document leaves open: {} \
-         come out under the readings that are judged. {} numbers are free, which a guess without a simulation gives; of \
-         the other {}, {} come out ({}). Of {} claims that the runs decide, {} hold.{labels}\n\n\
-         **What was not.** {open} numbers are open: they lie outside, and nothing that was tried explains them.{missing} \
-         {} come out only under another reading than the one that is judged. {} claims fail. The pages list what was \
-         tried, and why.\n\n\
-         **What is not in a simulator's power.** A setting that a document does not print has to be chosen, and where a \
-         printed number chose it, that number cannot count. {refuted} numbers and {} claims are refuted: the simulator of \
-         the documents itself does not give them, or the document contradicts itself. {} of {claims} claims are \
-         undecided: the difference is smaller than chance leaves it with so many runs.{}\n",
-        all.withheld,
-        all.in_band(),
-        all.free,
-        all.not_free(),
-        all.not_free_come_out(),
-        percent(all.not_free_come_out(), all.not_free()),
-        all.decided(),
-        all.claim(Holds::Holds),
-        explained - all.withheld,
+        "**What was not.** {} numbers are without an explanation: {open} are open, and lie outside whatever was tried; \
+         {fitted} come out only by a fit, under a reading that was chosen because they do. {} more come out under \
+         another reading than the one that is judged.{missing}{by_metric}{off_middle} {} claims fail. The pages list \
+         what was tried, and why.\n",
+        open + fitted,
+        all.explained_otherwise(),
         all.claim(Holds::Fails),
-        all.claim(Holds::Refuted),
-        all.claim(Holds::Undecided),
-        match all.edges {
-            0 => String::new(),
-            n => format!(
-                " {n} of the numbers that agree are on an edge of their band: other seeds may judge them otherwise."
-            ),
-        },
     )
 }
+
+/// What a simulator cannot decide.
+fn not_decided(all: &Score) -> String {
+    let edges = match all.edges {
+        0 => String::new(),
+        n => {
+            format!(
+                " {n} of the numbers that agree are on an edge of their band: other seeds may judge them otherwise."
+            )
+        }
+    };
+    format!(
+        "**What is not in a simulator's power.** A setting that a document does not print has to be chosen, and where \
+         a printed number chose it, that number cannot count. {} numbers and {} claims are refuted: the simulator of \
+         the documents itself does not give them, or the document contradicts itself. {} of {} claims are undecided: \
+         the difference is smaller than chance leaves it with so many runs, some runs have no value, or the claim \
+         chose a reading.{edges}\n",
+        all.cell(Verdict::Refuted),
+        all.claim(Holds::Refuted),
+        all.claim(Holds::Undecided),
+        all.of_claims(),
+    )
+}
+
+/// How near the algorithms come to the label that lack it; empty if none has enough numbers.
+fn nearest(algorithms: &Algorithms) -> String {
+    let near = algorithms.iter().filter(|(_, of)| of.beyond() >= LEAST_NUMBERS && !of.holds());
+    let mut near: Vec<(f64, String)> = near
+        .map(|(name, of)| {
+            let (of, out) = (of.beyond(), of.beyond_come_out());
+            (out as f64 / of as f64, format!("{name} has {out} of {of} ({})", percent(out, of)))
+        })
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    match &near[..] {
+        [] => String::new(),
+        some => {
+            let names: Vec<&str> = some.iter().take(NEAREST).map(|(_, name)| name.as_str()).collect();
+            format!(" The nearest: {}.", names.join(", "))
+        }
+    }
+}
+
+/// So many of them are named.
+const NEAREST: usize = 3;
 
 /// A share in words.
 fn percent(part: usize, of: usize) -> String {
@@ -189,7 +289,7 @@ fn percent(part: usize, of: usize) -> String {
 fn by_algorithm(papers: &Papers, (name, of): (&String, &Reproduced)) -> String {
     let page = name.replace(['-', '+'], "_");
     let shown = if papers.are_own() { format!("[{name}](../algorithms/{page}.md)") } else { name.clone() };
-    let beyond = format!("{} of {}", of.come_out - of.free_come_out, of.numbers - of.free);
+    let beyond = format!("{} of {}", of.beyond_come_out(), of.beyond());
     let yes = if of.holds() && papers.are_own() { "yes" } else { "" };
     format!("| {shown} | {} | {} | {beyond} | {} | {yes} |\n", of.numbers, of.come_out, of.withheld)
 }
@@ -214,7 +314,8 @@ pub fn front_pictures(papers: &Papers, record: &Record) -> Vec<Strip> {
         Outcome::Agrees => s.cell(Verdict::Agrees),
         Outcome::Inside => s.cell(Verdict::Inside),
         Outcome::Withheld => s.withheld,
-        Outcome::Explained => s.cell(Verdict::Explained) - s.withheld,
+        Outcome::Explained => s.explained_otherwise(),
+        Outcome::Fitted => s.cell(Verdict::Fitted),
         Outcome::Refuted => s.cell(Verdict::Refuted),
         Outcome::Open => s.cell(Verdict::Open),
         Outcome::Missing => s.cell(Verdict::Missing),

@@ -32,11 +32,14 @@ pub(super) fn table_name(document: &Document, table: &str) -> String {
 
 pub(super) const RULES: &str = "\
 A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
-printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of what was printed (one run, a mean of some runs, or their range). It is \
-**explained** if it lies outside of both and comes out under another reading of the document, or if the reading that is \
-judged was chosen by it; **refuted** if ns-2 itself, or a claim of the document, shows a mechanism by which it cannot \
-come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % interval, paired by seed where two are \
-compared, lies on one side, and is **undecided** otherwise; it is **refuted** if ns-2's own figures fail it as well.\n";
+printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of \
+what was printed: one run, or a mean of some. Of a range, both ends and the middle must lie where as many runs have \
+them, and it must not be too narrow for them. A number is **explained** if it lies outside of both and comes out under \
+another reading of the document, or if the reading that is judged was chosen by it. If that other reading was fitted to \
+it, nothing is explained, and it comes out **only by a fit**. It is **refuted** if ns-2 itself, arithmetic, or a claim \
+of the document shows that it cannot come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % \
+interval, paired by seed where two are compared, lies on one side, and is **undecided** otherwise; it is **refuted** if \
+ns-2's own figures fail it as well.\n";
 
 /// The introduction of the index of the pages.
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
@@ -134,11 +137,13 @@ pub(super) fn place(claim: &JudgedClaim<'_>) -> String {
 pub(super) fn word(cell: &JudgedCell<'_>) -> String {
     let what = match outcome(cell) {
         Outcome::Withheld => "explained: it comes out, but it chose the reading",
+        Outcome::Fitted => "only by a fit",
         _ => cell.verdict.name(),
     };
     let edge = (cell.knife_edge && cell.verdict == Verdict::Agrees).then_some("on the edge");
     let free = (cell.free && cell.verdict != Verdict::Missing).then_some("free");
-    let more: Vec<&str> = edge.into_iter().chain(free).collect();
+    let middle = cell.off_middle.then_some("by its middle");
+    let more: Vec<&str> = edge.into_iter().chain(middle).chain(free).collect();
     if more.is_empty() { what.to_string() } else { format!("{what} ({})", more.join(", ")) }
 }
 
@@ -155,6 +160,7 @@ pub(super) fn outcome(cell: &JudgedCell<'_>) -> Outcome {
         Verdict::Inside => Outcome::Inside,
         Verdict::Explained if cell.withheld => Outcome::Withheld,
         Verdict::Explained => Outcome::Explained,
+        Verdict::Fitted => Outcome::Fitted,
         Verdict::Refuted => Outcome::Refuted,
         Verdict::Open => Outcome::Open,
         Verdict::Missing => Outcome::Missing,

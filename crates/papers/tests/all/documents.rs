@@ -1,9 +1,12 @@
 //! The documents of this repository.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use quell_aqm::catalog::{CATALOG, Label};
-use quell_papers::{Extent, Papers, Plan, Record, by_algorithm, file_names, scoreboard};
+use quell_papers::{
+    Extent, Papers, Plan, Record, WITHHELD, by_algorithm, file_names, matches, scoreboard, scores_on_record,
+};
 
 fn read() -> Papers {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
@@ -89,13 +92,87 @@ fn what_does_not_come_out_has_its_reason() {
         let listed = |id: &str| {
             let patterns =
                 e.open.iter().flat_map(|o| &o.cells).chain(e.refuted.iter().flat_map(|r| &r.cells));
-            patterns.into_iter().any(|pattern| quell_papers::matches(pattern, id))
+            patterns.into_iter().any(|pattern| matches(pattern, id))
         };
         let open = e.cells.iter().flat_map(|of| papers.cells_of(of));
         let open = open.filter(|cell| is(&cell.id, "open") && !listed(&cell.id));
         bare.extend(open.map(|cell| format!("{}: needs [[open]] in {}", cell.id, e.id)));
     }
     assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
+/// What lies outside has a list of its own: no block is of numbers that come out, a pattern is of open numbers of one metric,
+/// and no attempt is told of two tables.
+#[test]
+fn lists_are_of_what_is_outside() {
+    let papers = read();
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let comes_out = |id: &str| record.0.get(id).is_some_and(|of| of.comes_out() || of.note == WITHHELD);
+    let mut wrong = Vec::new();
+    // Each attempt, with the table and the file in which it is told first.
+    let mut told: HashMap<&str, (&str, &str)> = HashMap::new();
+    for e in papers.experiments() {
+        let refuted = e.refuted.iter().flat_map(|r| &r.cells).map(|pattern| ("refuted", pattern));
+        let open = e.open.iter().flat_map(|open| &open.cells).map(|pattern| ("open", pattern));
+        for (kind, pattern) in refuted.chain(open) {
+            let mut named = papers.cells.iter().filter(|cell| matches(pattern, &cell.id));
+            if named.all(|cell| comes_out(&cell.id)) {
+                wrong.push(format!("{}: [[{kind}]] \"{pattern}\": all that it names comes out", e.id));
+            }
+            let named = papers.cells.iter().filter(|cell| matches(pattern, &cell.id));
+            let open = named.filter(|c| record.0.get(&c.id).is_some_and(|of| of.verdict == "open"));
+            let metrics: BTreeSet<&str> = open.map(|cell| cell.metric.as_str()).collect();
+            if kind == "open" && metrics.len() > 1 {
+                wrong.push(format!("{}: [[open]] \"{pattern}\": is of {metrics:?}; name one", e.id));
+            }
+        }
+        for open in &e.open {
+            let tables = open.cells.iter().filter_map(|pattern| pattern.split('/').nth(1));
+            let tables: BTreeSet<&str> = tables.collect();
+            for (table, attempt) in tables.into_iter().flat_map(|table| open.tried.iter().map(move |text| (table, text)))
+            {
+                let (first, of) = *told.entry(attempt).or_insert((table, &e.id));
+                if first != table {
+                    wrong.push(format!("{}: [[open]] of table {first} in {of} has it too: {attempt}", e.id));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A phrase has one meaning: who says "almost all" is asked for nine of ten.
+#[test]
+fn almost_all_is_nine_of_ten() {
+    let papers = read();
+    for (e, claim) in papers.experiments().flat_map(|e| e.claims.iter().map(move |claim| (e, claim))) {
+        // "Here: ..." is ours, and may tell of the phrase.
+        let theirs = claim.says.split("; here:").next().unwrap_or_default().to_lowercase();
+        let says = ["almost all", "almost always", "nearly all"].iter().any(|phrase| theirs.contains(phrase));
+        let test = &claim.test;
+        let asked = test.parts.iter().all(|part| part.share.is_some_and(|share| (share - 0.9).abs() < 1e-9));
+        assert!(
+            !says || asked,
+            "{}#{}: each part must end with \"for 90% of cases\": {}",
+            e.id,
+            claim.name,
+            test.text
+        );
+    }
+}
+
+/// What is computed by formulas of a document is apart from what is simulated, and from what a guess gives.
+#[test]
+fn computed_numbers_are_counted_apart() {
+    let papers = read();
+    let record = Record::read(&papers.folder.join("verdicts.csv")).unwrap_or_else(|e| panic!("{e}"));
+    let rows = scores_on_record(&papers, &record);
+    let of = |table: &str| &rows.iter().find(|(key, name, _)| key == "vrc" && name == table).unwrap().2;
+    for (table, numbers) in [("sec. 5.4.2", 3), ("sec. 3.2 example", 2)] {
+        let score = of(table);
+        assert_eq!((score.computed, score.free, score.beyond(), score.beyond_come_out()), (numbers, 0, 0, 0));
+    }
+    assert_eq!(of("2").computed, 0);
 }
 
 /// The label "reproduced" is earned by the verdicts on record.

@@ -17,6 +17,8 @@ pub enum Outcome {
     Withheld,
     /// It is found under another reading of what was published.
     Explained,
+    /// It is found only under a reading that was fitted to it.
+    Fitted,
     /// It cannot be found, and it is shown why.
     Refuted,
     /// It was not found.
@@ -27,11 +29,12 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Outcome; 7] = [
+    pub const ALL: [Outcome; 8] = [
         Outcome::Agrees,
         Outcome::Inside,
         Outcome::Withheld,
         Outcome::Explained,
+        Outcome::Fitted,
         Outcome::Refuted,
         Outcome::Open,
         Outcome::Missing,
@@ -44,6 +47,7 @@ impl Outcome {
             Outcome::Inside => "inside",
             Outcome::Withheld => "comes out, but it chose the reading",
             Outcome::Explained => "explained by another reading",
+            Outcome::Fitted => "only by a fit",
             Outcome::Refuted => "refuted",
             Outcome::Open => "open",
             Outcome::Missing => "missing",
@@ -57,6 +61,7 @@ impl Outcome {
             Outcome::Inside => "#56B4E9",
             Outcome::Withheld => "#009E73",
             Outcome::Explained => "#E69F00",
+            Outcome::Fitted => "#CC79A7",
             Outcome::Refuted => "#222222",
             Outcome::Open => "#D55E00",
             Outcome::Missing => "#bdbdbd",
@@ -67,7 +72,7 @@ impl Outcome {
     fn form(self) -> Form {
         match self {
             Outcome::Agrees | Outcome::Inside | Outcome::Withheld => Form::Circle,
-            Outcome::Explained => Form::Triangle,
+            Outcome::Explained | Outcome::Fitted => Form::Triangle,
             Outcome::Refuted | Outcome::Missing => Form::Square,
             Outcome::Open => Form::Diamond,
         }
@@ -75,7 +80,7 @@ impl Outcome {
 
     /// Says whether its mark is to be seen first, with its name beside it.
     fn is_outlier(self) -> bool {
-        matches!(self, Outcome::Explained | Outcome::Refuted | Outcome::Open)
+        matches!(self, Outcome::Explained | Outcome::Fitted | Outcome::Refuted | Outcome::Open)
     }
 }
 

@@ -302,8 +302,8 @@ fn numbers_are_compared_row_by_row() {
 
 #[test]
 fn counts_are_pieces_of_bars() {
-    let row = |label: &str, counts: [usize; 7]| Tally { label: label.into(), counts: counts.to_vec() };
-    let rows = [row("one", [30, 0, 0, 0, 0, 10, 0]), row("two", [0, 0, 5, 0, 0, 0, 0])];
+    let row = |label: &str, counts: [usize; 8]| Tally { label: label.into(), counts: counts.to_vec() };
+    let rows = [row("one", [30, 0, 0, 0, 0, 0, 10, 0]), row("two", [0, 0, 5, 0, 0, 0, 0, 0])];
     let svg = tally(&sheet(), &Outcome::ALL.map(Outcome::kind), &rows, "numbers");
     let document = checked(&svg);
     let texts = texts(&document);
