@@ -178,10 +178,12 @@ class Verdicts:
             ``numbers``; ``come_out``, those that agree or are inside; ``withheld``, those that come
             out, but chose their reading; ``edges``, those that agree, but might not with other seeds;
             ``free``, those that a model without a simulation gets; ``free_come_out``, those of them
-            that agree or are inside.
+            that agree or are inside; ``computed``, those that are of formulas of a document, and
+            ``computed_come_out``; ``off_middle``, ranges that lie outside by their middle alone.
         """
         out = [number.verdict in ("agrees", "inside") for number in self.numbers]
         free = [number.free for number in self.numbers]
+        computed = [not number.reading for number in self.numbers]
         edges = [number.verdict == "agrees" and number.knife_edge for number in self.numbers]
         return {
             "numbers": len(self.numbers),
@@ -190,6 +192,9 @@ class Verdicts:
             "edges": sum(edges),
             "free": sum(free),
             "free_come_out": sum(a and b for a, b in zip(out, free, strict=True)),
+            "computed": sum(computed),
+            "computed_come_out": sum(a and b for a, b in zip(out, computed, strict=True)),
+            "off_middle": sum(number.off_middle for number in self.numbers),
         }
 
     def table(self) -> dict[str, list[Any]]:

@@ -17,7 +17,9 @@ def test_computed_numbers_and_claims_have_verdicts() -> None:
     assert {len(column) for column in table.values()} == {len(verdicts.numbers)}
     tally = verdicts.tally()
     assert tally["numbers"] == tally["come_out"] == len(verdicts.numbers)
-    # What is computed is no guess, and no seed would say otherwise.
+    # What is computed is not a guess, and no seed would say otherwise.
+    assert tally["computed"] > 0
+    assert tally["computed"] == tally["computed_come_out"]
     assert tally["free"] == tally["edges"] == tally["withheld"] == 0
     for number in verdicts.numbers:
         low, high = number.band

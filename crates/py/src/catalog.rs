@@ -16,8 +16,8 @@ use crate::errors;
 /// list of dict of str to str
 ///     For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``,
 ///     ``family``, ``source`` (who published it where) and ``label`` (how far it can be trusted:
-///     ``experimental``, ``faithful`` if every equation has known answers, ``reproduced`` if it
-///     matches published numbers).
+///     ``experimental``, ``faithful`` if every equation has known answers, ``reproduced`` if
+///     most of the published numbers that need a simulation come out).
 ///
 /// Examples
 /// --------

@@ -20,7 +20,7 @@ pub enum Label {
     Experimental,
     /// Every equation has known answers.
     Faithful,
-    /// Matches published numbers.
+    /// Four of five published numbers that need a simulation come out.
     Reproduced,
 }
 

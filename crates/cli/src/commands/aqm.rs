@@ -123,6 +123,6 @@ fn meaning(label: Label) -> &'static str {
     match label {
         Label::Experimental => "written from an incomplete description",
         Label::Faithful => "every equation has known answers",
-        Label::Reproduced => "matches published numbers",
+        Label::Reproduced => "most of the published numbers that need a simulation come out",
     }
 }

@@ -34,7 +34,7 @@ Examples:
   quell reproduce hred-13 --live    # with real packets, in real time
 
 A printed number agrees, is inside the prediction interval of what was printed, is explained by another reading of the \
-document, is refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, \
+document, comes out only by a reading that was fitted, is refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, \
 and from one no claim is decided: --quick shows that all runs, and the numbers roughly. All of it takes about an hour \
 on two cores, and seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the \
 form of the files.")]

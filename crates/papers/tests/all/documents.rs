@@ -129,7 +129,8 @@ fn lists_are_of_what_is_outside() {
         for open in &e.open {
             let tables = open.cells.iter().filter_map(|pattern| pattern.split('/').nth(1));
             let tables: BTreeSet<&str> = tables.collect();
-            for (table, attempt) in tables.into_iter().flat_map(|table| open.tried.iter().map(move |text| (table, text)))
+            for (table, attempt) in
+                tables.into_iter().flat_map(|table| open.tried.iter().map(move |text| (table, text)))
             {
                 let (first, of) = *told.entry(attempt).or_insert((table, &e.id));
                 if first != table {
