@@ -5,8 +5,8 @@ use std::path::Path;
 
 use quell_lab::Options;
 use quell_papers::{
-    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Verdict, draw, html, judge,
-    live_files, markdown, scores,
+    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Reproduced, Verdict, draw, html,
+    judge, live_files, markdown, scores,
 };
 use tempfile::TempDir;
 
@@ -664,6 +664,32 @@ fn free_numbers_are_counted_apart() {
         let score = &scores(papers, &["doc"], judged)[0].2;
         assert_eq!((score.free, score.free_come_out, score.beyond()), (1, 1, 3));
     });
+}
+
+/// The index says of what is missed why, and how near the labels are: by the numbers that need a simulation.
+#[test]
+fn the_index_says_what_is_missed() {
+    let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
+    let papers = Papers::read(folder.path()).unwrap();
+    let verdicts = "id,verdict,note\ndoc/1/four/tail/mean_queue,fitted,\ndoc/1/four/red/mean_queue,open,middle\n\
+                    doc/1/eight/tail/link_utilization,agrees,\ndoc/1/eight/red/loss_rate,open,\n";
+    let file = folder.path().join("verdicts.csv");
+    fs::write(&file, verdicts).unwrap();
+    let record = Record::read(&file).unwrap();
+    let index = quell_papers::scoreboard(&papers, &record, &std::collections::BTreeMap::new());
+    for text in [
+        "3 numbers are without an explanation: 2 are open, and lie outside whatever was tried; 1 come out only by a fit",
+        "By metric: 2 mean queue, 1 loss rate.",
+        "The rule on the middle of a range takes 1, whose ends alone are inside: red mean queue at four (Table 1).",
+    ] {
+        assert!(index.contains(text), "{text}: {index}");
+    }
+    let row = index.lines().find(|line| line.contains("Table 1](doc.md)")).unwrap();
+    assert!(row.ends_with("| 4 | 1 | 1 of 4 | 0 | 0 | 1 | 0 | 2 |  |  |  |  |  |"), "{row}");
+    // Of 100 numbers 30 are free; of the other 70, 56 are four of five.
+    let of = |come_out| Reproduced { numbers: 100, come_out, free: 30, free_come_out: 30, withheld: 0 };
+    assert!(of(86).holds() && !of(85).holds());
+    assert!(!Reproduced { numbers: 100, come_out: 100, free: 89, free_come_out: 89, withheld: 0 }.holds());
 }
 
 /// The reading was chosen by a number of another window of the same network.
