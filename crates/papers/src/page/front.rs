@@ -70,8 +70,9 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> 
          ![The numbers of each table, by what became of them](images/numbers.svg)\n\n\
          ![The claims of each document, by what became of them](images/claims.svg)\n\n\
          ## By document\n\n{heading}{documents}\n## By table\n\n{heading}{tables}\n## By algorithm\n\n{labels}\
-         {ALGORITHMS}{of_algorithms}\n## What the words mean\n\n{RULES}{GUESSED}",
-        summary(papers, record, &all, algorithms)
+         {ALGORITHMS}{of_algorithms}\n## What the words mean\n\n{RULES}{GUESSED}{}",
+        summary(papers, record, &all, algorithms),
+        off_middle(papers, record)
     )
 }
 
@@ -161,7 +162,7 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
         "**What was reproduced.** Of {} printed numbers {} agree or are inside. {} more come out under the readings \
          that are judged, and are withheld: they chose a reading that the document leaves open. {} numbers are free, \
          which a guess without a simulation gives.{computed} Of the other {}, {} come out ({}). Of {} claims that the \
-         runs decide, {} hold.{labels}\n",
+         runs decide, {} hold ({}).{labels}\n",
         all.of_cells(),
         all.come_out(),
         all.withheld,
@@ -171,6 +172,7 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
         percent(all.beyond_come_out(), all.beyond()),
         all.decided(),
         all.claim(Holds::Holds),
+        percent(all.claim(Holds::Holds), all.decided()),
     )
 }
 
@@ -197,42 +199,35 @@ fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
         [] => String::new(),
         some => format!(" By metric: {}.", some.join(", ")),
     };
-    let off: Vec<&Cell> = papers
-        .cells
-        .iter()
-        .filter(|cell| record.0.get(&cell.id).is_some_and(|of| of.note == MIDDLE && !of.comes_out()))
-        .collect();
-    let off_middle = match &off[..] {
-        [] => String::new(),
-        some => {
-            let names: Vec<String> = some
-                .iter()
-                .map(|c| {
-                    format!(
-                        "{} {} at {} (Table {})",
-                        c.algorithm,
-                        c.metric.replace('_', " "),
-                        c.case,
-                        c.table
-                    )
-                })
-                .collect();
-            format!(
-                " The rule on the middle of a range takes {}, whose ends alone are inside: {}.",
-                some.len(),
-                names.join("; ")
-            )
-        }
+    let off_middle = match all.off_middle {
+        0 => String::new(),
+        n => format!(" {n} ranges lie outside by their middle alone, and are named below."),
     };
     format!(
         "**What was not.** {} numbers are without an explanation: {open} are open, and lie outside whatever was tried; \
-         {fitted} come out only by a fit, under a reading that was chosen because they do. {} more come out under \
-         another reading than the one that is judged.{missing}{by_metric}{off_middle} {} claims fail. The pages list \
-         what was tried, and why.\n",
+         {fitted} come out only by a fit, under a reading that was chosen because they do.{by_metric}{off_middle} {} \
+         more come out under another reading than the one that is judged.{missing} {} claims fail. The pages list what \
+         was tried, and why.\n",
         open + fitted,
         all.explained_otherwise(),
         all.claim(Holds::Fails),
     )
+}
+
+/// The ranges that the rule on their middle takes away, as a sentence.
+fn off_middle(papers: &Papers, record: &Record) -> String {
+    let is = |cell: &&Cell| record.0.get(&cell.id).is_some_and(|of| of.note == MIDDLE && !of.comes_out());
+    let name = |c: &Cell| {
+        format!("{} {} at {} (Table {})", c.algorithm, c.metric.replace('_', " "), c.case, c.table)
+    };
+    let names: Vec<String> = papers.cells.iter().filter(is).map(name).collect();
+    match names.len() {
+        0 => String::new(),
+        n => format!(
+            "\nThe rule on the middle of a range takes {n}, whose ends alone are inside: {}.\n",
+            names.join("; ")
+        ),
+    }
 }
 
 /// What a simulator cannot decide.

@@ -679,6 +679,7 @@ fn the_index_says_what_is_missed() {
     let index = quell_papers::scoreboard(&papers, &record, &std::collections::BTreeMap::new());
     for text in [
         "3 numbers are without an explanation: 2 are open, and lie outside whatever was tried; 1 come out only by a fit",
+        "1 ranges lie outside by their middle alone, and are named below",
         "By metric: 2 mean queue, 1 loss rate.",
         "The rule on the middle of a range takes 1, whose ends alone are inside: red mean queue at four (Table 1).",
     ] {
