@@ -43,7 +43,8 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &BTreeMap<String
                 .to_string(),
             format!(
                 "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
-                 {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside.\n\n",
+                 {LEAST_NUMBERS} printed numbers are of it, and {} % of them agree or are inside. Numbers of a link \
+                 that loses packets by itself are of none.\n\n",
                 100.0 * LEAST_SHARE
             ),
         ),
