@@ -83,7 +83,9 @@ impl Plan {
         let ranges: Vec<Range<usize>> = experiments.iter().map(points).collect();
         let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (study, shared) = self.once();
-        quell_lab::run_in_parts(&study, options, &ranges, &|i, mut results| {
+        // What is judged and drawn are metrics, time series and distributions.
+        let options = Options { without_flows: true, ..options.clone() };
+        quell_lab::run_in_parts(&study, &options, &ranges, &|i, mut results| {
             done.fetch_add(results.replications.len(), Ordering::Relaxed);
             all.fetch_add(results.asked(), Ordering::Relaxed);
             if !results.run.partial {
