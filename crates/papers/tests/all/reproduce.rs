@@ -965,6 +965,19 @@ fn experiments_are_handed_over_one_by_one() {
     assert_eq!(ran, (6 * 7, 6 * 7));
 }
 
+/// What two experiments have in common is run once, and each has all of it; a second one with more seeds than the first
+/// runs its own.
+#[test]
+fn experiments_share_what_is_the_same() {
+    let want = |seeds: usize| {
+        let second = ("doc-second".to_string(), (2 * seeds, 2), Holds::Holds);
+        vec![("doc-row".to_string(), (10, 2), Holds::Holds), second]
+    };
+    assert_eq!(handed_over(&two(|second| second)), (want(2), (30, 30)));
+    let more = |second: String| second.replace("seeds = 2", "seeds = 6");
+    assert_eq!(handed_over(&two(more)), (want(6), (6 * 11, 6 * 11)));
+}
+
 /// Nothing of an experiment is run before what was found of the one before it is handed over: who lets go of that has
 /// one experiment's results at a time, and of these no rows of each flow.
 #[test]
