@@ -135,7 +135,7 @@ pub(crate) fn execute(jobs: &[Job<'_>], options: &Options<'_>, done: &OnOutcome<
                 return jobs.iter().take(1).for_each(|job| job.control.idle.add(1));
             };
             let outcome = match finish(job, options, &keeps) {
-                Ok(finished) => Ok(finished),
+                Ok(finished) => Ok(as_asked(finished, options)),
                 Err(Ended::Failed(error)) => Err(error),
                 Err(Ended::Stopped) => continue,
             };
@@ -161,6 +161,16 @@ struct Keeps {
     syncer: Option<Syncer>,
     /// An entry could not be written: the next ones are not tried.
     full: AtomicBool,
+}
+
+/// What is handed over of a replication that is kept.
+fn as_asked(mut finished: Finished, options: &Options<'_>) -> Finished {
+    if options.without_flows {
+        // Their room is given back as well.
+        finished.replication.flows = Vec::new();
+        finished.replication.transfers = Vec::new();
+    }
+    finished
 }
 
 /// Takes a replication from the cache, or runs and keeps it.

@@ -65,6 +65,9 @@ pub struct Options<'a> {
     pub warn: Option<&'a (dyn Fn(&str) + Sync)>,
     /// The replications of which the time series are kept.
     pub series: Series,
+    /// The rows of flows and of transfers are left out of the results, which take most of their room where there are
+    /// thousands; a cache has them all the same.
+    pub without_flows: bool,
     /// The command to record in `run.json`, word by word.
     pub command: Vec<String>,
 }

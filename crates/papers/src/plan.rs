@@ -1,8 +1,9 @@
 //! The replications that experiments need, as one study, whose results are taken apart again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use quell_lab::{Options, PointInfo, Replication, Results, RunError, RunInfo};
 use quell_scenario::{Plugins, Study};
@@ -83,56 +84,59 @@ impl Plan {
         let ranges: Vec<Range<usize>> = experiments.iter().map(points).collect();
         let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (study, shared) = self.once();
-        quell_lab::run_in_parts(&study, options, &ranges, &|i, mut results| {
+        let lending = Lending::new(&shared, &ranges);
+        // What is judged and drawn are metrics, time series and distributions.
+        let options = Options { without_flows: true, ..options.clone() };
+        quell_lab::run_in_parts(&study, &options, &ranges, &|i, results| {
             done.fetch_add(results.replications.len(), Ordering::Relaxed);
             all.fetch_add(results.asked(), Ordering::Relaxed);
-            if !results.run.partial {
+            if results.run.partial {
+                return;
+            }
+            for (i, mut results) in lending.finish(i, results) {
                 let (own, start) = (experiments[i], ranges[i].start);
-                let of_part = shared.iter().filter(|shared| ranges[i].contains(&shared.point));
-                of_part.for_each(|shared| shared.copy(start, &mut results.replications));
-                results.replications.sort_by_key(|replication| replication.point);
                 results.run.points = self.study.points[ranges[i].clone()].iter().map(PointInfo::of).collect();
+                let points = &results.run.points;
+                // Where an algorithm stands does not depend on who ran it.
+                let place =
+                    |r: &Replication| points[r.point].algorithms.iter().position(|a| *a == r.algorithm);
+                results.replications.sort_by_key(|r| (r.point, place(r)));
                 take(&own[0].experiment, ExperimentResults::apart(own, start, results));
             }
         })?;
         Ok(Ran { done: done.into_inner(), all: all.into_inner() })
     }
 
-    /// The study without what it would run twice: readings of an experiment that do not change an algorithm's
-    /// replications share them. Also says what is shared.
+    /// The study without what it would run twice: readings that do not change an algorithm's replications share them,
+    /// and so do experiments. Also says what is shared.
     fn once(&self) -> (Study, Vec<Shared>) {
         let mut study = self.study.clone();
         let mut all = Vec::new();
-        for own in self.parts.chunk_by(|a, b| a.experiment == b.experiment) {
-            let mut first: HashMap<String, Vec<(usize, String, Vec<u64>)>> = HashMap::new();
-            for point in own[0].points.start..own[own.len() - 1].points.end {
-                let spec = &self.study.points[point];
-                let seeds = spec.scenario.seeds.list();
-                let mut left: Vec<bool> = Vec::new();
-                for (at, aqm) in spec.scenario.aqm.iter().enumerate() {
-                    let (label, identity) = (aqm.label().to_string(), spec.identity(at));
-                    let known = identity.as_ref().and_then(|identity| first.get(&identity.text));
-                    let has_all =
-                        |(.., theirs): &&(usize, String, Vec<u64>)| seeds.iter().all(|s| theirs.contains(s));
-                    let same = known.and_then(|known| known.iter().find(has_all));
-                    // A point keeps one of its algorithms, since there is none without.
-                    let last = at + 1 == spec.scenario.aqm.len() && left.iter().all(|stays| !stays);
-                    left.push(same.is_none() || last);
-                    match same {
-                        Some((from, known, _)) if !last => {
-                            let from = (*from, known.clone());
-                            all.push(Shared { point, label, seeds: seeds.clone(), from });
-                        }
-                        _ => {
-                            if let Some(identity) = identity {
-                                first.entry(identity.text).or_default().push((point, label, seeds.clone()));
-                            }
+        let mut first: HashMap<String, Vec<(usize, String, Vec<u64>)>> = HashMap::new();
+        for (point, spec) in self.study.points.iter().enumerate() {
+            let seeds = spec.scenario.seeds.list();
+            let mut left: Vec<bool> = Vec::new();
+            for (at, aqm) in spec.scenario.aqm.iter().enumerate() {
+                let (label, identity) = (aqm.label().to_string(), spec.identity(at));
+                let known = identity.as_ref().and_then(|identity| first.get(&identity.text));
+                let has_all =
+                    |(.., theirs): &&(usize, String, Vec<u64>)| seeds.iter().all(|s| theirs.contains(s));
+                let same = known.and_then(|known| known.iter().find(has_all));
+                left.push(same.is_none());
+                match same {
+                    Some((from, known, _)) => {
+                        let from = (*from, known.clone());
+                        all.push(Shared { point, label, seeds: seeds.clone(), from });
+                    }
+                    None => {
+                        if let Some(identity) = identity {
+                            first.entry(identity.text).or_default().push((point, label, seeds.clone()));
                         }
                     }
                 }
-                let mut left = left.into_iter();
-                study.points[point].scenario.aqm.retain(|_| left.next().unwrap_or(true));
             }
+            let mut left = left.into_iter();
+            study.points[point].scenario.aqm.retain(|_| left.next().unwrap_or(true));
         }
         (study, all)
     }
@@ -216,7 +220,7 @@ impl Cost {
     }
 }
 
-/// The replications of an algorithm at a point that are those of another point of the same experiment.
+/// The replications of an algorithm at a point that are those of another point.
 #[derive(Clone, Debug)]
 struct Shared {
     point: usize,
@@ -225,19 +229,64 @@ struct Shared {
     from: (usize, String),
 }
 
-impl Shared {
-    /// Adds them to those that were run; points are counted from `start`.
-    fn copy(&self, start: usize, all: &mut Vec<Replication>) {
-        let (point, label) = (self.from.0 - start, &self.from.1);
-        let is = |r: &&Replication| r.point == point && r.algorithm == *label && self.seeds.contains(&r.seed);
-        let own = |r: &Replication| Replication {
-            point: self.point - start,
-            algorithm: self.label.clone(),
-            ..r.clone()
-        };
-        let own: Vec<Replication> = all.iter().filter(is).map(own).collect();
-        all.extend(own);
+/// What experiments have of each other: one that is finished but for what others run waits for these.
+struct Lending<'a> {
+    shared: &'a [Shared],
+    ranges: &'a [Range<usize>],
+    state: Mutex<Vec<Loan>>,
+}
+
+/// An experiment among those that share replications.
+#[derive(Default)]
+struct Loan {
+    /// The experiments, by number, that have yet to finish what this one shares.
+    awaits: BTreeSet<usize>,
+    /// Its replications that others ran, with points counted from its first.
+    lent: Vec<Replication>,
+    /// Its own, while it waits.
+    own: Option<Results>,
+}
+
+impl<'a> Lending<'a> {
+    fn new(shared: &'a [Shared], ranges: &'a [Range<usize>]) -> Self {
+        let mut loans: Vec<Loan> = ranges.iter().map(|_| Loan::default()).collect();
+        for of in shared {
+            loans[part_of(ranges, of.point)].awaits.insert(part_of(ranges, of.from.0));
+        }
+        Lending { shared, ranges, state: Mutex::new(loans) }
     }
+
+    /// Takes what an experiment ran, and gives what is complete by it: it, and those that waited for it.
+    fn finish(&self, part: usize, results: Results) -> Vec<(usize, Results)> {
+        let mut loans = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        for of in self.shared.iter().filter(|of| self.ranges[part].contains(&of.from.0)) {
+            let to = part_of(self.ranges, of.point);
+            let (point, label) = (of.from.0 - self.ranges[part].start, &of.from.1);
+            let is =
+                |r: &&Replication| r.point == point && r.algorithm == *label && of.seeds.contains(&r.seed);
+            let own = |r: &Replication| Replication {
+                point: of.point - self.ranges[to].start,
+                algorithm: of.label.clone(),
+                ..r.clone()
+            };
+            loans[to].lent.extend(results.replications.iter().filter(is).map(own));
+        }
+        loans[part].own = Some(results);
+        let mut complete = Vec::new();
+        for (i, loan) in loans.iter_mut().enumerate() {
+            loan.awaits.remove(&part);
+            if let Some(mut own) = loan.own.take_if(|_| loan.awaits.is_empty()) {
+                own.replications.append(&mut loan.lent);
+                complete.push((i, own));
+            }
+        }
+        complete
+    }
+}
+
+/// The number of the range that has a point.
+fn part_of(ranges: &[Range<usize>], point: usize) -> usize {
+    ranges.partition_point(|range| range.end <= point)
 }
 
 /// The readings of an experiment and the runs that each applies to.

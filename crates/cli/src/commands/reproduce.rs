@@ -257,7 +257,7 @@ fn ahead(plan: &Plan, threads: Option<usize>, all: bool) -> String {
     let cost = plan.cost();
     let shared = match cost.shared {
         0 => String::new(),
-        n => format!(" ({n} more are the same under two readings)"),
+        n => format!(" ({n} more are the same as one of these)"),
     };
     let cached = if all { "" } else { "; less, as far as the cache has them" };
     format!(

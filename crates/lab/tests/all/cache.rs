@@ -294,6 +294,31 @@ fn only_what_is_drawn_has_time_series() {
     assert_eq!((again.run.reused, found(&again)), (24, found(&first)));
 }
 
+/// The rows of flows and transfers stay out of the results if they are not asked for, and in the cache.
+#[test]
+fn rows_of_flows_are_left_out_of_results() {
+    let (_dir, cache) = folder();
+    let transfers = [
+        ("flows.ftp.kind", "transfers".into()),
+        ("flows.ftp.size", "5 packets".into()),
+        ("flows.ftp.think", "10 ms".into()),
+    ];
+    let study = study(&transfers);
+    let without = || run(&study, &Options { without_flows: true, ..with(&cache) }).unwrap();
+    let rows = |results: &Results| -> (usize, usize) {
+        let all = &results.replications;
+        (all.iter().map(|r| r.flows.len()).sum(), all.iter().map(|r| r.transfers.len()).sum())
+    };
+    let (first, again) = (without(), without());
+    assert_eq!((rows(&first), rows(&again), again.run.reused), ((0, 0), (0, 0), 6));
+    let all = run(&study, &with(&cache)).unwrap();
+    assert_eq!((rows(&all).0, all.run.reused), (4 * 6, 6));
+    assert!(rows(&all).1 > 24);
+    let metrics =
+        |results: &Results| results.replications.iter().map(|r| r.metrics.len()).collect::<Vec<_>>();
+    assert_eq!((metrics(&first), first.run.digest.clone()), (metrics(&all), all.run.digest.clone()));
+}
+
 #[test]
 fn the_index_has_every_entry_once() {
     let (dir, cache) = folder();

@@ -977,14 +977,25 @@ fn the_most_specific_dialect_wins() {
     assert_eq!(dialects("ns-2.27", "ns-2.35", "ns-2.1b", "quell", ""), ["ns-2.1b", "quell"]);
 }
 
-/// Each experiment is handed over once, with its own results.
-#[test]
-fn experiments_are_handed_over_one_by_one() {
+/// Two experiments, the second as the first but for what is changed; without printed numbers.
+fn two(change: impl Fn(String) -> String) -> TempDir {
     let folder = folder(EXPERIMENT, &CELLS.replace("QUEUE", "20"), "");
     let second = EXPERIMENT.replace("doc/1", "doc/2").replace("seeds = 5", "seeds = 2");
     let (head, tail) = (second.find("[[cells]]").unwrap(), second.find("[[claim]]").unwrap());
-    fs::write(folder.path().join("doc/second.toml"), format!("{}{}", &second[..head], &second[tail..]))
-        .unwrap();
+    let second = change(format!("{}{}", &second[..head], &second[tail..]));
+    fs::write(folder.path().join("doc/second.toml"), second).unwrap();
+    folder
+}
+
+/// The scenario of another network.
+fn elsewhere(experiment: String) -> String {
+    let scenario = "scenario = \"../scenario.toml\"\n";
+    experiment.replace(scenario, &format!("{scenario}set = {{ \"dumbbell.delay\" = \"12 ms\" }}\n"))
+}
+
+/// The number of replications, points, and whether the first claim holds, of each experiment that is handed over; and
+/// of those that were run.
+fn handed_over(folder: &TempDir) -> (Vec<(String, (usize, usize), Holds)>, (usize, usize)) {
     let papers = Papers::read(folder.path()).unwrap();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
     let taken = std::sync::Mutex::new(Vec::new());
@@ -995,13 +1006,55 @@ fn experiments_are_handed_over_one_by_one() {
         taken.lock().unwrap().push((id.to_string(), own, judge(&papers, e, &found).claims[0].holds));
     };
     let ran = plan.run(&Options::default(), &take).unwrap();
+    assert_eq!(plan.cost().replications, ran.all);
     let mut taken = taken.into_inner().unwrap();
     taken.sort_by(|a, b| a.0.cmp(&b.0));
+    (taken, (ran.done, ran.all))
+}
+
+/// Each experiment is handed over once, with its own results.
+#[test]
+fn experiments_are_handed_over_one_by_one() {
+    let (taken, ran) = handed_over(&two(elsewhere));
     // Of one algorithm at two points.
     let want = [("doc-row", (10, 2), Holds::Holds), ("doc-second", (4, 2), Holds::Holds)];
     assert_eq!(taken, want.map(|(id, own, holds)| (id.to_string(), own, holds)));
     // Two algorithms and one, at two points, with as many seeds.
-    assert_eq!((ran.done, ran.all), (6 * 7, 6 * 7));
+    assert_eq!(ran, (6 * 7, 6 * 7));
+}
+
+/// What two experiments have in common is run once, and each has all of it; a second one with more seeds than the first
+/// runs its own.
+#[test]
+fn experiments_share_what_is_the_same() {
+    let want = |seeds: usize| {
+        let second = ("doc-second".to_string(), (2 * seeds, 2), Holds::Holds);
+        vec![("doc-row".to_string(), (10, 2), Holds::Holds), second]
+    };
+    assert_eq!(handed_over(&two(|second| second)), (want(2), (30, 30)));
+    let more = |second: String| second.replace("seeds = 2", "seeds = 6");
+    assert_eq!(handed_over(&two(more)), (want(6), (6 * 11, 6 * 11)));
+}
+
+/// Nothing of an experiment is run before what was found of the one before it is handed over: who lets go of that has
+/// one experiment's results at a time, and of these no rows of each flow.
+#[test]
+fn results_do_not_pile_up() {
+    let folder = two(elsewhere);
+    let papers = Papers::read(folder.path()).unwrap();
+    let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+    let cache = quell_lab::Cache::at(folder.path().join("cache"));
+    let run = std::sync::Mutex::new(Vec::new());
+    let take = |id: &str, found: quell_papers::ExperimentResults| {
+        let e = papers.experiments().find(|e| e.id == id).unwrap();
+        let results = found.results(e, None, None).unwrap();
+        assert!(results.replications.iter().all(|r| r.flows.is_empty() && r.transfers.is_empty()));
+        run.lock().unwrap().push((id.to_string(), cache.entries().unwrap().len()));
+    };
+    let options = Options { threads: Some(1), cache: Some(&cache), ..Options::default() };
+    plan.run(&options, &take).unwrap();
+    let want = [("doc-row", 30), ("doc-second", 42)];
+    assert_eq!(run.into_inner().unwrap(), want.map(|(id, run)| (id.to_string(), run)));
 }
 
 /// A reading that changes RED alone shares drop-tail's replications with the first.
