@@ -9,6 +9,7 @@
 #   source i --(d_i)--> A ==(rate, delay, algorithm)==> B     receivers are on B
 #   reverse i --(d_i)--> B ==(drop-tail of 25)==> A           receivers are on A
 #
+# Flows start when the document says: start 2 webstart 1 udpstart 1 spreads them over two seconds and one, as rows before had it.
 # way_back names the queue from B to A: droptail, red or pi with all of ns-2's own values, or own, which is the red or pi that
 # "duplex-link $A $B ... RED" or "... PI" makes there when only the queue from A to B is configured.
 # cwr 0 leaves a packet that is sent again without CWR, as releases before June 2008 do (2.33 and earlier); precise 0 halves
@@ -23,7 +24,7 @@ array set set_ {
     packet 500  headers 0  minrto 0.2  window 20  tcp Reno  ecn 0  cwr 1  precise 1  firstrto 3  maxrto 60  webecn 0  webpacket 500  webmean 24  webfresh 1
     delay 10  buffer 500  way_back droptail  way_back_buffer 25  both_delays 0  both_rates 0  gentle 0  bytes 1  marklimit 0.1
     maxp 0.1  interval 0.5  a 0.00001822  b 0.00001816  w 170  step 0.01
-    ftp 100  reverse 20  web 0  udp 0  d {40 40}  weblist {}  udprate 0  start 2  webstart 1  webd {}
+    ftp 100  reverse 20  web 0  udp 0  d {40 40}  weblist {}  udprate 0  start 0  webstart 0  udpstart 0  webd {}
     hs 0.25980762  memory 7
 }
 # Sections: the duration, where segments end, settings, and changes: time, what, value(s).
@@ -202,7 +203,7 @@ if {$udp > 0} {
         set onoff($i) [new Application/Traffic/Exponential]
         $onoff($i) set packetSize_ 500; $onoff($i) set burst_time_ 1; $onoff($i) set idle_time_ 1; $onoff($i) set rate_ $udprate
         $onoff($i) attach-agent $agent
-        $ns at [uniform starts {0 1}] "$onoff($i) start"
+        $ns at [uniform starts [list 0 $udpstart]] "$onoff($i) start"
     }
 }
 
