@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quell_lab::Width;
+use quell_lab::{ERROR, Width};
 
 use crate::value::{Value, factored};
 
@@ -14,6 +14,8 @@ pub struct Test {
     pub text: String,
     /// Its parts.
     pub parts: Vec<Part>,
+    /// The confidence with which it must hold, if it is not that of all tests.
+    pub confidence: Option<f64>,
 }
 
 /// A part of a test: a term, and what is said of it.
@@ -85,9 +87,28 @@ pub struct Measured {
     pub link: Option<String>,
     /// The run; `None`: the first.
     pub run: Option<String>,
+    /// Fields and values of the point from which the change is meant, by how much it is; empty: the quantity itself.
+    pub changed_from: Vec<(String, String)>,
+}
+
+impl Measured {
+    /// The quantity at the point from which the change is meant; `None` if none is.
+    pub(crate) fn before(&self) -> Option<Measured> {
+        let mut before = Measured { changed_from: Vec::new(), ..self.clone() };
+        for (field, value) in &self.changed_from {
+            before.at.retain(|(own, _)| own != field);
+            before.at.push((field.clone(), vec![value.clone()]));
+        }
+        (!self.changed_from.is_empty()).then_some(before)
+    }
 }
 
 impl Test {
+    /// The number by which the error of a test that holds is divided: 5 at 99 %, where that of others is 5 %.
+    pub(crate) fn stricter(&self) -> f64 {
+        self.confidence.map_or(1.0, |confidence| ERROR / (1.0 - confidence))
+    }
+
     /// The runs that it names.
     pub fn runs(&self) -> impl Iterator<Item = &str> {
         self.found().filter_map(|found| found.run.as_deref())
@@ -181,8 +202,18 @@ impl FromStr for Test {
     fn from_str(text: &str) -> Result<Self, String> {
         // A test may be written over several lines.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let parts = text.split(" and ").map(part).collect::<Result<Vec<Part>, String>>()?;
-        Ok(Test { text, parts })
+        let (said, confidence) =
+            match text.strip_suffix('%').and_then(|text| text.rsplit_once(" with confidence ")) {
+                Some((said, percent)) => {
+                    let usual = 100.0 * (1.0 - ERROR);
+                    let percent = percent.parse().ok().filter(|percent| (usual..100.0).contains(percent));
+                    let must = || format!("\"{text}\": a confidence must lie from {usual} to below 100 %");
+                    (said, Some(0.01 * percent.ok_or_else(must)?))
+                }
+                None => (&text[..], None),
+            };
+        let parts = said.split(" and ").map(part).collect::<Result<Vec<Part>, String>>()?;
+        Ok(Test { parts, confidence, text })
     }
 }
 
@@ -194,7 +225,8 @@ impl fmt::Display for Test {
 
 /// The forms that a test may have, for errors.
 const FORMS: &str = "must be \"A < B\", \"A > B\", \"A like B by 10%\", \"A within LOW..HIGH\", \"A rises along FIELD\" \
-                     or \"A falls along FIELD\" (\"A rises linearly along FIELD by 10%\"), and may end with \"for 90% of cases\"";
+                     or \"A falls along FIELD\" (\"A rises linearly along FIELD by 10%\"), and may end with \"for 90% of cases\"; a test may \
+                     end with \"with confidence 99%\"";
 
 fn part(text: &str) -> Result<Part, String> {
     let whole = || format!("\"{}\"", text.trim());
@@ -258,6 +290,10 @@ fn term(text: &str) -> Result<Term, String> {
         let finite = Some(number).filter(|x| x.is_finite()).map(Term::Number);
         return finite.ok_or_else(|| format!("\"{text}\": must be a finite number"));
     }
+    let (text, before) = match text.split_once(" changed from ") {
+        Some((text, before)) => (text, Some(before)),
+        None => (text, None),
+    };
     let (value, mut rest) = text
         .split_once(" of ")
         .ok_or_else(|| format!("\"{text}\": must be a number or \"QUANTITY of ALGORITHM\""))?;
@@ -270,6 +306,9 @@ fn term(text: &str) -> Result<Term, String> {
         text.split(", ").map(place).collect::<Result<Vec<_>, String>>()
     };
     if let Some(of) = rest.trim().strip_prefix("figure ") {
+        if before.is_some() {
+            return Err(format!("\"{text}\": is computed; only what is run has \"changed from\""));
+        }
         let (factor, quantity) = factored(value)?;
         let (figure, at) = match of.split_once(" at ") {
             Some((figure, at)) => (figure, places(at)?),
@@ -279,8 +318,21 @@ fn term(text: &str) -> Result<Term, String> {
         return Ok(Term::Computed(Box::new(FigureReading { factor, quantity, figure, at })));
     }
     let value: Value = value.parse()?;
-    let mut found =
-        Measured { value, labels: Vec::new(), at: Vec::new(), segments: Vec::new(), link: None, run: None };
+    let mut found = Measured {
+        value,
+        labels: Vec::new(),
+        at: Vec::new(),
+        segments: Vec::new(),
+        link: None,
+        run: None,
+        changed_from: Vec::new(),
+    };
+    for (field, values) in before.map(places).transpose()?.unwrap_or_default() {
+        match &values[..] {
+            [one] if one != "*" => found.changed_from.push((field, one.clone())),
+            _ => return Err(format!("\"{field}\": changes from one value")),
+        }
+    }
     let mut clause = "of";
     loop {
         let next = [" at ", " in segment ", " on ", " from "]
@@ -309,7 +361,14 @@ fn term(text: &str) -> Result<Term, String> {
                 clause = word.trim();
                 rest = &rest[at + word.len()..];
             }
-            None => return Ok(Term::Of(Box::new(found))),
+            None => {
+                // A field that the quantity does not name could not have changed.
+                let unnamed = |(field, _): &&(String, String)| !found.at.iter().any(|(own, _)| own == field);
+                if let Some((field, _)) = found.changed_from.iter().find(unnamed) {
+                    return Err(format!("\"{text}\": names no {field}, from which it could be changed"));
+                }
+                return Ok(Term::Of(Box::new(found)));
+            }
         }
     }
 }
@@ -371,6 +430,35 @@ mod tests {
     }
 
     #[test]
+    fn a_confidence_is_read() {
+        let of = |text: &str| text.parse::<Test>().map(|test| (test.parts.len(), test.stricter()));
+        let (parts, stricter) =
+            of("queue_packets of red < 5 and utilization of red > 0.9 with confidence 99%").unwrap();
+        assert_eq!((parts, stricter.round()), (2, 5.0));
+        assert_eq!(of("queue_packets of red < 5"), Ok((1, 1.0)));
+        assert_eq!(of("queue_packets of red at n=* < 5 for 90% of cases with confidence 95%").unwrap().0, 1);
+        for percent in ["90", "100", "much"] {
+            let error = of(&format!("queue_packets of red < 5 with confidence {percent}%")).unwrap_err();
+            assert!(error.contains("from 95 to below 100"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_read() {
+        let text =
+            "queue_packets of vrc at n=*, c=5 from c1 changed from n=100 > queue_packets of vrc at c=5";
+        let test: Test = text.parse().unwrap();
+        let left = found(&test.parts[0].left);
+        assert_eq!(left.changed_from, [("n".to_string(), "100".to_string())]);
+        let before = left.before().unwrap();
+        let at = |field: &str| &before.at.iter().find(|(own, _)| own == field).unwrap().1[..];
+        assert_eq!((at("n"), at("c")), (&["100".to_string()][..], &["5".to_string()][..]));
+        assert_eq!((before.run.as_deref(), before.before()), (Some("c1"), None));
+        let Says::Above(right) = &test.parts[0].says else { panic!("not above") };
+        assert_eq!(found(right).before(), None);
+    }
+
+    #[test]
     fn computed_figures_are_read() {
         let text = "2 * k_i_max of figure 7 (computed) at k_d=0|0.001, rtt=0.1 > queue_packets of red and \
                     k_i_max of figure 4 rises along k_d";
@@ -400,6 +488,12 @@ mod tests {
             ("queue_packets of red < inf", "must be a finite number"),
             ("queue_packets of red at n=* < 5 for 100% of cases", "must lie between 0 and 100"),
             ("queue_packets of red at n=* < 5 for most% of cases", "must be a number"),
+            ("queue_packets of red at n=5 changed from n=1|2 < 5", "changes from one value"),
+            (
+                "queue_packets of red at n=5 changed from c=1 < 5",
+                "names no c, from which it could be changed",
+            ),
+            ("k_i_max of figure 7 at k=1 changed from k=2 < 5", "only what is run"),
         ] {
             let error = text.parse::<Test>().unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

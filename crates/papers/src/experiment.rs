@@ -255,6 +255,10 @@ pub struct CellsOf {
     pub printed: PrintedOf,
     /// The label of each of the table's algorithms.
     pub algorithm: BTreeMap<String, String>,
+    /// Whether the numbers are of the algorithm: not where its queue neither fills nor signals, as on a link that
+    /// loses packets by itself.
+    #[serde(default = "yes")]
+    pub of_algorithm: bool,
     /// The value for each of the table's metrics.
     pub metric: BTreeMap<String, Value>,
     /// The place of the cells, for all cases.
@@ -263,6 +267,10 @@ pub struct CellsOf {
     /// The place of the cells, by case.
     #[serde(default)]
     pub case: BTreeMap<String, CellPlace>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl CellsOf {

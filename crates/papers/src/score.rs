@@ -216,7 +216,7 @@ impl Reproduced {
 pub fn by_algorithm(papers: &Papers, plan: &Plan, record: &Record) -> BTreeMap<String, Reproduced> {
     let mut all: BTreeMap<String, Reproduced> = BTreeMap::new();
     for e in papers.experiments() {
-        for of in &e.cells {
+        for of in e.cells.iter().filter(|of| of.of_algorithm) {
             for cell in papers.cells_of(of) {
                 let Some(algorithm) = plan.algorithm(e, &of.algorithm[&cell.algorithm]) else { continue };
                 let own = all.entry(algorithm.to_string()).or_default();

@@ -141,7 +141,7 @@ params! {
         rules: Rules = Rules::Rfc, unit "name", source "RFC 9937, RFC 5681, RFC 9438; ns-3 3.44";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
-        /// Whether Reno halves the whole packets of its window, and rounds down: 5.9 packets become 2, and 1.9 none until an acknowledgment brings one back.
+        /// Whether Reno halves the whole packets of its window, and rounds down: 5.9 packets become 2, and not 2.95.
         whole_reductions: bool = false, unit "true or false", source "RFC 5681 eq. 4 has no rounding; ns-2 until January 2006";
         /// The queueing delay one way that LEDBAT aims at.
         ledbat_target: Duration = Duration::from_millis(100), unit "time", source "RFC 6817 section 2.5: at most 100 ms";

@@ -7,7 +7,8 @@
 //!   long the one that departs, or at other events the one at the head, has been in the queue, `queue` the
 //!   packets that wait (of mean size unless `queue_bytes` says otherwise; in every lane of a discipline),
 //!   `update` asserts that one is due then. For a discipline, `lane` is the one that it must choose, for an
-//!   arrival or for what `sends` next while `waiting` packets wait in each lane.
+//!   arrival or for what `sends` next while `waiting` packets wait in each lane, the one of a packet that it
+//!   `inherits` from another algorithm, or the one that is `idle`.
 //!
 //! Numbers are compared to a relative 1e-9 unless the vector states its `tolerance`; every vector
 //! says where its equation is found and how its answer was obtained.
@@ -90,6 +91,8 @@ struct Event {
     precedence: u8,
     /// A packet of this size is sent, of the lane that the algorithm chooses.
     sends: Option<Bytes>,
+    /// A packet of this size waits already when the discipline takes over.
+    inherits: Option<Bytes>,
     #[serde(default)]
     waiting: Vec<u32>,
     lane: Option<usize>,
@@ -195,8 +198,9 @@ fn play_lanes(d: &mut AnyDiscipline, scene: Scene<'_>) {
         let bytes = Bytes::new(each.iter().map(|v| v.bytes.get()).sum());
         LanesCtx { now, lanes: Lanes { each, packets, bytes }, rng }
     }
-    match (event.arrive, event.sends, event.update) {
-        (Some(bytes), None, false) => {
+    let lane_of = || event.lane.unwrap_or_else(|| panic!("{place}: a lane goes with sends, inherits and idle"));
+    match (event.arrive, event.sends, event.inherits, event.idle, event.update) {
+        (Some(bytes), None, None, false, false) => {
             let pkt = packet(bytes);
             let lane = d.classify(now, &pkt);
             assert_eq!(Some(lane), event.lane, "{place}: the lane");
@@ -205,20 +209,26 @@ fn play_lanes(d: &mut AnyDiscipline, scene: Scene<'_>) {
                 assert_eq!(verdict_name(verdict), want, "{place}");
             }
         }
-        (None, Some(bytes), false) => {
+        (None, Some(bytes), None, false, false) => {
             let next = d.next(&mut cx(now, &each, scene.rng));
-            let lane = event.lane.unwrap_or_else(|| panic!("{place}: a lane goes with sends"));
+            let lane = lane_of();
             assert_eq!(next, Next::Serve(lane), "{place}: the lane");
             each[lane].packets = Packets::new(each[lane].packets.get() - 1);
             each[lane].bytes = Bytes::new(each[lane].bytes.get() - bytes.get());
             let verdict = d.on_dequeue(&mut cx(now, &each, scene.rng), lane, &packet(bytes));
             assert_eq!(verdict, Verdict::Pass, "{place}");
         }
-        (None, None, true) => {
+        (None, None, Some(bytes), false, false) => {
+            let pkt = packet(bytes);
+            assert_eq!(d.classify(now, &pkt), lane_of(), "{place}: the lane");
+            d.on_inherit(lane_of(), &pkt);
+        }
+        (None, None, None, true, false) => d.on_idle(lane_of(), now),
+        (None, None, None, false, true) => {
             assert_eq!(d.next_update(), Some(now), "{place}");
             d.on_update(&mut cx(now, &each, scene.rng));
         }
-        _ => panic!("{place}: exactly one of arrive, sends and update"),
+        _ => panic!("{place}: exactly one of arrive, sends, inherits, idle and update"),
     }
 }
 

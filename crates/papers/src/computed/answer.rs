@@ -43,6 +43,22 @@ pub(super) fn lines(x: &str, y: &str, curve_key: &str, panel_key: &str, panels: 
     }))
 }
 
+/// A chart of lines in one panel.
+pub(super) fn panel(x: &str, y: &str, curve_key: &str, curves: Vec<Curve>) -> Answer {
+    lines(x, y, curve_key, "", vec![Panel { title: String::new(), curves }])
+}
+
+/// A curve for each of some values, over an axis.
+pub(super) fn curves_of(
+    values: &[f64],
+    label: impl Fn(f64) -> String,
+    axis: &[f64],
+    y: impl Fn(f64, f64) -> f64,
+) -> Vec<Curve> {
+    let curve = |(i, value): (usize, &f64)| line(label(*value), i, axis.iter().map(|x| (*x, y(*value, *x))));
+    values.iter().enumerate().map(curve).collect()
+}
+
 /// A line of a chart.
 pub(super) fn line(label: String, style: usize, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
     let (x, y) = points.into_iter().unzip();

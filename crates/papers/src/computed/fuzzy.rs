@@ -6,7 +6,7 @@ use quell_theory::ewma::Ewma;
 use quell_view::chart::Panel;
 use serde::Deserialize;
 
-use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, line, lines, panel, steps, unknown, why};
 
 /// The variance of the average of correlated samples, for several weights.
 #[derive(Clone, Debug, Deserialize)]
@@ -111,9 +111,8 @@ impl Average {
                 .collect();
             curves.push(line(format!("w = {weight}"), curves.len(), points?));
         }
-        let panel = Panel { title: String::new(), curves };
         let y = "deviation of the average, over that of the queue";
-        Ok(lines("correlation of one sample with the next", y, "weight", "", vec![panel]))
+        Ok(panel("correlation of one sample with the next", y, "weight", curves))
     }
 }
 

@@ -4,10 +4,10 @@
 //! (eq. 1), so that its closed forms can be tested against it. Queues and `C RTT` are in one unit, whichever.
 
 use quell_aqm::hred::{Line, loop_gain};
-use quell_view::chart::Panel;
+use quell_view::chart::Curve;
 use serde::Deserialize;
 
-use super::answer::{Answer, At, Named, line, lines, steps, unknown};
+use super::answer::{Answer, At, Named, curves_of, line, panel, steps, unknown};
 
 /// Points of a curve.
 const POINTS: usize = 120;
@@ -117,7 +117,7 @@ impl Gain {
             curves.push(line(format!("HRED, kappa = {kappa}"), curves.len(), points));
         }
         curves.push(line("stable below".to_string(), curves.len(), [(0.0, 1.0), (self.buffer, 1.0)]));
-        Ok(lines("queue", "gain of the loop", "algorithm", "", vec![Panel { title: String::new(), curves }]))
+        Ok(panel("queue", "gain of the loop", "algorithm", curves))
     }
 }
 
@@ -174,16 +174,12 @@ impl LeastBuffer {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let curves = self.max_share.iter().enumerate().map(|(i, max_share)| {
-            let at = |kappa: f64| {
-                let of = |field: &str| Ok(if field == "kappa" { kappa } else { *max_share });
-                self.quantity("least_buffer", &of).unwrap_or(f64::NAN)
-            };
-            let points = self.values("kappa").into_iter().map(|kappa| (kappa, at(kappa)));
-            line(format!("max_th = {max_share} of the buffer"), i, points)
-        });
-        let panel = Panel { title: String::new(), curves: curves.collect() };
-        Ok(lines("kappa", "least buffer over C RTT", "max_th", "", vec![panel]))
+        let least = |max_share: f64, kappa: f64| {
+            let of = |field: &str| Ok(if field == "kappa" { kappa } else { max_share });
+            self.quantity("least_buffer", &of).unwrap_or(f64::NAN)
+        };
+        let curves = of_max_share(&self.max_share, &self.values("kappa"), least);
+        Ok(panel("kappa", "least buffer over C RTT", "max_th", curves))
     }
 }
 
@@ -244,12 +240,8 @@ impl Tolerance {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let curves = self.max_share.iter().enumerate().map(|(i, max_share)| {
-            let points = self.values("buffer").into_iter().map(|b| (b, self.least(b, *max_share)));
-            line(format!("max_th = {max_share} of the buffer"), i, points)
-        });
-        let panel = Panel { title: String::new(), curves: curves.collect() };
-        Ok(lines("buffer over C RTT", "largest sigma", "max_th", "", vec![panel]))
+        let curves = of_max_share(&self.max_share, &self.values("buffer"), |share, b| self.least(b, share));
+        Ok(panel("buffer over C RTT", "largest sigma", "max_th", curves))
     }
 }
 
@@ -302,9 +294,13 @@ impl Adjustment {
             line(label.to_string(), i, axis.map(|change| (change, at(change))))
         };
         let curves = vec![curve("rise (eq. 14)", 0, "rise_gain"), curve("fall (eq. 15)", 1, "fall_gain")];
-        let panel = Panel { title: String::new(), curves };
-        Ok(lines("change of traffic, as a share", "K over 2 S/(C T)^2", "change", "", vec![panel]))
+        Ok(panel("change of traffic, as a share", "K over 2 S/(C T)^2", "change", curves))
     }
+}
+
+/// A curve for each `max_th`, which is a share of the buffer.
+fn of_max_share(shares: &[f64], axis: &[f64], y: impl Fn(f64, f64) -> f64) -> Vec<Curve> {
+    curves_of(shares, |share| format!("max_th = {share} of the buffer"), axis, y)
 }
 
 /// The largest buffer that is tried, over `C RTT`.

@@ -8,7 +8,7 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use serde::Deserialize;
 
-use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, line, lines, panel, steps, unknown, why};
 
 /// A run's density of the queue: its place in packets and the share of the time per packet, by the run's name.
 pub type Simulated<'a> = dyn Fn(&str) -> Result<Vec<(f64, f64)>, String> + 'a;
@@ -81,8 +81,7 @@ impl Mapped {
         }
         let end = self.up_to_bits / 1e6;
         curves.push(line("the same queue".to_string(), curves.len(), [(0.0, 0.0), (end, end)]));
-        let panel = Panel { title: String::new(), curves };
-        Ok(lines("queue (Mbit)", "queue one slot later (Mbit)", "flows and slot", "", vec![panel]))
+        Ok(panel("queue (Mbit)", "queue one slot later (Mbit)", "flows and slot", curves))
     }
 }
 
@@ -295,8 +294,7 @@ impl FirstLosses {
             line(n.to_string(), i, steps(0.0, largest, 200).into_iter().map(at))
         };
         let curves = self.packets.iter().enumerate().map(curve).collect();
-        let panel = Panel { title: String::new(), curves };
-        Ok(lines("drop probability", "probability of one loss or more", "packets", "", vec![panel]))
+        Ok(panel("drop probability", "probability of one loss or more", "packets", curves))
     }
 }
 
@@ -359,9 +357,8 @@ impl Variation {
                 steps(0.05, 1.95, 190).into_iter().map(at).collect();
             curves.push(line(format!("N = {flows}"), curves.len(), points?));
         }
-        let panel = Panel { title: String::new(), curves };
         let y = "deviation of the queue over the slot (Mbit/s)";
-        Ok(lines("slot (round-trip times)", y, "flows", "", vec![panel]))
+        Ok(panel("slot (round-trip times)", y, "flows", curves))
     }
 }
 

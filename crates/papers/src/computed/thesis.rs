@@ -6,7 +6,7 @@ use quell_theory::{Loop, OperatingPoint, Plant, Tcp};
 use quell_view::chart::Panel;
 use serde::Deserialize;
 
-use super::answer::{Answer, At, Named, line, lines, steps, unknown, why};
+use super::answer::{Answer, At, Named, curves_of, line, lines, panel, steps, unknown, why};
 
 /// Steps of an axis.
 const STEPS: usize = 40;
@@ -22,6 +22,21 @@ fn looped(k_p: f64, zero: f64, flows: f64, rtt: f64, capacity: f64) -> Result<Lo
 fn margin(of: &Loop) -> Result<f64, String> {
     let found = of.margins().map_err(why)?.phase;
     found.map(f64::to_degrees).ok_or_else(|| "the loop has no crossover".to_string())
+}
+
+/// The values of the fields of a figure over R with a curve for each k.
+fn of_k_and_rtt(k: &[f64], rtt: [f64; 2], field: &str) -> Vec<f64> {
+    match field {
+        "k" => k.to_vec(),
+        "rtt" => steps(rtt[0], rtt[1], STEPS),
+        _ => Vec::new(),
+    }
+}
+
+/// A figure over R with a curve for each k.
+fn over_rtt(k: &[f64], rtt: [f64; 2], y: &str, of: impl Fn(f64, f64) -> f64) -> Answer {
+    let curves = curves_of(k, |k| format!("k = {k}"), &of_k_and_rtt(k, rtt, "rtt"), of);
+    panel("R (s)", y, "k", curves)
 }
 
 /// A number that is drawn, or a gap.
@@ -85,8 +100,7 @@ impl Designed {
         };
         let curves =
             vec![curve(0, "eq. 6.5", "margin_deg"), curve(1, "of the loop of eq. 6.2", "margin_exact_deg")];
-        let panel = Panel { title: String::new(), curves };
-        Ok(lines("lambda", "phase margin (degrees)", "margin", "", vec![panel]))
+        Ok(panel("lambda", "phase margin (degrees)", "margin", curves))
     }
 }
 
@@ -112,11 +126,7 @@ impl Tuned {
     pub(super) const QUANTITIES: &'static [Named] = &[("phase_margin_deg", &["k", "rtt"])];
 
     pub(super) fn values(&self, field: &str) -> Vec<f64> {
-        match field {
-            "k" => self.k.clone(),
-            "rtt" => steps(self.rtt[0], self.rtt[1], STEPS),
-            _ => Vec::new(),
-        }
+        of_k_and_rtt(&self.k, self.rtt, field)
     }
 
     pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
@@ -132,12 +142,8 @@ impl Tuned {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let curve = |(i, k): (usize, &f64)| {
-            let points = self.values("rtt").into_iter().map(|rtt| (rtt, drawn(self.margin(*k, rtt))));
-            line(format!("k = {k}"), i, points)
-        };
-        let panel = Panel { title: String::new(), curves: self.k.iter().enumerate().map(curve).collect() };
-        Ok(lines("R (s)", "phase margin (degrees)", "k", "", vec![panel]))
+        let of = |k, rtt| drawn(self.margin(k, rtt));
+        Ok(over_rtt(&self.k, self.rtt, "phase margin (degrees)", of))
     }
 }
 
@@ -190,17 +196,15 @@ impl Following {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let panel = |title: &str, name: &str| {
-            let curve = |(i, k_c): (usize, &f64)| {
-                let of = |k_r: f64| {
-                    drawn(self.quantity(name, &|field: &str| Ok(if field == "k_r" { k_r } else { *k_c })))
-                };
-                line(format!("C/C_0 = {k_c}"), i, self.values("k_r").into_iter().map(|k_r| (k_r, of(k_r))))
+        let titled = |title: &str, name: &str| {
+            let of = |k_c: f64, k_r: f64| {
+                drawn(self.quantity(name, &|field: &str| Ok(if field == "k_r" { k_r } else { k_c })))
             };
-            Panel { title: title.to_string(), curves: self.k_c.iter().enumerate().map(curve).collect() }
+            let curves = curves_of(&self.k_c, |k_c| format!("C/C_0 = {k_c}"), &self.values("k_r"), of);
+            Panel { title: title.to_string(), curves }
         };
         let panels =
-            vec![panel("gain (eq. 6.10)", "gain"), panel("phase margin (degrees)", "phase_margin_deg")];
+            vec![titled("gain (eq. 6.10)", "gain"), titled("phase margin (degrees)", "phase_margin_deg")];
         Ok(lines("R/R_0", "gain, phase margin", "C/C_0", "quantity", panels))
     }
 }
@@ -229,11 +233,7 @@ impl Proposition {
     pub(super) const QUANTITIES: &'static [Named] = &[("max_p", &["k", "rtt"])];
 
     pub(super) fn values(&self, field: &str) -> Vec<f64> {
-        match field {
-            "k" => self.k.clone(),
-            "rtt" => steps(self.rtt[0], self.rtt[1], STEPS),
-            _ => Vec::new(),
-        }
+        of_k_and_rtt(&self.k, self.rtt, field)
     }
 
     pub(super) fn quantity(&self, name: &str, at: &At<'_>) -> Result<f64, String> {
@@ -250,12 +250,7 @@ impl Proposition {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let curve = |(i, k): (usize, &f64)| {
-            let points = self.values("rtt").into_iter().map(|rtt| (rtt, self.largest(*k, rtt)));
-            line(format!("k = {k}"), i, points)
-        };
-        let panel = Panel { title: String::new(), curves: self.k.iter().enumerate().map(curve).collect() };
-        Ok(lines("R (s)", "largest max_p", "k", "", vec![panel]))
+        Ok(over_rtt(&self.k, self.rtt, "largest max_p", |k, rtt| self.largest(k, rtt)))
     }
 }
 

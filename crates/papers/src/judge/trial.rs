@@ -50,12 +50,12 @@ impl Comparison {
     /// The verdict, of a test that needs it: the interval on its side is that of 95 %, divided by the number of cases of
     /// which one may be wrong; that on the other side by the number of those of which each makes it fail.
     fn holds(&self, level: Level) -> Holds {
-        let wider = |of: usize| match (self.half, self.n.saturating_sub(1)) {
+        let wider = |of: f64| match (self.half, self.n.saturating_sub(1)) {
             (_, 0) => 1.0,
-            (_, freedom) => t_quantile(freedom, ERROR / of as f64) / t_quantile(freedom, ERROR),
+            (_, freedom) => t_quantile(freedom, ERROR / of) / t_quantile(freedom, ERROR),
         };
         match self.half {
-            Some(half) if self.clear < -wider(level.fails) * half => Holds::Fails,
+            Some(half) if self.clear < -wider(level.fails as f64) * half => Holds::Fails,
             _ if self.against => Holds::Holds,
             Some(half) => {
                 let half = wider(level.holds) * half;
@@ -72,9 +72,9 @@ impl Comparison {
 /// Of n cases of which at least k must hold, as many as n - k may fail and leave the test true. So it holds by chance
 /// only if one of n - k + 1 false ones seems to hold, and it fails by chance only if one of k true ones seems to fail:
 /// these are the partial conjunctions of Benjamini and Heller (2008). If all must hold, the first number is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
-    holds: usize,
+    holds: f64,
     fails: usize,
 }
 
@@ -116,6 +116,15 @@ impl Side {
                 Side::Found(a.iter().filter_map(sum).collect())
             }
         })
+    }
+
+    /// By how much it has changed from another, seed by seed, in the direction in which the mean has.
+    fn change_from(&self, other: &Side) -> Result<Side, Silent> {
+        let change = self.plus(1.0, other, -1.0)?;
+        match change.mean()? {
+            mean if mean < 0.0 => other.plus(1.0, self, -1.0),
+            _ => Ok(change),
+        }
     }
 
     /// The difference to another, seed by seed.
@@ -214,12 +223,15 @@ impl<'a> Judge<'a, '_> {
             (all * part.least(cases.len())).div_ceil(cases.len().max(1))
         };
         let fails = parts.iter().flatten().map(decisive).sum();
+        let stricter = test.stricter();
         let mut all = (Holds::Holds, Vec::new());
         for part in parts {
             let (holds, found) = match part {
-                Ok((part, cases)) if part.share.is_some() => most(&cases, part.least(cases.len()), fails),
+                Ok((part, cases)) if part.share.is_some() => {
+                    most(&cases, part.least(cases.len()), (stricter, fails))
+                }
                 Ok((_, cases)) => match self.there(cases.into_iter()) {
-                    Ok(all) => worst(&all.into_iter().flatten().collect::<Vec<_>>(), fails),
+                    Ok(all) => worst(&all.into_iter().flatten().collect::<Vec<_>>(), (stricter, fails)),
                     Err(Silent { holds, why }) => (holds, why),
                 },
                 Err(Silent { holds, why }) => (holds, why),
@@ -319,8 +331,10 @@ impl<'a> Judge<'a, '_> {
                     for value in &along {
                         let mut there = (**found).clone();
                         there.at.extend(value.iter().map(|(field, v)| ((*field).clone(), vec![v.clone()])));
-                        let spot = self.found.spot(self.e, reading, &choice.place(&there))?;
-                        there.labels.iter().try_for_each(|l| spot.check(l, &there.value.quantity))?;
+                        for there in there.before().into_iter().chain([there]) {
+                            let spot = self.found.spot(self.e, reading, &choice.place(&there))?;
+                            there.labels.iter().try_for_each(|l| spot.check(l, &there.value.quantity))?;
+                        }
                     }
                 }
             }
@@ -336,8 +350,14 @@ impl<'a> Judge<'a, '_> {
                 if choices.iter().any(|c| c.at.iter().any(|(f, _)| f == field)) {
                     continue;
                 }
-                let values =
+                let mut values =
                     if values == &["*"] { self.values(term, field, reading)? } else { values.clone() };
+                // Nothing changes from a value to itself.
+                if let Term::Of(found) = term {
+                    values.retain(|value| {
+                        !found.changed_from.iter().any(|(f, from)| f == field && from == value)
+                    });
+                }
                 choices = choices.iter().flat_map(|c| values.iter().map(move |v| c.with(field, v))).collect();
             }
             let Term::Of(found) = term else { continue };
@@ -397,6 +417,25 @@ impl<'a> Judge<'a, '_> {
         Ok(Side::Exact(read.factor * found.map_err(|why| format!("{}: {why}", read.quantity))?))
     }
 
+    /// A quantity at one place: what the runs found, or ns-2.
+    fn measured(
+        &self,
+        found: &claims::Measured,
+        label: &str,
+        choice: &Choice,
+        reading: Option<&str>,
+    ) -> Result<Side, Silent> {
+        let place = choice.place(found);
+        Ok(Side::Found(match self.evidence {
+            Some(ns2) => {
+                let values = ns2.samples(self.e, &place, label, &found.value, LEAST_NS2_RUNS)?;
+                let why = || format!("ns-2 has no {} of {label}", found.value.quantity);
+                values.ok_or_else(|| Silent { holds: Holds::Undecided, why: why() })?
+            }
+            None => whole(&self.found.spot(self.e, reading, &place)?, label, &found.value)?,
+        }))
+    }
+
     /// The comparisons of a part for one label at one place.
     fn said(
         &self,
@@ -410,16 +449,12 @@ impl<'a> Judge<'a, '_> {
             Term::Number(number) => Ok::<_, Silent>((String::new(), Side::Exact(*number))),
             Term::Computed(read) => Ok((read.quantity.clone(), self.read(read, choice)?)),
             Term::Of(found) => {
-                let place = choice.place(found);
-                let values = match self.evidence {
-                    Some(ns2) => {
-                        let values = ns2.samples(self.e, &place, label, &found.value, LEAST_NS2_RUNS)?;
-                        let why = || format!("ns-2 has no {} of {label}", found.value.quantity);
-                        values.ok_or_else(|| Silent { holds: Holds::Undecided, why: why() })?
-                    }
-                    None => whole(&self.found.spot(self.e, reading, &place)?, label, &found.value)?,
+                let own = self.measured(found, label, choice, reading)?;
+                let own = match found.before() {
+                    Some(before) => own.change_from(&self.measured(&before, label, choice, reading)?)?,
+                    None => own,
                 };
-                Ok((label.to_string(), Side::Found(values)))
+                Ok((label.to_string(), own))
             }
         };
         let estimate = |side: &Side| side.estimate().ok_or(Silent::from("no values"));
@@ -549,9 +584,10 @@ fn shortened(all: Vec<String>) -> String {
     shown.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The verdict of cases of which at least so many must hold, and what was found where it is worst.
-fn most(cases: &[Case], least: usize, fails: usize) -> (Holds, String) {
-    let level = Level { holds: cases.len() - least + 1, fails };
+/// The verdict of cases of which at least so many must hold, and what was found where it is worst; errors are divided by
+/// the two numbers, of what holds and of what fails.
+fn most(cases: &[Case], least: usize, (stricter, fails): (f64, usize)) -> (Holds, String) {
+    let level = Level { holds: stricter * (cases.len() - least + 1) as f64, fails };
     let verdict = |case: &Case| match case {
         Ok(all) => all.iter().fold(Holds::Holds, |holds, c| holds.and(c.holds(level))),
         Err(silent) => silent.holds,
@@ -578,9 +614,10 @@ fn most(cases: &[Case], least: usize, fails: usize) -> (Holds, String) {
     (holds, format!("holds in {hold} of {}, fails in {fail}; worst: {worst}", cases.len()))
 }
 
-/// The verdict of comparisons that must all hold, of all of a test, and what was found where it is worst.
-fn worst(all: &[Comparison], of: usize) -> (Holds, String) {
-    let level = Level { holds: 1, fails: of };
+/// The verdict of comparisons that must all hold, of all of a test, and what was found where it is worst; errors are
+/// divided by the two numbers, of what holds and of what fails.
+fn worst(all: &[Comparison], (stricter, fails): (f64, usize)) -> (Holds, String) {
+    let level = Level { holds: stricter, fails };
     let judged: Vec<(Holds, &Comparison)> = all.iter().map(|c| (c.holds(level), c)).collect();
     let holds = judged.iter().fold(Holds::Holds, |holds, (own, _)| holds.and(*own));
     // How far it is on its side, or how near to it.
@@ -673,7 +710,7 @@ mod tests {
     use super::*;
 
     fn all_of(fails: usize) -> Level {
-        Level { holds: 1, fails }
+        Level { holds: 1.0, fails }
     }
 
     fn comparison(clear: f64, against: bool) -> Comparison {
@@ -688,6 +725,15 @@ mod tests {
         assert_eq!(comparison(-1.1, false).holds(all_of(5)), Holds::Undecided);
         assert_eq!(comparison(-1.6, false).holds(all_of(5)), Holds::Undecided);
         assert_eq!(comparison(-1.7, false).holds(all_of(5)), Holds::Fails);
+    }
+
+    /// t(4) is 2.776 at 5 %, and 4.604 at 1 %: 1.66 half widths. What fails, fails as it does without.
+    #[test]
+    fn a_confidence_of_99_percent_takes_a_wider_interval() {
+        let of = |clear: f64| worst(&[comparison(clear, false)], (5.0, 1)).0;
+        assert_eq!((of(1.6), of(1.7)), (Holds::Undecided, Holds::Holds));
+        assert_eq!((of(-1.1), of(-0.9)), (Holds::Fails, Holds::Undecided));
+        assert_eq!(worst(&[comparison(1.1, false)], (1.0, 1)).0, Holds::Holds);
     }
 
     /// "Within" and "like" accept their limits, "more than" does not.
@@ -713,7 +759,7 @@ mod tests {
     #[test]
     fn most_cases_may_be_enough() {
         let one = |clear: f64| Ok(vec![comparison(clear, false)]);
-        let of = |all: &[f64]| most(&all.iter().map(|clear| one(*clear)).collect::<Vec<_>>(), 5, 5).0;
+        let of = |all: &[f64]| most(&all.iter().map(|clear| one(*clear)).collect::<Vec<_>>(), 5, (1.0, 5)).0;
         // t(4) is 3.495 at 2.5 %, so 1.26 half widths are needed; against it 1.66.
         assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, 1.3, -9.0]), Holds::Holds);
         assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, 1.2, -9.0]), Holds::Undecided);
@@ -721,10 +767,10 @@ mod tests {
         assert_eq!(of(&[1.3, 1.3, 1.3, 1.3, -1.6, -1.7]), Holds::Undecided);
         let silent = Err(Silent { holds: Holds::Undecided, why: "none".to_string() });
         let five: Vec<Case> = (0..5).map(|_| one(2.0)).chain([silent]).collect();
-        let (holds, found) = most(&five, 5, 5);
+        let (holds, found) = most(&five, 5, (1.0, 5));
         assert_eq!((holds, found.as_str()), (Holds::Holds, "holds in 5 of 6, fails in 0; worst: none"));
         // All of them is what a test without a share asks for.
-        assert_eq!(most(&five, 6, 6).0, Holds::Undecided);
+        assert_eq!(most(&five, 6, (1.0, 6)).0, Holds::Undecided);
     }
 
     #[test]
@@ -747,13 +793,25 @@ mod tests {
         assert_eq!((unit_of("20 packets"), unit_of("20")), ("packets", ""));
     }
 
+    /// A fall is as much of a change as a rise; seeds that differ in its direction count against it.
+    #[test]
+    fn a_change_has_no_sign() {
+        let found = |values: [f64; 3]| Side::Found(vec![(1, values[0]), (2, values[1]), (3, values[2])]);
+        let of = |to: [f64; 3], from: [f64; 3]| match found(to).change_from(&found(from)) {
+            Ok(Side::Found(all)) => all.into_iter().map(|(_, x)| x).collect::<Vec<f64>>(),
+            _ => panic!("not of runs"),
+        };
+        assert_eq!(of([5.0, 9.0, 4.0], [3.0, 3.0, 5.0]), [2.0, 6.0, -1.0]);
+        assert_eq!(of([3.0, 3.0, 5.0], [5.0, 9.0, 4.0]), [2.0, 6.0, -1.0]);
+    }
+
     #[test]
     fn a_step_speaks_against_a_trend_only() {
         let rise = [comparison(2.0, false), comparison(-1.1, true), comparison(0.5, true)];
-        assert_eq!(worst(&rise, 3).0, Holds::Holds);
+        assert_eq!(worst(&rise, (1.0, 3)).0, Holds::Holds);
         let back = [comparison(2.0, false), comparison(-2.0, true)];
-        assert_eq!(worst(&back, 2).0, Holds::Fails);
-        assert_eq!(worst(&[comparison(0.5, false)], 1).0, Holds::Undecided);
+        assert_eq!(worst(&back, (1.0, 2)).0, Holds::Fails);
+        assert_eq!(worst(&[comparison(0.5, false)], (1.0, 1)).0, Holds::Undecided);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> 
             format!(
                 "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
                  {LEAST_NUMBERS} of its printed numbers need a simulation, and {} % of those agree or are inside: the \
-                 column \"beyond a guess\".{}\n\n",
+                 column \"beyond a guess\".{} Numbers of a link that loses packets by itself are of none.\n\n",
                 100.0 * LEAST_SHARE,
                 nearest(algorithms)
             ),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use quell_lab::Options;
 use quell_papers::{
-    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Reproduced, Verdict, draw, html,
-    judge, live_files, markdown, scores,
+    Extent, Holds, JudgedExperiment, LiveRecord, Page, Papers, Plan, Record, Reproduced, Verdict,
+    by_algorithm, draw, html, judge, live_files, markdown, scores,
 };
 use tempfile::TempDir;
 
@@ -1199,4 +1199,59 @@ fn the_end_of_a_name_is_mistaken_most_often() {
     assert!(papers.select("b2").unwrap_err().contains("did you mean \"doc-b2\"?"));
     let error = papers.select("doc/22").unwrap_err();
     assert_eq!(error, "\"doc/22\": there is no such table; there are doc/1, doc/2");
+}
+
+/// The numbers of a link that loses packets by itself are printed of no algorithm.
+#[test]
+fn numbers_may_be_of_no_algorithm() {
+    let counted = |experiment: &str| {
+        let folder = folder(experiment, &CELLS.replace("QUEUE", "20"), "");
+        let papers = Papers::read(folder.path()).unwrap();
+        let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
+        let of = by_algorithm(&papers, &plan, &Record::default());
+        ["drop-tail", "red"].map(|name| of.get(name).map(|of| of.numbers))
+    };
+    assert_eq!(counted(EXPERIMENT), [Some(2), Some(2)]);
+    let of_none = EXPERIMENT.replace("printed = \"one run\"", "printed = \"one run\"\nof_algorithm = false");
+    assert_eq!(counted(&of_none), [None, None]);
+}
+
+/// A change is told from the quantity, has no sign, and is of every other value where all are meant.
+#[test]
+fn claims_may_be_of_a_change() {
+    let claims = r#"
+[[claim]]
+name = "grows"
+section = "1"
+says = "With 8 flows the loss is more than with 4 by less than it is with 8."
+test = "loss_rate of red at flows.ftp.count=* changed from flows.ftp.count=4 < loss_rate of red at flows.ftp.count=8"
+[[claim]]
+name = "without-sign"
+section = "1"
+says = "From 8 flows to 4 it changes as much as from 4 to 8."
+test = "loss_rate of red at flows.ftp.count=4 changed from flows.ftp.count=8 like loss_rate of red at flows.ftp.count=8 changed from flows.ftp.count=4 by 0.001%"
+[[claim]]
+name = "little"
+section = "1"
+says = "It changes by less than a thousandth of what it is."
+test = "loss_rate of red at flows.ftp.count=8 changed from flows.ftp.count=4 < 0.001 * loss_rate of red at flows.ftp.count=8"
+"#;
+    let of_change = folder(&format!("{EXPERIMENT}{claims}"), &CELLS.replace("QUEUE", "20"), "");
+    judged(of_change.path(), |_, judged, _| {
+        let claims = &judged[0].claims[5..];
+        let found = |i: usize| (claims[i].holds, claims[i].found.as_str());
+        assert_eq!(found(0).0, Holds::Holds, "{}", found(0).1);
+        assert!(!found(0).1.contains("worst of"), "one other value: {}", found(0).1);
+        assert_eq!(found(1).0, Holds::Holds, "{}", found(1).1);
+        assert_eq!(found(2).0, Holds::Fails, "{}", found(2).1);
+    });
+    let wrong = |from: &str| {
+        let test = format!("queue_packets of red at flows.ftp.count=8 changed from {from} > 1");
+        error(|experiment| {
+            experiment
+                .replace("queue_packets of red > queue_packets of drop-tail at flows.ftp.count=4|8", &test)
+        })
+    };
+    assert!(wrong("flows.ftp.count=5").contains("flows.ftp.count"), "{}", wrong("flows.ftp.count=5"));
+    assert!(wrong("dumbbell.delay=5 ms").contains("names no dumbbell.delay"));
 }

@@ -150,7 +150,7 @@ impl RedTailParams {
             young_packets: self.young_packets,
             udp: self.udp,
             sees: self.vq2_sees,
-            idle: [false; 2],
+            idle: [true; 2],
             was_idle: false,
             gauge: Gauge::of(min_th, link),
             split: Split { min_th: low, max_th: high, c1_min, c1_max: self.c1_max },
@@ -298,6 +298,7 @@ impl Discipline for RedTail {
     }
 
     fn on_inherit(&mut self, lane: usize, pkt: &PacketMeta) {
+        self.idle[lane] = false;
         if lane == OLD || self.sees == Sees::Both {
             self.inner.on_inherit(pkt);
         }
