@@ -271,6 +271,10 @@ fn own(e: &Experiment) -> Result<(), PaperError> {
             .try_for_each(|name| dialect(name))
             .map_err(|rule| e.wrong(&[&kind, &i, &"dialect"], rule))?;
     }
+    if e.readings.first().is_some_and(|r| r.rival) {
+        let rule = "rival = true: the first reading is the one that is judged; name it in another one";
+        return Err(e.wrong(&[&"reading", &0, &"rival"], rule));
+    }
     let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
     let claims: Vec<&str> = e.claims.iter().map(|c| c.name.as_str()).collect();
     for (kind, names) in [("run", names_of_runs(e)), ("reading", readings), ("claim", claims)] {

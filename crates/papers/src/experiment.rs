@@ -197,6 +197,10 @@ pub struct Reading {
     /// named as on record, after [`CLAIM`].
     #[serde(default)]
     pub fitted_on: Vec<String>,
+    /// Whether the document may mean it as well as the judged one, and nothing decides: a claim that holds under one of
+    /// the two only is undecided.
+    #[serde(default)]
+    pub rival: bool,
     /// The evidence.
     #[serde(default)]
     pub because: String,

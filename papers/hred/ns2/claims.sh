@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs hred.tcl with the seeds 1 to 3, and writes 6.csv and 4-5.csv: what ns-2 gives for claims of the experiments hred-6 and hred-4-5.
+# Runs hred.tcl with the seeds 1 to 3, and writes 6.csv and 4-5.csv: what ns-2 gives with NewReno for claims of the experiments hred-6 and hred-4-5.
 # NS is the command that runs ns-2.
 set -eu
 cd "$(dirname "$0")"
 for out in 6 4-5; do echo "quantity,algorithm,at,segment,link,run,seed,value" > "$out.csv"; done
 for seed in 1 2 3; do
     for traffic in 100 300 600; do
-        line="$(${NS:-ns} hred.tcl queue rem traffic $traffic buffer 500 seed $seed)"
+        line="$(${NS:-ns} hred.tcl tcp Newreno queue rem traffic $traffic buffer 500 seed $seed)"
         echo "$line" | awk -v traffic="$traffic" -v seed="$seed" '{
             for (i = 1; i <= NF; i++) { split($i, f, "="); found[f[1]] = f[2] }
             at = "rem,flows.traffic.count=" traffic

@@ -7,17 +7,17 @@
 # web       web sessions a second, if not that; 0 for none
 # web_start when they begin to arrive (0 s)
 # buffer    in kB (300)
-# tcp       Sack1, Newreno or Reno, of the FTP flows (Newreno)
+# tcp       Sack1, Newreno or Reno, of the FTP flows (Reno)
 # window    the largest window (20)
 # sizes     differ (300 to 700 B) or equal (500 B)
 # gamma     REM's (0.001)
-# lambda    of PIC's rule (0.5)
+# lambda    of PIC's rule (0.08888889, section IV.A)
 # table2    1: 150 flows of 20 ms and 150 of 200 ms, without web
 # access    Mbit/s of the access links (450)
 # from, to  the window that is measured (150 to 200 s)
 # seed      1
 
-array set o {queue red traffic 300 web - web_start 0 buffer 300 tcp Newreno window 20 sizes differ gamma 0.001 lambda 0.5
+array set o {queue red traffic 300 web - web_start 0 buffer 300 tcp Reno window 20 sizes differ gamma 0.001 lambda 0.08888889
     table2 0 access 450 from 150 to 200 seed 1}
 foreach {key value} $argv {
     if {![info exists o($key)]} { puts stderr "$key: there is no such setting; see the head of hred.tcl"; exit 2 }

@@ -153,6 +153,10 @@ impl<'a> Judge<'a, '_> {
             holds = Holds::Undecided;
             found = format!("it holds, but a reading was chosen by it: {found}");
         }
+        if let Some(said) = self.otherwise(claim, holds) {
+            holds = Holds::Undecided;
+            found = format!("{said}: {found}");
+        }
         let shown = claim.shown_by.as_deref().filter(|reading| self.found.ran(reading));
         let shown = shown.map(|reading| self.test(&claim.test, Some(reading)).0);
         let against = self.e.refuted.iter().filter(|r| r.claims.contains(&claim.name));
@@ -172,6 +176,22 @@ impl<'a> Judge<'a, '_> {
             }
         }
         JudgedClaim { claim, holds, found, shown, withheld, why }
+    }
+
+    /// Says in words that a claim holds under the judged reading or under its rival, but not under both.
+    fn otherwise(&self, claim: &Claim, holds: Holds) -> Option<String> {
+        let rivals = self.e.readings.iter().filter(|r| r.rival && self.found.ran(&r.name));
+        rivals.filter(|_| claim.reading.is_none()).find_map(|rival| {
+            let name = &rival.name;
+            match (holds, self.test(&claim.test, Some(name)).0) {
+                (Holds::Holds, Holds::Fails) => Some(format!("it holds, but fails under \"{name}\"")),
+                (Holds::Holds, Holds::Undecided) => {
+                    Some(format!("it holds, but is undecided under \"{name}\""))
+                }
+                (Holds::Fails, Holds::Holds) => Some(format!("it fails, but holds under \"{name}\"")),
+                _ => None,
+            }
+        })
     }
 
     /// Says whether a judged reading of the document was chosen by a claim, which then proves nothing.

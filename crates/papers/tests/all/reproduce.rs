@@ -642,6 +642,53 @@ fn a_claim_that_chose_the_reading_does_not_count() {
     );
 }
 
+/// The document may mean either of two readings: a claim that holds under one of them only is undecided.
+#[test]
+fn a_claim_that_holds_under_one_of_two_rivals_is_undecided() {
+    let claim = |name: &str, test: &str| {
+        format!("[[claim]]\nname = \"{name}\"\nsection = \"1\"\nsays = \"So.\"\ntest = \"{test}\"\n")
+    };
+    let text = EXPERIMENT
+        .replace("\"aqm.red.min_th\" = \"30 packets\", \"aqm.red.max_th\" = \"40 packets\"", WINDOW_OF_ONE)
+        .replace("algorithms = [\"red\"]\n", "")
+        .replace(
+            "[[figure]]\nnumber = \"1\"",
+            &(claim("long", "queue_packets of red at flows.ftp.count=8 > 3")
+                + &claim("short", "queue_packets of red at flows.ftp.count=8 < 3")
+                + &claim("any", "utilization of red at flows.ftp.count=8 > 0.1")
+                + "[[figure]]\nnumber = \"1\""),
+        );
+    let found = |text: &str| {
+        let of = folder(text, &CELLS.replace("QUEUE", "20"), "");
+        judged(of.path(), |_, judged, _| {
+            let found = |name: &str| {
+                let claim = judged[0].claims.iter().find(|c| c.claim.name == name).unwrap();
+                (claim.holds, claim.found.clone())
+            };
+            [found("long"), found("short"), found("any")]
+        })
+    };
+    let alone = found(&text);
+    assert_eq!([alone[0].0, alone[1].0, alone[2].0], [Holds::Holds, Holds::Fails, Holds::Holds], "{alone:?}");
+    let rival = |reading: &str| text.replace(reading, &format!("{reading}rival = true\n"));
+    let both = found(&rival("because = \"a guess\"\n"));
+    assert_eq!(
+        [both[0].0, both[1].0, both[2].0],
+        [Holds::Undecided, Holds::Undecided, Holds::Holds],
+        "{both:?}"
+    );
+    assert!(both[0].1.starts_with("it holds, but fails under \"large\": "), "{}", both[0].1);
+    assert!(both[1].1.starts_with("it fails, but holds under \"large\": "), "{}", both[1].1);
+    assert_eq!(both[2].1, alone[2].1);
+    let first = error(|text| {
+        text.replacen("because = \"section 1\"\n", "because = \"section 1\"\nrival = true\n", 1)
+    });
+    assert!(first.contains("rival = true: the first reading is the one that is judged"), "{first}");
+}
+
+/// A rival reading under which queues are empty.
+const WINDOW_OF_ONE: &str = "\"flows.ftp.tcp.max_window\" = 1";
+
 /// Numbers that come out without a simulation are counted apart, and each number has its place in the band.
 #[test]
 fn free_numbers_are_counted_apart() {
