@@ -198,7 +198,8 @@ fn play_lanes(d: &mut AnyDiscipline, scene: Scene<'_>) {
         let bytes = Bytes::new(each.iter().map(|v| v.bytes.get()).sum());
         LanesCtx { now, lanes: Lanes { each, packets, bytes }, rng }
     }
-    let lane_of = || event.lane.unwrap_or_else(|| panic!("{place}: a lane goes with sends, inherits and idle"));
+    let lane_of =
+        || event.lane.unwrap_or_else(|| panic!("{place}: a lane goes with sends, inherits and idle"));
     match (event.arrive, event.sends, event.inherits, event.idle, event.update) {
         (Some(bytes), None, None, false, false) => {
             let pkt = packet(bytes);
