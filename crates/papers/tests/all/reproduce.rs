@@ -1040,9 +1040,11 @@ fn elsewhere(experiment: String) -> String {
     experiment.replace(scenario, &format!("{scenario}set = {{ \"dumbbell.delay\" = \"12 ms\" }}\n"))
 }
 
-/// The number of replications, points, and whether the first claim holds, of each experiment that is handed over; and
-/// of those that were run.
-fn handed_over(folder: &TempDir) -> (Vec<(String, (usize, usize), Holds)>, (usize, usize)) {
+/// An experiment that is handed over: the numbers of its replications and points, and whether its first claim holds.
+type HandedOver = (String, (usize, usize), Holds);
+
+/// What is handed over, in order of names; and how many replications were run, of how many.
+fn handed_over(folder: &TempDir) -> (Vec<HandedOver>, (usize, usize)) {
     let papers = Papers::read(folder.path()).unwrap();
     let plan = Plan::of(&papers, papers.experiments(), Extent::default()).unwrap();
     let taken = std::sync::Mutex::new(Vec::new());
