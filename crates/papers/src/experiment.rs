@@ -549,7 +549,7 @@ impl Papers {
         self.experiments().flat_map(|e| &e.computed).any(|of| of.cell.as_ref() == Some(&cell.id))
     }
 
-    /// Says whether a number is free: it comes out without a simulation. What is computed is no guess.
+    /// Says whether a number is free: it comes out without a simulation. What is computed is not a guess.
     pub fn is_free(&self, cell: &Cell) -> bool {
         !self.is_computed(cell)
             && self.guess(cell).is_some_and(|guess| cell.is_near(guess, self.band(&cell.metric)))

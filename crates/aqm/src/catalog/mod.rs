@@ -215,7 +215,7 @@ catalog! {
     }
     /// The probability is a function of the queue, or of its average, and of what tunes that function.
     Red { name: "RED", folder: red } aqms {
-        Red { name: "red", params: red::RedParams, title: "Random Early Detection", source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", label: Faithful }
+        Red { name: "red", params: red::RedParams, title: "Random Early Detection", source: "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993", label: Reproduced }
         Ared { name: "ared", params: ared::AredParams, title: "Adaptive RED", source: "Floyd, Gummadi and Shenker, ICSI technical report, 2001", label: Faithful }
         AredDt { name: "ared-dt", params: ared_dt::AredDtParams, title: "Adaptive RED with dynamic thresholds", source: "Jou, Tan and Baras, technical report CSHCN TR 2003-18, University of Maryland, 2003", label: Experimental }
         FengAred { name: "feng-ared", params: feng_ared::FengAredParams, title: "Feng's Adaptive RED", source: "Feng, Kandlur, Saha and Shin, IEEE INFOCOM 1999", label: Faithful }
