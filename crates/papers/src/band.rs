@@ -75,7 +75,12 @@ impl Cell {
     pub(crate) fn rounded(&self, band: Band) -> (f64, f64) {
         // Who prints utilization to the hundredth prints a whole 100 as "100".
         let most = band.nearly_full(self).map_or(f64::INFINITY, |idle| idle.floor);
-        (self.low.value - self.low.rounding.min(most), self.high.value + self.high.rounding.min(most))
+        // And nothing is more than the whole.
+        let whole = band.idle.map_or(f64::INFINITY, |idle| idle.full);
+        (
+            self.low.value - self.low.rounding.min(most),
+            (self.high.value + self.high.rounding.min(most)).min(whole),
+        )
     }
 
     /// The interval in which a mean agrees with the number: within the band of it, or, of a range, in the range or

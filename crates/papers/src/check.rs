@@ -9,7 +9,7 @@ use quell_scenario::dialect::Dialect;
 
 use crate::cells::{Cell, matches};
 use crate::error::PaperError;
-use crate::experiment::{CLAIM, Document, Experiment, Figure, Papers, Refuted};
+use crate::experiment::{CLAIM, Document, Experiment, Figure, Papers, Reading, Refuted};
 use crate::judge::{ARITHMETIC, NS2};
 
 impl Experiment {
@@ -274,6 +274,11 @@ fn own(e: &Experiment) -> Result<(), PaperError> {
     if e.readings.first().is_some_and(|r| r.rival) {
         let rule = "rival = true: the first reading is the one that is judged; name it in another one";
         return Err(e.wrong(&[&"reading", &0, &"rival"], rule));
+    }
+    let judged = |r: &Reading| e.judged_readings().any(|j| j.name == r.name);
+    if let Some(at) = e.readings.iter().position(|r| !r.excluded.is_empty() && judged(r)) {
+        let rule = "excluded: the reading is judged; judge another one, or leave this out";
+        return Err(e.wrong(&[&"reading", &at, &"excluded"], rule));
     }
     let readings: Vec<&str> = e.readings.iter().map(|r| r.name.as_str()).collect();
     let claims: Vec<&str> = e.claims.iter().map(|c| c.name.as_str()).collect();

@@ -198,9 +198,13 @@ pub struct Reading {
     #[serde(default)]
     pub fitted_on: Vec<String>,
     /// Whether the document may mean it as well as the judged one, and nothing decides: a claim that holds under one of
-    /// the two only is undecided.
+    /// the two only is undecided, and a number that comes out under the judged one only is withheld.
     #[serde(default)]
     pub rival: bool,
+    /// Why the document, or another number of the same table, excludes it: it is run and shown, and explains nothing. Empty
+    /// if nothing does.
+    #[serde(default)]
+    pub excluded: String,
     /// The evidence.
     #[serde(default)]
     pub because: String,

@@ -133,6 +133,9 @@ pub struct JudgedCell<'a> {
     pub withheld: bool,
     /// Whether it is a range of which only the middle is not where our runs would have it.
     pub off_middle: bool,
+    /// Of a number that does not come out: how many other readings were run that were not fitted, how many of them bring
+    /// the mean into its band, and how many into the band of its mirror image at what was found.
+    pub elsewhere: [usize; 3],
     /// The value that ns-2 gives.
     pub ns2: Option<&'a Ns2>,
     /// The verdict.
@@ -190,6 +193,18 @@ enum Nearness {
     /// The ends of a range are such runs', but its middle is not.
     OffMiddle,
     Outside,
+}
+
+/// What another reading than the judged one says of a number.
+enum Under {
+    /// It lies outside there as well.
+    Outside,
+    /// It comes out, and that shows why.
+    Shown,
+    /// It comes out, but the reading was fitted.
+    Fitted,
+    /// It comes out, but that shows nothing; why not.
+    Unproven(String),
 }
 
 impl Nearness {
@@ -269,14 +284,22 @@ impl<'a> Judge<'a, '_> {
             Err(why) => return self.judged(cell, label, None, ns2, (Verdict::Missing, why)),
         };
         let nearness = self.nearness(of, cell, &samples);
-        let withheld = nearness.comes_out() && self.was_fitted(cell, reading);
-        let verdict = match nearness {
-            _ if withheld => (Verdict::Explained, CHOSEN.to_string()),
-            Nearness::Agrees => (Verdict::Agrees, String::new()),
-            Nearness::Inside => (Verdict::Inside, String::new()),
-            Nearness::OffMiddle | Nearness::Outside => self.outside(of, cell, reading, held),
+        let chosen = self.was_fitted(cell, reading).then(|| CHOSEN.to_string());
+        let chosen = chosen.filter(|_| nearness.comes_out());
+        let chosen = chosen.or_else(|| self.rival_denies(of, cell).filter(|_| nearness.comes_out()));
+        let withheld = chosen.is_some();
+        let verdict = match (nearness, chosen) {
+            (_, Some(why)) => (Verdict::Explained, why),
+            (Nearness::Agrees, None) => (Verdict::Agrees, String::new()),
+            (Nearness::Inside, None) => (Verdict::Inside, String::new()),
+            (Nearness::OffMiddle | Nearness::Outside, None) => self.outside(of, cell, reading, held),
         };
         JudgedCell {
+            elsewhere: if nearness.comes_out() {
+                [0; 3]
+            } else {
+                self.elsewhere(of, cell, reading, &samples)
+            },
             prediction: prediction(&samples, of.printed),
             withheld,
             off_middle: nearness == Nearness::OffMiddle,
@@ -314,10 +337,37 @@ impl<'a> Judge<'a, '_> {
             free: self.papers.is_free(cell),
             withheld: false,
             off_middle: false,
+            elsewhere: [0; 3],
             ns2,
             verdict,
             why,
         }
+    }
+
+    /// Says that a number does not come out under a rival of the judged reading: then a setting that is not printed and
+    /// that nothing decides gives it.
+    fn rival_denies(&self, of: &CellsOf, cell: &Cell) -> Option<String> {
+        let mut rivals = self.e.readings.iter().filter(|r| r.rival && of.reading.is_none());
+        rivals.find_map(|rival| {
+            let samples = self.samples(of, cell, Some(&rival.name)).ok()?;
+            let outside = !self.nearness(of, cell, &samples).comes_out();
+            outside.then(|| format!("it comes out, but not under \"{}\", and nothing decides", rival.name))
+        })
+    }
+
+    /// Of the other readings that were not fitted: their number, of how many the mean lies in the band of a number, and of
+    /// how many in the band of its mirror image at what was found. If readings explain numbers, the second number is
+    /// larger than the third; by chance it is not.
+    fn elsewhere(&self, of: &CellsOf, cell: &Cell, reading: &str, samples: &[f64]) -> [usize; 3] {
+        let Some(found) = Estimate::of(samples) else { return [0; 3] };
+        let band = self.papers.band(&cell.metric);
+        let others = self.e.readings.iter().filter(|r| r.name != reading && !self.is_fitted(cell, &r.name));
+        let means =
+            others.filter_map(|r| Some(Estimate::of(&self.samples(of, cell, Some(&r.name)).ok()?)?.mean));
+        means.fold([0; 3], |[all, near, mirrored], mean| {
+            let is_near = |x| usize::from(cell.is_near(x, band));
+            [all + 1, near + is_near(mean), mirrored + is_near(2.0 * found.mean - mean)]
+        })
     }
 
     /// The value of ns-2 that stands beside a number: that of the reading, or else the first.
@@ -447,13 +497,42 @@ impl<'a> Judge<'a, '_> {
             return self.ns2_refutes(of, cell).map(|()| said(Verdict::Refuted)).map_err(not);
         }
         let other = self.samples(of, cell, Some(shown_by))?;
-        match self.nearness(of, cell, &other).comes_out() {
-            true if self.is_fitted(cell, shown_by) => Ok(said(Verdict::Fitted)),
-            true => Ok(said(Verdict::Explained)),
-            false => {
+        match self.under(of, cell, shown_by, &other) {
+            Under::Shown => Ok(said(Verdict::Explained)),
+            Under::Fitted => Ok(said(Verdict::Fitted)),
+            Under::Unproven(why) => Err(why),
+            Under::Outside => {
                 let mean = Estimate::of(&other).map_or(f64::NAN, |e| e.mean);
                 Err(format!("under \"{shown_by}\" it is {}, which is outside as well", figure(mean)))
             }
+        }
+    }
+
+    /// What another reading says of a number that does not come out under the judged one. There are many readings, so
+    /// that one of them gives a number by chance: only one that nothing excludes shows anything, with enough runs whose
+    /// interval lies in the band.
+    fn under(&self, of: &CellsOf, cell: &Cell, name: &str, samples: &[f64]) -> Under {
+        if !self.nearness(of, cell, samples).comes_out() {
+            return Under::Outside;
+        }
+        if self.is_fitted(cell, name) {
+            return Under::Fitted;
+        }
+        let excluded = self.e.readings.iter().find(|r| r.name == name).map_or("", |r| &r.excluded);
+        let Some(estimate) = Estimate::of(samples) else { return Under::Outside };
+        let found = format!("under \"{name}\" it is {}", text(&estimate));
+        if !excluded.is_empty() {
+            return Under::Unproven(format!("{found}, but that is excluded: {excluded}"));
+        }
+        if samples.len() < LEAST_RUNS {
+            let runs = samples.len();
+            return Under::Unproven(format!("{found}, of {runs} runs: fewer than {LEAST_RUNS} show nothing"));
+        }
+        let (low, high) = cell.limits(self.papers.band(&cell.metric));
+        let reach = estimate.half_width.unwrap_or(0.0);
+        match low <= estimate.mean - reach && estimate.mean + reach <= high {
+            true => Under::Shown,
+            false => Under::Unproven(format!("{found}, which does not lie in the band as a whole")),
         }
     }
 
@@ -467,15 +546,19 @@ impl<'a> Judge<'a, '_> {
         shown_by: &str,
     ) -> Result<(), (Verdict, String)> {
         let (low, high) = cell.limits(self.papers.band(&cell.metric));
-        let (mut below, mut above, mut fitted) = (None, None, None);
+        let (mut below, mut above, mut fitted, mut unproven) = (None, None, None, None);
         for reading in &self.e.readings {
             let name = &reading.name;
             let Ok(samples) = self.samples(of, cell, Some(name)) else { continue };
-            if name != judged && self.nearness(of, cell, &samples).comes_out() {
-                if !self.is_fitted(cell, name) {
-                    return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+            if name != judged {
+                match self.under(of, cell, name, &samples) {
+                    Under::Shown => {
+                        return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+                    }
+                    Under::Fitted => fitted = Some(name),
+                    Under::Unproven(why) => unproven = Some(why),
+                    Under::Outside => {}
                 }
-                fitted = Some(name);
             }
             match Estimate::of(&samples) {
                 Some(e) if e.mean < low => below = below.or(Some(name)),
@@ -485,6 +568,9 @@ impl<'a> Judge<'a, '_> {
         }
         if let Some(name) = fitted {
             return Err((Verdict::Fitted, format!("it comes out under \"{name}\", which was fitted")));
+        }
+        if let Some(why) = unproven {
+            return Err((Verdict::Open, why));
         }
         match (below, above) {
             (Some(below), Some(above)) if shown_by != ARITHMETIC => {

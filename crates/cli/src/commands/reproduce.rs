@@ -522,6 +522,7 @@ fn output(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> serde_json::Value
                     "free": c.free,
                     "withheld": c.withheld,
                     "off_middle": c.off_middle,
+                    "elsewhere": c.elsewhere,
                     "ns2": c.ns2.map(|n| n.mean),
                     "ns2_runs": c.ns2.map(|n| n.runs),
                     "ns2_reading": c.ns2.and_then(|n| n.reading.as_deref()),

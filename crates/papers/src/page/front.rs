@@ -138,7 +138,8 @@ pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a si
                        the link is full, that the queue is at its target, that a source sends what it is told to, or \
                        that a file alone needs so many round trips. Such numbers prove little. \"Beyond a guess\" counts \
                        the others that are simulated: how many agree or are inside, of how many there are. **Withheld** \
-                       are the numbers that come out under the reading that is judged, but chose it.\n";
+                       are the numbers that come out under the reading that is judged, but chose it, or do not come out under \
+                       a rival that nothing speaks against.\n";
 
 /// What came out, in words.
 fn summary(papers: &Papers, record: &Record, all: &Score, algorithms: &Algorithms) -> String {
@@ -152,7 +153,7 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
     let labels = match (papers.are_own(), &labeled[..]) {
         (false, _) => String::new(),
         (true, []) => format!(" No algorithm is labeled reproduced.{}", nearest(algorithms)),
-        (true, some) => format!(" Labeled reproduced: {}.", some.join(", ")),
+        (true, some) => format!(" Labeled reproduced: {}.{}", some.join(", "), narrow(algorithms)),
     };
     let computed = match all.computed {
         0 => String::new(),
@@ -160,7 +161,8 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
     };
     format!(
         "**What was reproduced.** Of {} printed numbers {} agree or are inside. {} more come out under the readings \
-         that are judged, and are withheld: they chose a reading that the document leaves open. {} numbers are free, \
+         that are judged, and are withheld: they chose a reading that the document leaves open, or come out under one \
+         of two only between which nothing decides. {} numbers are free, \
          which a guess without a simulation gives.{computed} Of the other {}, {} come out ({}). Of {} claims that the \
          runs decide, {} hold ({}).{labels}\n",
         all.of_cells(),
@@ -204,7 +206,7 @@ fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
         n => format!(" {n} ranges lie outside by their middle alone, and are named below."),
     };
     format!(
-        "**What was not.** {} numbers are without an explanation: {open} are open, and lie outside whatever was tried; \
+        "**What was not.** {} numbers are without an explanation: {open} are open: nothing that was tried shows why they lie outside; \
          {fitted} come out only by a fit, under a reading that was chosen because they do.{by_metric}{off_middle} {} \
          more come out under another reading than the one that is judged.{missing} {} claims fail. The pages list what \
          was tried, and why.\n",
@@ -224,8 +226,9 @@ fn off_middle(papers: &Papers, record: &Record) -> String {
     match names.len() {
         0 => String::new(),
         n => format!(
-            "\nThe rule on the middle of a range takes {n}, whose ends alone are inside: {}.\n",
-            names.join("; ")
+            "\n<details>\n<summary>The rule on the middle of a range takes {n}, whose ends alone are \
+             inside</summary>\n\n- {}\n\n</details>\n",
+            names.join("\n- ")
         ),
     }
 }
@@ -270,6 +273,21 @@ fn nearest(algorithms: &Algorithms) -> String {
             format!(" The nearest: {}.", names.join(", "))
         }
     }
+}
+
+/// The algorithms that would lose the label by a single number, as a sentence.
+fn narrow(algorithms: &Algorithms) -> String {
+    let by_one = |of: &Reproduced| {
+        let less = Reproduced { come_out: of.come_out.saturating_sub(1), ..*of };
+        of.holds() && !less.holds()
+    };
+    let narrow = algorithms.iter().filter(|(_, of)| by_one(of));
+    narrow
+        .map(|(name, of)| {
+            let (of, out) = (of.beyond(), of.beyond_come_out());
+            format!(" It hangs on one number: {name} has {out} of {of}.")
+        })
+        .collect()
 }
 
 /// So many of them are named.

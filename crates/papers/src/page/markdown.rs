@@ -37,6 +37,10 @@ pub fn markdown(page: &Page<'_>, images: &str) -> String {
     out.push_str(&heading());
     page.score().iter().for_each(|(name, score)| out.push_str(&line(name, score)));
     out.push_str(&folded("What the words mean", &format!("{RULES}{GUESSED}")));
+    match page.elsewhere() {
+        none if none.is_empty() => {}
+        said => out.push_str(&format!("\n{said}")),
+    }
     if let Some(dialect) = &about.dialect {
         let said = if page.papers.are_own() { " ([docs/dialects.md](../dialects.md))" } else { "" };
         out.push_str(&format!("\nDialect: `{dialect}`{said}. {}\n", about.dialect_because));

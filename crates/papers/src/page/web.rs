@@ -19,7 +19,7 @@ pub fn html(page: &Page<'_>) -> String {
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
         notes: rendered(&page.document.about.notes),
-        rules: format!("{RULES}{GUESSED}").replace("**", "").replace('`', ""),
+        rules: format!("{RULES}{GUESSED}{}", page.elsewhere()).replace("**", "").replace('`', ""),
         heads: &COLUMNS,
         scores: page.score().iter().map(|(name, score)| (name.clone(), columns(score))).collect(),
         experiments: page.experiments.iter().map(|(judged, drawn)| section(page, judged, drawn)).collect(),

@@ -34,9 +34,10 @@ pub(super) const RULES: &str = "\
 A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
 printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of \
 what was printed: one run, or a mean of some. Of a range, both ends and the middle must lie where as many runs have \
-them, and it must not be too narrow for them. A number is **explained** if it lies outside of both and comes out under \
-another reading of the document, or if the reading that is judged was chosen by it. If that other reading was fitted to \
-it, nothing is explained, and it comes out **only by a fit**. It is **refuted** if ns-2 itself, arithmetic, or a claim \
+them, and it must not be too narrow for them. A number is **explained** if it lies outside of both, and under another \
+reading of the document, which nothing excludes, the 95 % interval of at least five runs lies in the band; or if the \
+reading that is judged was chosen by it, or by nothing against a rival that does not give it. If that other reading was \
+fitted to it, nothing is explained, and it comes out **only by a fit**. It is **refuted** if ns-2 itself, arithmetic, or a claim \
 of the document shows that it cannot come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % \
 interval, paired by seed where two are compared, lies on one side, and is **undecided** otherwise; it is **refuted** if \
 ns-2's own figures fail it as well.\n";
@@ -45,6 +46,29 @@ ns-2's own figures fail it as well.\n";
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
 
 impl<'a> Page<'a> {
+    /// How often other readings give the numbers that lie outside, and their mirror images, in Markdown; empty if none was
+    /// run for any.
+    pub(super) fn elsewhere(&self) -> String {
+        let tables = self.experiments.iter().flat_map(|(j, _)| &j.tables);
+        let cells: Vec<_> = tables.flat_map(|t| &t.cells).filter(|c| c.elsewhere[0] > 0).collect();
+        if cells.is_empty() {
+            return String::new();
+        }
+        let count = |at: usize| cells.iter().filter(|c| c.elsewhere[at] > 0).count();
+        let runs: Vec<usize> = cells.iter().map(|c| c.elsewhere[0]).collect();
+        let (least, most) = (runs.iter().min().unwrap_or(&0), runs.iter().max().unwrap_or(&0));
+        let each = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        format!(
+            "For {} numbers that lie outside, other readings were run that were not fitted, {each} for each. Some \
+             reading brings the mean of {} of them into the band. It brings as many as {} into the band of a number \
+             that is mirrored at what was found, and that nobody printed: so much is chance. Therefore a mean in the \
+             band under another reading is not enough to explain a number.\n",
+            cells.len(),
+            count(1),
+            count(2),
+        )
+    }
+
     pub(super) fn score(&self) -> Vec<(String, Score)> {
         let judged: Vec<JudgedExperiment<'_>> = self.experiments.iter().map(|(j, _)| j.clone()).collect();
         let rows = scores(self.papers, &[self.document.key.as_str()], &judged);
