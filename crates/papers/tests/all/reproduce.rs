@@ -506,7 +506,8 @@ fn what_another_reading_gives_is_not_refuted() {
             assert!(why.contains("under \"large\" it is ") && why.contains(said), "{why}");
         }
     }
-    let first = error(|text| text.replacen("because = \"section 1\"", "because = \"\"\nexcluded = \"so\"", 1));
+    let first =
+        error(|text| text.replacen("because = \"section 1\"", "because = \"\"\nexcluded = \"so\"", 1));
     assert!(first.contains("excluded: the reading is judged"), "{first}");
 }
 
@@ -520,7 +521,11 @@ fn a_mirror_shows_what_chance_gives() {
             let cells = &judged[0].tables[0].cells;
             let cell = cells.iter().find(|c| c.cell.id == "doc/1/four/red/mean_queue").unwrap();
             let drawn = draw(judged[0].experiment, found);
-            let page = Page { papers, document: &papers.documents[0], experiments: vec![(judged[0].clone(), drawn)] };
+            let page = Page {
+                papers,
+                document: &papers.documents[0],
+                experiments: vec![(judged[0].clone(), drawn)],
+            };
             (cell.elsewhere, cell.found.unwrap().mean, markdown(&page, "images"))
         })
     };
@@ -531,7 +536,8 @@ fn a_mirror_shows_what_chance_gives() {
     let (_, large, _) = of(&judged.replace("algorithm = { tail = \"drop-tail\", ", "algorithm = { "), 100.0);
     let (elsewhere, _, page) = of(EXPERIMENT, large);
     assert_eq!(elsewhere, [1, 1, 0], "{large}");
-    let said = "Some reading brings the mean of 1 of them into the band. It brings as many as 0 into the band of";
+    let said =
+        "Some reading brings the mean of 1 of them into the band. It brings as many as 0 into the band of";
     assert!(page.contains(said), "{page}");
     let mirrored = 2.0 * found - large;
     assert_eq!(of(EXPERIMENT, mirrored).0, [1, 0, 1], "{large} {mirrored}");
