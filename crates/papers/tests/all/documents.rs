@@ -75,6 +75,16 @@ fn the_index_is_of_what_is_on_record() {
     assert!(index == written, "docs/papers/README.md is not of papers/verdicts.csv; run make papers");
 }
 
+/// What the project's README says of the documents is so.
+#[test]
+fn the_readme_counts_numbers_and_claims() {
+    let papers = read();
+    let claims = papers.experiments().flat_map(|e| &e.claims).filter(|c| !c.ours).count();
+    let says = format!("print {} numbers and make {claims} claims", papers.cells.len());
+    let readme = std::fs::read_to_string(papers.folder.join("../README.md")).unwrap();
+    assert!(readme.contains(&says), "README.md must say that the papers {says}");
+}
+
 /// What does not come out is not left at that: a claim that fails has its mechanism, and an open number what was tried.
 #[test]
 fn what_does_not_come_out_has_its_reason() {
