@@ -250,17 +250,18 @@ impl Net {
         let halt = stop.clone();
         let send = std::thread::spawn(move || {
             let mut packet = vec![0; bytes];
-            let (begin, mut sent) = (Instant::now(), 0u32);
+            let (begin, mut number, mut sent) = (Instant::now(), 0u32, 0u32);
             while !halt.load(Ordering::Relaxed) {
                 // Late packets are made up for, so that the rate is what was asked for.
-                let due = begin + every * sent;
+                let due = begin + every * number;
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                packet[..4].copy_from_slice(&sent.to_be_bytes());
-                // A full buffer, or a link that is down.
-                if sender.send_to(&packet, address).is_err() {
-                    std::thread::sleep(Wait::from_millis(1));
+                packet[..4].copy_from_slice(&number.to_be_bytes());
+                // A full buffer, or a link that is down: nobody has such a packet, and nobody drops it.
+                match sender.send_to(&packet, address) {
+                    Ok(_) => sent += 1,
+                    Err(_) => std::thread::sleep(Wait::from_millis(1)),
                 }
-                sent += 1;
+                number += 1;
             }
             sent
         });

@@ -1,8 +1,8 @@
 //! Obstacles to a gateway, each with the command that mends it. Nothing is changed to find them.
 
-use std::fs;
+use std::{fs, io};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quell_units::BitRate;
 use quell_units::text::three_digits;
@@ -106,17 +106,26 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         ));
     }
 
-    let queues = fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue");
+    let read = || fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue");
+    let mut queues = read();
     found.need(queues.is_ok() || !effective.contains(CapabilitySet::NET_ADMIN), || {
         "the kernel has no nfnetlink_queue: modprobe nfnetlink_queue (on OpenWrt: apk add kmod-nfnetlink-queue)".into()
     });
     // The worker of one that was killed ends with the start.
-    let stale = left.as_ref().and_then(|journal| journal.worker).is_some_and(|worker| worker.alive());
-    let taken = |n: u16| {
+    let worker = left.as_ref().and_then(|journal| journal.worker);
+    let stale = worker.as_ref().is_some_and(|worker| worker.alive());
+    let numbers = [*queue, queue + 1];
+    let taken = |queues: &io::Result<String>, n: u16| {
         queues.as_ref().is_ok_and(|t| t.lines().any(|l| l.split_whitespace().next() == Some(&n.to_string())))
     };
-    for n in [*queue, queue + 1] {
-        found.need(stale || !taken(n), || {
+    // The kernel frees the queues of a worker a moment after it has ended.
+    let end = Instant::now() + Duration::from_secs(1);
+    while worker.is_some() && !stale && numbers.iter().any(|n| taken(&queues, *n)) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+        queues = read();
+    }
+    for n in numbers {
+        found.need(stale || !taken(&queues, n), || {
             format!(
                 "queue {n} belongs to another program: choose others with --queue {}",
                 queue.wrapping_add(100)
