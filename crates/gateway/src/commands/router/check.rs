@@ -1,8 +1,8 @@
 //! Obstacles to a gateway, each with the command that mends it. Nothing is changed to find them.
 
-use std::{fs, io};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use quell_units::BitRate;
 use quell_units::text::three_digits;
