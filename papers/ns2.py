@@ -2,7 +2,7 @@
 
 `python3 papers/ns2.py` runs everything, `python3 papers/ns2.py vrc/5 redtail` what gives cells that begin so. A
 row is replaced by that of the same cell and reading; others stay. `--list` shows what would be run, `--check`
-whether every row has a script.
+whether every row has a script and as many runs as ns2.toml asks for.
 """
 
 from __future__ import annotations
@@ -148,15 +148,45 @@ def merged(old: list[list[str]], new: list[list[str]]) -> list[list[str]]:
     return rows
 
 
+def unknown(patterns: list[str], plan: list[Run]) -> str:
+    """Return the patterns that no run matches, and no command of figures; empty if there are none."""
+    documents = [document for document, _ in figures()]
+    lost = [p for p in patterns if p not in documents and not any(run.matches([p]) for run in plan)]
+    return ", ".join(lost)
+
+
+def other_seeds(rows: list[list[str]], plan: list[Run]) -> list[str]:
+    """Say which rows have another number of runs than the plan asks for."""
+    asked: dict[str, set[int]] = {}
+    for run in plan:
+        for cell in run.cells:
+            asked.setdefault(cell, set()).add(run.seeds)
+    different = [row for row in rows if row[0] in asked and int(row[3]) not in asked[row[0]]]
+
+    def plans(cell: str) -> str:
+        return " or ".join(map(str, sorted(asked[cell])))
+
+    return [f"{row[0]}: {row[3]} runs, ns2.toml asks for {plans(row[0])}" for row in different]
+
+
 def main() -> None:
     """Run, and write ns2.csv."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("cells", nargs="*", help="beginnings of the ids of cells; default: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many runs at a time")
     parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
-    parser.add_argument("--check", action="store_true", help="fail if a row has no script, and run nothing")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="fail if a row has no script, say which have other numbers of seeds than ns2.toml; run nothing",
+    )
     args = parser.parse_args()
-    plan = [run for run in planned() if run.matches(args.cells)]
+    everything = planned()
+    plan = [run for run in everything if run.matches(args.cells)]
+    if lost := unknown(args.cells, everything):
+        ids = [i for run in everything for i in [*run.cells, run.prefix] if i]
+        tables = sorted({"/".join(i.split("/")[:2]) for i in ids})
+        sys.exit(f"{lost}: nothing in ns2.toml gives cells that begin so; there are {', '.join(tables)}")
     if args.check:
         _, *old = table()
         known = {cell for run in plan for cell in run.cells}
@@ -165,6 +195,8 @@ def main() -> None:
         lost = sorted({row[0] for row in old} - known)
         if lost:
             sys.exit(f"{TABLE.name}: no script gives {', '.join(lost)}")
+        for line in other_seeds(old, plan):
+            print(line)
         return
     if args.list:
         for document, command in figures():

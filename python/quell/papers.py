@@ -175,8 +175,8 @@ class Verdicts:
         Returns
         -------
         dict of str to int
-            ``numbers``; ``come_out``, those that agree or are inside; ``withheld``, those that come
-            out, but chose their reading; ``edges``, those that agree, but might not with other seeds;
+            ``numbers``; ``come_out``, those that agree or are inside; ``withheld``, those that would,
+            but chose their reading; ``edges``, those that agree, but might not with other seeds;
             ``free``, those that a model without a simulation gets; ``free_come_out``, those of them
             that agree or are inside; ``computed``, those that are of formulas of a document, and
             ``computed_come_out``; ``off_middle``, ranges that lie outside by their middle alone.

@@ -618,7 +618,13 @@ impl Papers {
             let tables = distinct(cells.map(|cell| format!("{}/{}", document.key, cell.part(1))));
             return match &tables[..] {
                 [] => format!("{} has no tables; --list names its experiments", document.key),
-                tables => format!("there is no such table; there are {}", tables.join(", ")),
+                [one] => format!("there is no such table; the only one is {one}"),
+                tables => {
+                    let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+                    let nearest = quell_scenario::unknown("table", lower, &names).1;
+                    let rule = format!("there is no such table; there are {}", tables.join(", "));
+                    quell_scenario::suggest(&rule, nearest.as_deref(), None)
+                }
             };
         }
         // The name of the document was left out.

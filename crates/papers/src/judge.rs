@@ -242,7 +242,7 @@ pub(crate) const ARITHMETIC: &str = "arithmetic";
 pub(crate) const LEAST_NS2_RUNS: usize = 3;
 
 /// The reason that a number under a reading that was chosen by it does not agree.
-const CHOSEN: &str = "it comes out, but the reading was chosen by it";
+const CHOSEN: &str = "it would agree or be inside, but the reading was chosen by it";
 
 struct Judge<'a, 'f> {
     papers: &'a Papers,
@@ -351,7 +351,9 @@ impl<'a> Judge<'a, '_> {
         rivals.find_map(|rival| {
             let samples = self.samples(of, cell, Some(&rival.name)).ok()?;
             let outside = !self.nearness(of, cell, &samples).comes_out();
-            outside.then(|| format!("it comes out, but not under \"{}\", and nothing decides", rival.name))
+            outside.then(|| {
+                format!("it would agree or be inside, but not under \"{}\", and nothing decides", rival.name)
+            })
         })
     }
 

@@ -57,11 +57,6 @@ impl Score {
         self.cell(Verdict::Agrees) + self.cell(Verdict::Inside)
     }
 
-    /// The count of printed numbers that come out under the judged readings, whether or not they chose one.
-    pub fn come_out_or_withheld(&self) -> usize {
-        self.come_out() + self.withheld
-    }
-
     /// The count of explained numbers that come out under another reading than the judged one.
     pub fn explained_otherwise(&self) -> usize {
         self.cell(Verdict::Explained) - self.withheld

@@ -33,11 +33,11 @@ Examples:
   quell reproduce --quick
   quell reproduce hred-13 --live    # with real packets, in real time
 
-A printed number agrees, is inside the prediction interval of what was printed, is explained by another reading of the \
-document, comes out only by a reading that was fitted, is refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, \
-and from one no claim is decided: --quick shows that all runs, and the numbers roughly. All of it takes about an hour \
-on two cores, and seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the \
-form of the files.")]
+A printed number agrees, is inside the prediction interval of what was printed, is withheld since nothing else speaks \
+for the reading, is explained by another reading of the document, is in its band only by a reading that was fitted, is \
+refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, and from one \
+no claim on runs is decided; claims that are computed need no seeds. So --quick shows that all runs, and the numbers \
+roughly. The first line says how long it takes, which is seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the form of the files.")]
 pub struct Args {
     /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
@@ -54,7 +54,7 @@ pub struct Args {
     /// One seed, and only the readings that are judged: numbers that other readings explain are open.
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
-    /// Write a page in HTML for each document into this folder.
+    /// Write a page in HTML for each document into this folder; one of some experiments is named after them.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write pages in Markdown of whole documents, their pictures, and README.md with the score on record into
@@ -102,6 +102,15 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         check_pages(&papers, &chosen, docs)?;
     }
     let images = args.docs.as_ref().map(|docs| docs.join("images"));
+    let options = [("docs", &args.docs), ("out", &args.out)];
+    for (option, folder) in options.into_iter().filter_map(|(name, of)| Some((name, of.as_ref()?))) {
+        if folder.exists() && !folder.is_dir() {
+            return Err(bad_input!(
+                "--{option} {}: is not a folder; name one for the pages",
+                quell_files::name(folder)
+            ));
+        }
+    }
     for folder in args.docs.iter().chain(&images).chain(&args.out) {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::cannot(format!("make {}", quell_files::name(folder)), e))?;
@@ -130,7 +139,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
         let page = Page { papers: &papers, document, experiments };
         if let Some(out) = &args.out {
-            let file = out.join(format!("{}.html", document.key));
+            let file = out.join(format!("{}.html", page.file_stem(&args.what)));
             folder::write_whole(&html(&page), &file)?;
             said.push_str(&format!("page     {}\n", quell_files::name(&file)));
         }
@@ -415,8 +424,8 @@ fn summary(papers: &Papers, judged: &[JudgedExperiment<'_>]) -> String {
         column("numbers", &Score::of_cells),
         column("agree", &|s| s.cell(Verdict::Agrees)),
         column("inside", &|s| s.cell(Verdict::Inside)),
-        column("explained", &|s| s.cell(Verdict::Explained)),
         column("withheld", &|s| s.withheld),
+        column("explained", &Score::explained_otherwise),
         column("fitted", &|s| s.cell(Verdict::Fitted)),
         column("refuted", &|s| s.cell(Verdict::Refuted)),
         column("open", &|s| s.cell(Verdict::Open)),
@@ -438,12 +447,11 @@ fn meaning(all: &Score) -> String {
     let mut said = String::new();
     if all.of_cells() > 0 {
         said.push_str(&format!(
-            "{} of {} numbers agree or are inside; with {} that chose their reading {} come out. A model without a \
-             simulation gets {}, and {} are computed; of the {} others {} agree or are inside.\n",
+            "{} of {} numbers agree or are inside, and {} are withheld. A model without a simulation gets {}, and {} \
+             are computed; of the {} others {} agree or are inside.\n",
             all.come_out(),
             all.of_cells(),
             all.withheld,
-            all.come_out_or_withheld(),
             all.free,
             all.computed,
             all.beyond(),

@@ -34,13 +34,12 @@ fn a_row_at_one_seed() {
     }
     let table = run(&["--out", &out]);
     assert!(table.contains("redtail/sec. V"), "{table}");
-    let page = std::fs::read_to_string(folder.path().join("out/redtail.html")).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("out/redtail-v.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("id=\"redtail-v\""));
 }
 
-/// A document of one figure that is only computed: its pages are written, whole, and over nothing else.
-#[test]
-fn pages_of_whole_documents() {
+/// A folder with a document of two figures that are only computed.
+fn computed_document() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, text: &str| std::fs::write(at(name), text).unwrap();
@@ -54,6 +53,13 @@ fn pages_of_whole_documents() {
         capacity = 1250 }\n";
     write("doc/one.toml", row);
     write("doc/two.toml", row);
+    folder
+}
+
+/// Pages in Markdown are of whole documents, and are written over nothing else.
+#[test]
+fn pages_of_whole_documents() {
+    let folder = computed_document();
     let pages = tempfile::tempdir().unwrap();
     let (papers, docs) = (folder.path().display().to_string(), pages.path().display().to_string());
     let run = |more: &[&str]| {
@@ -74,6 +80,45 @@ fn pages_of_whole_documents() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("README.md there was not written by quell reproduce"));
     assert_eq!(run(&["--quick"]).status.code(), Some(2));
+}
+
+/// A page of a part does not come in the place of the whole, and says what it has.
+#[test]
+fn pages_of_parts_have_names_of_their_own() {
+    let folder = computed_document();
+    let out = folder.path().join("pages");
+    let (papers, shown) = (folder.path().display().to_string(), out.display().to_string());
+    let run = |what: &str| {
+        let args = ["reproduce", what, "--papers", &papers, "--out", &shown, "--quiet", "--no-cache"];
+        let output = quell(&args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let page = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    run("doc");
+    let whole = page("doc.html");
+    assert!(whole.contains("id=\"doc-two\"") && !whole.contains("This page has"), "{whole}");
+    let said = run("doc-one");
+    assert!(said.contains("doc-one.html"), "{said}");
+    assert_eq!(page("doc.html"), whole);
+    let part = page("doc-one.html");
+    let opening = &part[part.find("<h1>").unwrap()..part.find("<div").unwrap()];
+    assert!(opening.contains("This page has 1 of the document&#39;s 2 experiments: doc-one."), "{opening}");
+    assert!(opening.contains("quell reproduce doc-one "), "{opening}");
+}
+
+/// A file in the place of the folder of pages is named for what it is.
+#[test]
+fn a_file_is_no_folder_of_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html").display().to_string();
+    std::fs::write(&file, "mine").unwrap();
+    for option in ["--out", "--docs"] {
+        let output = quell(&["reproduce", "thesis", option, &file, "--quiet", "--no-cache"]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.contains(option) && said.contains("page.html: is not a folder"), "{said}");
+    }
 }
 
 /// Values that are only computed need no simulation.
@@ -105,6 +150,13 @@ fn names_that_are_not_there() {
         "{}",
         text(&output.stderr)
     );
+    for (wrong, said) in [
+        ("redtail/II", "did you mean \"redtail/i\"?"),
+        ("hred/3", "\"hred/3\": there is no such table; the only one is hred/2"),
+    ] {
+        let output = quell(&["reproduce", wrong]);
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
     let output = quell(&["reproduce", "--list", "hred"]);
     let said = text(&output.stdout);
     assert!(said.contains("hred-t2") && said.starts_with("hred: ") && !said.contains("vrc: "), "{said}");

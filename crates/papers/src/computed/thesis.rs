@@ -3,10 +3,9 @@
 use quell_aqm::ap_red::{Conditions, stability_bound};
 use quell_theory::rules::criteria::{PidGains, pi_phase_margin, pi_proportional, pi_retuned};
 use quell_theory::{Loop, OperatingPoint, Plant, Tcp};
-use quell_view::chart::Panel;
 use serde::Deserialize;
 
-use super::answer::{Answer, At, Named, curves_of, line, lines, panel, steps, unknown, why};
+use super::answer::{Answer, At, Named, curves_of, line, panel, steps, unknown, why};
 
 /// Steps of an axis.
 const STEPS: usize = 40;
@@ -163,6 +162,18 @@ pub struct Following {
     pub k_r: [f64; 2],
     /// k_c = C/C_0, a curve each.
     pub k_c: Vec<f64>,
+    /// The quantity that the figure draws: a gain and degrees share no axis.
+    pub draws: FollowingDraws,
+}
+
+/// The quantity that a figure of [`Following`] draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FollowingDraws {
+    /// The gain at the crossover of the start over k_r.
+    Gain,
+    /// The phase margin.
+    PhaseMarginDeg,
 }
 
 impl Following {
@@ -196,16 +207,15 @@ impl Following {
     }
 
     pub(super) fn chart(&self) -> Result<Answer, String> {
-        let titled = |title: &str, name: &str| {
-            let of = |k_c: f64, k_r: f64| {
-                drawn(self.quantity(name, &|field: &str| Ok(if field == "k_r" { k_r } else { k_c })))
-            };
-            let curves = curves_of(&self.k_c, |k_c| format!("C/C_0 = {k_c}"), &self.values("k_r"), of);
-            Panel { title: title.to_string(), curves }
+        let (axis, name) = match self.draws {
+            FollowingDraws::Gain => ("gain (eq. 6.10)", "gain"),
+            FollowingDraws::PhaseMarginDeg => ("phase margin (degrees)", "phase_margin_deg"),
         };
-        let panels =
-            vec![titled("gain (eq. 6.10)", "gain"), titled("phase margin (degrees)", "phase_margin_deg")];
-        Ok(lines("R/R_0", "gain, phase margin", "C/C_0", "quantity", panels))
+        let of = |k_c: f64, k_r: f64| {
+            drawn(self.quantity(name, &|field: &str| Ok(if field == "k_r" { k_r } else { k_c })))
+        };
+        let curves = curves_of(&self.k_c, |k_c| format!("C/C_0 = {k_c}"), &self.values("k_r"), of);
+        Ok(panel("R/R_0", axis, "C/C_0", curves))
     }
 }
 
@@ -286,6 +296,7 @@ mod tests {
             capacity: 3750.0,
             k_r: [0.6, 1.0],
             k_c: vec![0.6, 1.0],
+            draws: FollowingDraws::Gain,
         };
         let of = |name: &str, k_r, k_c| following.quantity(name, &at(&[("k_r", k_r), ("k_c", k_c)])).unwrap();
         assert!((of("gain", 1.0, 1.0) - 1.0).abs() < 1e-9);
@@ -356,8 +367,17 @@ mod tests {
             capacity: 3750.0,
             k_r: [0.6, 1.0],
             k_c: vec![1.0],
+            draws: FollowingDraws::Gain,
         };
         assert_eq!(curves(following.chart()), 1);
+        // A gain is at most 1 here, a margin dozens of degrees: on one axis the gain would be a line at zero.
+        let axes = [FollowingDraws::Gain, FollowingDraws::PhaseMarginDeg].map(|draws| {
+            match (Following { draws, ..following.clone() }).chart() {
+                Ok(Answer::Chart(chart)) => chart.y,
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(axes, ["gain (eq. 6.10)", "phase margin (degrees)"]);
         let red = Proposition {
             min_th: 75.0,
             max_th: 225.0,

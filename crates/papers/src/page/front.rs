@@ -81,7 +81,7 @@ pub(super) const COLUMNS: [&str; 13] = [
     "numbers",
     "agree or inside",
     "beyond a guess",
-    "comes out, withheld",
+    "withheld",
     "explained otherwise",
     "only by a fit",
     "refuted",
@@ -131,15 +131,14 @@ pub(super) fn line(name: &str, s: &Score) -> String {
     format!("| {name} | {} |\n", columns(s).join(" | "))
 }
 
-const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | comes out, withheld | reproduced |\n\
+const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a guess | withheld | reproduced |\n\
                           | --- | --: | --: | --: | --: | --- |\n";
 
-pub(super) const GUESSED: &str = "\nA number is **free** if a guess without a simulation gives it (`null.toml`): that \
-                       the link is full, that the queue is at its target, that a source sends what it is told to, or \
-                       that a file alone needs so many round trips. Such numbers prove little. \"Beyond a guess\" counts \
-                       the others that are simulated: how many agree or are inside, of how many there are. **Withheld** \
-                       are the numbers that come out under the reading that is judged, but chose it, or do not come out under \
-                       a rival that nothing speaks against.\n";
+pub(super) const GUESSED: &str = "\
+- A number is **free** if a guess without a simulation gives it (`null.toml`): that the link is full, that the queue is \
+at its target, that a source sends what it is told to, or that a file alone needs so many round trips. Such numbers \
+prove little.\n\
+- \"Beyond a guess\" counts the others that are simulated: how many agree or are inside, of how many there are.\n";
 
 /// What came out, in words.
 fn summary(papers: &Papers, record: &Record, all: &Score, algorithms: &Algorithms) -> String {
@@ -155,19 +154,28 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
         (true, []) => format!(" No algorithm is labeled reproduced.{}", nearest(algorithms)),
         (true, some) => format!(" Labeled reproduced: {}.{}", some.join(", "), narrow(algorithms)),
     };
+    let missing = match all.cell(Verdict::Missing) {
+        0 => String::new(),
+        n => format!("; {n} were not run"),
+    };
     let computed = match all.computed {
         0 => String::new(),
         n => format!(" {n} are computed by formulas of the documents, and {} agree.", all.computed_come_out),
     };
     format!(
-        "**What was reproduced.** Of {} printed numbers {} agree or are inside. {} more come out under the readings \
-         that are judged, and are withheld: they chose a reading that the document leaves open, or come out under one \
-         of two only between which nothing decides. {} numbers are free, \
-         which a guess without a simulation gives.{computed} Of the other {}, {} come out ({}). Of {} claims that the \
+        "**What was reproduced.** Of {} printed numbers {} agree or are inside, {} are withheld, {} are explained by \
+         another reading than the one that is judged, {} are in their band only by a fit, {} are refuted, and {} are \
+         open{missing}. The withheld ones would agree or be inside, but chose a reading that the document leaves open, \
+         or lie outside under a rival of it that nothing speaks against. {} numbers are free, \
+         which a guess without a simulation gives.{computed} Of the other {}, {} agree or are inside ({}). Of {} claims that the \
          runs decide, {} hold ({}).{labels}\n",
         all.of_cells(),
         all.come_out(),
         all.withheld,
+        all.explained_otherwise(),
+        all.cell(Verdict::Fitted),
+        all.cell(Verdict::Refuted),
+        all.cell(Verdict::Open),
         all.free,
         all.beyond(),
         all.beyond_come_out(),
@@ -181,10 +189,6 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
 /// The numbers and claims that do not, and why.
 fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
     let (open, fitted) = (all.cell(Verdict::Open), all.cell(Verdict::Fitted));
-    let missing = match all.cell(Verdict::Missing) {
-        0 => String::new(),
-        n => format!(" {n} were not run."),
-    };
     // Where most of them are tells a reader what is not understood.
     let is = |cell: &&Cell| {
         let verdict = record.0.get(&cell.id).map(|of| of.verdict.as_str());
@@ -207,11 +211,9 @@ fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
     };
     format!(
         "**What was not.** {} numbers are without an explanation: {open} are open: nothing that was tried shows why they lie outside; \
-         {fitted} come out only by a fit, under a reading that was chosen because they do.{by_metric}{off_middle} {} \
-         more come out under another reading than the one that is judged.{missing} {} claims fail. The pages list what \
+         {fitted} are in their band only by a fit, under a reading that was chosen because they are.{by_metric}{off_middle} {} claims fail. The pages list what \
          was tried, and why.\n",
         open + fitted,
-        all.explained_otherwise(),
         all.claim(Holds::Fails),
     )
 }

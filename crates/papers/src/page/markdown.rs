@@ -153,9 +153,13 @@ fn claims(judged: &JudgedExperiment<'_>) -> String {
     let count = |holds: Holds| theirs().filter(|c| c.holds == holds).count();
     let counts = Holds::ALL.into_iter().filter(|h| count(*h) > 0);
     let counts = counts.map(|h| format!("{} {}", count(h), plural(h))).collect::<Vec<_>>().join(", ");
+    let ours = match judged.claims.len() - theirs().count() {
+        0 => String::new(),
+        n => format!("; and {n} of ours"),
+    };
     let mut out = match theirs().count() {
         0 => "\nWhat Quell says of it:\n\n".to_string(),
-        n => format!("\nWhat the document says of it: {counts}, of {n}.\n\n"),
+        n => format!("\nWhat the document says of it: {counts}, of {n}{ours}.\n\n"),
     };
     let mut tests = String::new();
     for claim in &judged.claims {

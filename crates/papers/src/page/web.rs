@@ -15,11 +15,12 @@ pub fn html(page: &Page<'_>) -> String {
     let template = DocumentPage {
         title: &page.document.about.title,
         reference: &page.document.about.reference,
-        command: page.papers.command(&page.document.key),
+        command: page.command(),
+        part: page.part(),
         dialect: page.document.about.dialect.as_deref().unwrap_or_default(),
         dialect_because: &page.document.about.dialect_because,
         notes: rendered(&page.document.about.notes),
-        rules: format!("{RULES}{GUESSED}{}", page.elsewhere()).replace("**", "").replace('`', ""),
+        rules: rendered(&format!("{RULES}{GUESSED}\n{}", page.elsewhere())),
         heads: &COLUMNS,
         scores: page.score().iter().map(|(name, score)| (name.clone(), columns(score))).collect(),
         experiments: page.experiments.iter().map(|(judged, drawn)| section(page, judged, drawn)).collect(),
@@ -34,9 +35,12 @@ struct DocumentPage<'a> {
     title: &'a str,
     reference: &'a str,
     command: String,
+    /// What it has, if it is not the whole document.
+    part: String,
     dialect: &'a str,
     dialect_because: &'a str,
     notes: String,
+    /// HTML.
     rules: String,
     heads: &'static [&'static str],
     scores: Vec<(String, Vec<String>)>,
@@ -92,7 +96,9 @@ struct Shown {
     band: String,
     found: String,
     ns2: String,
+    /// The class of its color.
     verdict: &'static str,
+    name: &'static str,
     word: String,
 }
 
@@ -168,6 +174,7 @@ fn block(page: &Page<'_>, judged: &JudgedExperiment<'_>, table: &JudgedTable<'_>
             found: found(cell),
             ns2: ns2(cell),
             verdict: cell.verdict.name(),
+            name: if cell.withheld { "withheld" } else { cell.verdict.name() },
             word: word(cell),
         });
     }

@@ -1,11 +1,13 @@
 //! What the forms of a page share: its parts, and their words.
 
+use crate::cells::slug;
 use crate::digits::figure;
 use crate::experiment::{Document, Papers, Reading, ScenarioRun};
 use crate::figures::Drawn;
 use crate::judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, Verdict, text};
 use crate::plan::lexical;
 use crate::score::{Score, scores};
+use quell_lab::distinct;
 use quell_view::picture::Outcome;
 use std::path::Path;
 
@@ -31,21 +33,68 @@ pub(super) fn table_name(document: &Document, table: &str) -> String {
 }
 
 pub(super) const RULES: &str = "\
-A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
-printed, in the range or in the band around its middle. It is **inside** if it lies in the 95 % prediction interval of \
-what was printed: one run, or a mean of some. Of a range, both ends and the middle must lie where as many runs have \
-them, and it must not be too narrow for them. A number is **explained** if it lies outside of both, and under another \
-reading of the document, which nothing excludes, the 95 % interval of at least five runs lies in the band; or if the \
-reading that is judged was chosen by it, or by nothing against a rival that does not give it. If that other reading was \
-fitted to it, nothing is explained, and it comes out **only by a fit**. It is **refuted** if ns-2 itself, arithmetic, or a claim \
-of the document shows that it cannot come out; and **open** otherwise. A claim **holds** or **fails** if the 95 % \
-interval, paired by seed where two are compared, lies on one side, and is **undecided** otherwise; it is **refuted** if \
-ns-2's own figures fail it as well.\n";
+- A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
+printed, in the range or in the band around its middle.\n\
+- It is **inside** if it lies in the 95 % prediction interval of what was printed: one run, or a mean of some. Of a \
+range, both ends and the middle must lie where as many runs have them, and it must not be too narrow for them.\n\
+- It is **withheld** if it would agree or be inside under the reading that is judged, but chose it, or lies outside \
+under a rival that nothing speaks against.\n\
+- It is **explained** if it lies outside of both, and under another reading of the document, which nothing excludes, \
+the 95 % interval of at least five runs lies in the band. If that other reading was fitted to it, nothing is \
+explained, and it is in its band **only by a fit**.\n\
+- It is **refuted** if ns-2 itself, arithmetic, or a claim of the document shows that no run gives it; and **open** \
+otherwise.\n\
+- A claim **holds** or **fails** if the 95 % interval, paired by seed where two are compared, lies on one side, and is \
+**undecided** otherwise; it is **refuted** if ns-2's own figures fail it as well.\n";
 
 /// The introduction of the index of the pages.
 pub const WRITTEN: &str = "<!-- Written by quell reproduce";
 
 impl<'a> Page<'a> {
+    /// The name of its file, without an ending. A page of a part of the document has another than that of the whole,
+    /// in whose place it would come otherwise: what was asked for, which is `doc-table-2` of `doc/2`.
+    pub fn file_stem(&self, what: &[String]) -> String {
+        let key = &self.document.key;
+        if self.is_whole() {
+            return key.clone();
+        }
+        let of_this = |name: &&String| {
+            let found = self.papers.select(name).unwrap_or_default();
+            found.iter().any(|e| self.papers.document_of(e).key == *key)
+        };
+        let name = |name: &String| slug(&name.replacen('/', "-table-", 1));
+        distinct(what.iter().filter(of_this).map(name)).join("+")
+    }
+
+    fn is_whole(&self) -> bool {
+        self.experiments.len() == self.document.experiments.len()
+    }
+
+    /// The command that runs what the page has.
+    pub(super) fn command(&self) -> String {
+        match self.is_whole() {
+            true => self.papers.command(&self.document.key),
+            false => self.papers.command(&self.names().join(" ")),
+        }
+    }
+
+    /// A sentence on what a page of a part has; empty of a whole.
+    pub(super) fn part(&self) -> String {
+        match self.is_whole() {
+            true => String::new(),
+            false => format!(
+                "This page has {} of the document's {} experiments: {}.",
+                self.experiments.len(),
+                self.document.experiments.len(),
+                self.names().join(", ")
+            ),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.experiments.iter().map(|(judged, _)| judged.experiment.id.as_str()).collect()
+    }
+
     /// How often other readings give the numbers that lie outside, and their mirror images, in Markdown; empty if none was
     /// run for any.
     pub(super) fn elsewhere(&self) -> String {
@@ -160,7 +209,7 @@ pub(super) fn place(claim: &JudgedClaim<'_>) -> String {
 /// The words for what became of a number: the verdict, and what to know of it.
 pub(super) fn word(cell: &JudgedCell<'_>) -> String {
     let what = match outcome(cell) {
-        Outcome::Withheld => "explained: it comes out, but it chose the reading",
+        Outcome::Withheld => "withheld: nothing else speaks for the reading",
         Outcome::Fitted => "only by a fit",
         _ => cell.verdict.name(),
     };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::process::Command;
 
 use quell_aqm::catalog::{CATALOG, Label};
 use quell_papers::{
@@ -249,6 +250,52 @@ fn figures_have_the_axes_of_the_documents() {
             }
         }
     }
+}
+
+/// Each picture of the pages is shown by one, and none is missing.
+#[test]
+fn pictures_are_those_of_the_pages() {
+    let pages = read().folder.join("../docs/papers");
+    let names = |folder: &Path, ending: &str| -> BTreeSet<String> {
+        let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
+        files.filter(|name| name.ends_with(ending)).collect()
+    };
+    let mut shown = BTreeSet::new();
+    for page in names(&pages, ".md") {
+        let text = std::fs::read_to_string(pages.join(page)).unwrap();
+        shown.extend(
+            text.split("](images/").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_string())),
+        );
+    }
+    let there = names(&pages.join("images"), "");
+    assert!(shown == there, "{:?}", shown.symmetric_difference(&there).collect::<Vec<_>>());
+}
+
+/// `ns2.py` refuses what gives no cell, and says which rows have other numbers of runs than its plan.
+#[test]
+fn ns2_is_asked_for_what_there_is() {
+    let script = read().folder.join("ns2.py");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let run = |args: &[&str]| {
+        let output = Command::new("python3").arg(&script).args(args).output().unwrap();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let (passed, _, said) = run(&["nosuch"]);
+    assert!(!passed && said.contains("nosuch: nothing in ns2.toml") && said.contains("vrc/2"), "{said}");
+    let (passed, said, _) = run(&["--list", "vrc/2"]);
+    assert!(passed && said.contains("vrc.tcl b2"), "{said}");
+    let (passed, _, errors) = run(&["--check"]);
+    assert!(passed, "{errors}");
+    let asks = "import sys; sys.path.insert(0, sys.argv[1]); import ns2; plan = ns2.planned(); \
+                cell = next(iter(plan[0].cells)); \
+                print(ns2.other_seeds([[cell, '', '', '3'], [cell, '', '', str(plan[0].seeds)]], plan))";
+    let output = Command::new("python3").args(["-B", "-c", asks]).arg(read().folder).output().unwrap();
+    assert_eq!(
+        text(&output.stdout),
+        "['vrc/2/b2-random-connections/drop_tail/mean_queue: 3 runs, ns2.toml asks for 10']\n",
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 /// No table of the pages has a cell that must be read twice.

@@ -22,6 +22,10 @@ const MOST_TIMES: usize = 6;
 /// Lines of one link that can be told from each other.
 const MOST_CHANGES: u64 = 60;
 
+/// Later than at this share of a run nothing can be seen of a change: its line would be the end of the axis. A group
+/// that only gives others its number starts so late.
+const LATEST: f64 = 0.9999;
+
 /// A change: its time, whose it is (may be empty), and what changes.
 type Found = (Duration, String, String);
 
@@ -47,7 +51,7 @@ pub fn events(point: &PointInfo) -> Vec<Event> {
     for (at, label) in told_once(found) {
         let at_s = at.nanos() as f64 / 1e9;
         match events.last_mut() {
-            _ if at_s <= 0.0 || at_s >= end => {}
+            _ if at_s <= 0.0 || at_s >= LATEST * end => {}
             Some(last) if last.at_s == at_s => last.label = format!("{}, {label}", last.label),
             _ => events.push(Event { at_s, label }),
         }
@@ -189,6 +193,9 @@ mod tests {
             count = 30
             start = { between = ["1 s", "2 s"] }
             rtt_changes = [{ at = "30 s", rtt = "100 ms" }]
+            [[flows]]
+            name = "never"
+            start = "39.9999 s"
             [[flows]]
             name = "more"
             rtt_changes = [{ at = "30 s", rtt = "100 ms" }]
