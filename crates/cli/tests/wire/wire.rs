@@ -497,7 +497,7 @@ fn an_experiment_is_run_live_and_put_on_record() {
     // What is on record is drawn beside what is simulated.
     let done = quell(dir.path(), &["reproduce", "doc-row", "--quick", "--out", "page"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    let page = std::fs::read_to_string(dir.path().join("page/doc.html")).unwrap();
+    let page = std::fs::read_to_string(dir.path().join("page/doc-row.html")).unwrap();
     assert!(page.contains("codel, live"), "{page}");
 }
 
