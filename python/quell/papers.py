@@ -67,8 +67,9 @@ class Number:
     off_middle : bool
         Whether it is a range of which only the middle is not where our runs would have it.
     elsewhere : list of int
-        Of a number that lies outside: how many other readings were run that were not fitted, how many of them bring the
-        mean into its band, and how many into the band of its mirror image at what was found.
+        Of a number that lies outside: how many other readings were run that were not fitted, how many
+        of them bring the mean into its band, and how many into the band of its mirror image at what was
+        found.
     ns2 : float or None
         The mean of ns-2's runs.
     ns2_runs : int or None
