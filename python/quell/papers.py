@@ -63,7 +63,8 @@ class Number:
     free : bool
         Whether that comes out.
     withheld : bool
-        Whether it comes out, but does not count, since the reading was chosen by it.
+        Whether it comes out, but does not count, since the reading was chosen by it, or since it does not
+        come out under a rival of the reading.
     off_middle : bool
         Whether it is a range of which only the middle is not where our runs would have it.
     elsewhere : list of int

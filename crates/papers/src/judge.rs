@@ -24,8 +24,8 @@ pub enum Verdict {
     Agrees,
     /// It lies in the 95 % prediction interval of what was printed.
     Inside,
-    /// It is outside of both, and comes out under another reading that was not fitted; or the reading that is judged was
-    /// chosen by it.
+    /// It is outside of both, and another reading shows why: nothing excludes that, it was not fitted, and the interval of
+    /// enough runs lies in the band. Or it is [withheld](JudgedCell::withheld).
     Explained,
     /// It is outside of both, and comes out only under a reading that was fitted to it, which explains nothing.
     Fitted,
@@ -129,7 +129,8 @@ pub struct JudgedCell<'a> {
     pub guess: Option<f64>,
     /// Whether that comes out.
     pub free: bool,
-    /// Whether it comes out, but does not count, since the reading was chosen by it.
+    /// Whether it comes out, but does not count, since the reading was chosen by it, or since it does not come out under a
+    /// rival of the reading.
     pub withheld: bool,
     /// Whether it is a range of which only the middle is not where our runs would have it.
     pub off_middle: bool,
@@ -284,11 +285,13 @@ impl<'a> Judge<'a, '_> {
             Err(why) => return self.judged(cell, label, None, ns2, (Verdict::Missing, why)),
         };
         let nearness = self.nearness(of, cell, &samples);
-        let chosen = self.was_fitted(cell, reading).then(|| CHOSEN.to_string());
-        let chosen = chosen.filter(|_| nearness.comes_out());
-        let chosen = chosen.or_else(|| self.rival_denies(of, cell).filter(|_| nearness.comes_out()));
-        let withheld = chosen.is_some();
-        let verdict = match (nearness, chosen) {
+        let withheld_for = match nearness.comes_out() {
+            true if self.was_fitted(cell, reading) => Some(CHOSEN.to_string()),
+            true => self.rival_denies(of, cell),
+            false => None,
+        };
+        let withheld = withheld_for.is_some();
+        let verdict = match (nearness, withheld_for) {
             (_, Some(why)) => (Verdict::Explained, why),
             (Nearness::Agrees, None) => (Verdict::Agrees, String::new()),
             (Nearness::Inside, None) => (Verdict::Inside, String::new()),
@@ -395,8 +398,8 @@ impl<'a> Judge<'a, '_> {
 
     /// Says whether a reading names the number, or another of the same network, as one that chose it.
     fn chose(&self, cell: &Cell, reading: &Reading) -> bool {
-        let kin = self.papers.cells.iter().filter(|other| cell.is_same_network(other));
-        kin.into_iter().any(|c| reading.fitted_on.iter().any(|pattern| matches(pattern, &c.id)))
+        let mut kin = self.papers.cells.iter().filter(|other| cell.is_same_network(other));
+        kin.any(|c| reading.fitted_on.iter().any(|pattern| matches(pattern, &c.id)))
     }
 
     /// A number that is computed.

@@ -37,7 +37,8 @@ A printed number agrees, is inside the prediction interval of what was printed, 
 for the reading, is explained by another reading of the document, is in its band only by a reading that was fitted, is \
 refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, and from one \
 no claim on runs is decided; claims that are computed need no seeds. So --quick shows that all runs, and the numbers \
-roughly. The first line says how long it takes, which is seconds where the cache has it. docs/papers has the latest verdicts, and docs/papers/format.md the form of the files.")]
+roughly. The first line says how long it takes, which is seconds where the cache has it. docs/papers has the latest \
+verdicts, and docs/papers/format.md the form of the files.")]
 pub struct Args {
     /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
