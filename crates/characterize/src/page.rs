@@ -78,7 +78,7 @@ fn wish(figure: &Figure) -> &'static str {
 }
 
 fn shown(cell: &Cell, heading: &Heading, baseline: &str) -> Shown {
-    let Rounded { mean, half_width } = heading.figure(cell);
+    let Rounded { mean, half_width, .. } = heading.figure(cell);
     let word = |verdict: Option<Verdict>| match verdict {
         Some(Verdict::Better) => "better than",
         Some(Verdict::Worse) => "worse than",

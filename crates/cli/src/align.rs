@@ -1,6 +1,6 @@
 //! Columns of figures.
 
-pub use quell_view::figures::{Figure, Scale, round, scale_of};
+pub use quell_view::figures::{Figure, Scale, round, round_within, scale_of};
 
 /// Cells of one column with the decimal points and the signs "±" below each other.
 pub fn align(figures: &[Option<Figure>]) -> Vec<String> {
@@ -9,14 +9,12 @@ pub fn align(figures: &[Option<Figure>]) -> Vec<String> {
     let means = || present().map(|f| split(&f.mean));
     let whole = means().map(|m| m.0).max().unwrap_or(0);
     let fraction = means().map(|m| m.1).max().unwrap_or(0);
-    let half = present().filter_map(|f| f.half_width.as_ref()).map(|h| h.len()).max();
+    let half = present().map(|f| f.interval().chars().count()).max().filter(|most| *most > 0);
     let cell = |figure: &Figure| {
         let (w, f) = split(&figure.mean);
         let mut text = format!("{:1$}{2}{3:4$}", "", whole - w, figure.mean, "", fraction - f);
-        match (&figure.half_width, half) {
-            (Some(h), Some(width)) => text.push_str(&format!(" ± {h:<width$}")),
-            (None, Some(width)) => text.push_str(&format!("{:1$}", "", width + 3)),
-            (_, None) => {}
+        if let Some(width) = half {
+            text.push_str(&format!(" {:<width$}", figure.interval()));
         }
         text
     };
@@ -30,7 +28,7 @@ mod tests {
     #[test]
     fn columns_align_at_the_point() {
         let figure = |mean: &str, half: Option<&str>| {
-            Some(Figure { mean: mean.into(), half_width: half.map(str::to_string) })
+            Some(Figure { mean: mean.into(), half_width: half.map(str::to_string), ends: None })
         };
         let cells = align(&[
             figure("98.35", Some("0.04")),

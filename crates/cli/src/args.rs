@@ -17,8 +17,32 @@ pub enum Format {
     /// A table to read.
     #[default]
     Table,
-    /// JSON, in the shape that the documentation describes.
+    /// JSON.
     Json,
+}
+
+/// The form of printed tables of results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// Tables to read.
+    #[default]
+    Table,
+    /// JSON; docs/results.md describes it.
+    Json,
+    /// CSV: one row per algorithm, point and link, with the ends of intervals and the number of seeds.
+    Csv,
+    /// A table of Markdown.
+    Md,
+    /// A tabular of LaTeX, for booktabs.
+    Latex,
+}
+
+/// The form of tables of results.
+#[derive(Clone, Debug, Args)]
+pub struct TableFormatArgs {
+    /// The form of the result.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub format: TableFormat,
 }
 
 /// The engine that simulates.
@@ -151,7 +175,7 @@ pub struct ViewArgs {
     /// class, internal:SIGNAL for the average of an algorithm's internal signal, A/B for the ratio of two.
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// The link to show; default: the first bottleneck.
+    /// The link to show, or "all" for every link in one table; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
     /// Also print a table for each traffic class.

@@ -1,7 +1,7 @@
 //! The shapes of `--format json`; a change of shape raises [`SCHEMA`].
 
 use quell_aqm::params::ParamDoc;
-use quell_lab::{Better, Estimate};
+use quell_lab::{Better, Estimate, Range};
 use quell_scenario::Setting;
 use quell_units::text::visible_json;
 use serde::Serialize;
@@ -58,9 +58,9 @@ pub struct Value {
     /// Half the width of its 95 % interval; null from a single replication or where every seed gave
     /// the same path.
     pub half_width: Option<f64>,
-    /// The lower end of the interval.
+    /// The lower end of the interval, no lower than the figure can be.
     pub low: Option<f64>,
-    /// The upper end of the interval.
+    /// The upper end of the interval, no higher than the figure can be.
     pub high: Option<f64>,
     /// The number of replications that it comes from.
     pub n: usize,
@@ -71,7 +71,12 @@ pub struct Value {
 impl Value {
     /// A value from an estimate and its unit.
     pub fn of(unit: String, estimate: &Estimate) -> Self {
-        let interval = estimate.interval();
+        Value::within(unit, estimate, Range::ANY)
+    }
+
+    /// The same of a figure that can only be within a range.
+    pub fn within(unit: String, estimate: &Estimate, range: Range) -> Self {
+        let interval = estimate.interval_within(range);
         Value {
             mean: estimate.mean,
             half_width: estimate.half_width,

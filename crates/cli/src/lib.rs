@@ -21,6 +21,11 @@ mod keep;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod live;
 mod notes;
+#[cfg(feature = "all")]
+mod page;
+#[cfg(not(feature = "all"))]
+#[path = "page_absent.rs"]
+mod page;
 mod selection;
 mod simulate;
 mod table;

@@ -6,14 +6,18 @@ use std::path::Path;
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, SIZE, View};
 use quell_scenario::Hole;
 use quell_units::text::{cut, one_line, seconds};
+use quell_view::grid::Grid;
 use serde_json::json;
 
-use crate::align::{self, Scale, align, round};
-use crate::args::ViewArgs;
+use crate::align::{self, Scale, align, round_within};
+use crate::args::{TableFormat, ViewArgs};
 use crate::failure::{Failure, unknown_name};
 use crate::notes::MOST_HOLES;
 use crate::table::{self, Column, Tint};
 use crate::{json, terminal};
+
+/// What stands for every link.
+const ALL: &str = "all";
 
 /// The selection of results that is shown.
 #[derive(Clone, Debug)]
@@ -42,9 +46,9 @@ impl Selection {
 
     /// Refuses a link that no point has.
     pub fn check_link<'a>(&self, links: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-        let Some(wanted) = &self.link else { return Ok(()) };
+        let Some(wanted) = self.link() else { return Ok(()) };
         let names = quell_lab::distinct(links);
-        if names.contains(&wanted.as_str()) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
+        if names.contains(&wanted) { Ok(()) } else { Err(unknown_name("link", wanted, names)) }
     }
 
     /// The metrics that were asked for. `None`: the usual ones.
@@ -52,9 +56,14 @@ impl Selection {
         self.metrics.as_deref()
     }
 
-    /// The link that was asked for.
+    /// The link that was asked for; `None` also if all were.
     pub fn link(&self) -> Option<&str> {
-        self.link.as_deref()
+        self.link.as_deref().filter(|link| *link != ALL)
+    }
+
+    /// True if every link is shown.
+    pub fn is_of_all_links(&self) -> bool {
+        self.link.as_deref() == Some(ALL)
     }
 
     /// Refuses a link that the results do not have, and what names a class or an internal signal that they do not have.
@@ -71,6 +80,57 @@ impl Selection {
         self.lacking(results).for_each(|why| terminal::note(&format!("metric {why}")));
     }
 
+    /// The metrics that apply at none of the links that are shown, and where they do.
+    pub fn inapplicable(&self, results: &Results) -> Vec<String> {
+        if self.is_of_all_links() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for figure in self.metrics.iter().flatten().filter(|figure| results.lacks(figure).is_none()) {
+            let views = self.points(results).flat_map(|(point, link)| self.views(results, point, link));
+            let views: Vec<View> = views.collect();
+            let applies = |view: &View| {
+                let mut algorithms = results.algorithms(view.point).iter();
+                algorithms.any(|a| !results.samples(view, a, figure).is_empty())
+            };
+            if results.replications.is_empty() || views.iter().any(applies) {
+                continue;
+            }
+            let shown: Vec<&str> = quell_lab::distinct(views.iter().filter_map(|view| view.link.as_deref()));
+            let elsewhere = views.iter().flat_map(|view| results.links_with(view.point, figure, &view.scope));
+            let elsewhere = quell_lab::distinct(elsewhere);
+            found.push(match elsewhere.split_first() {
+                Some((first, _)) => format!(
+                    "metric {figure} does not apply at link {}; it does at {}: --link {first}, or --link all",
+                    shown.join(", "),
+                    elsewhere.join(", ")
+                ),
+                None => format!("metric {figure} does not apply here, at any link"),
+            });
+        }
+        found
+    }
+
+    /// Says on stderr which metrics apply at none of the links that are shown.
+    pub fn say_inapplicable(&self, results: &Results) {
+        self.inapplicable(results).iter().for_each(|why| terminal::note(why));
+    }
+
+    /// The selection as one table for papers and programs.
+    pub fn grid(&self, results: &Results) -> Grid {
+        Grid::of(results, &self.all_views(results), &self.grid_metrics())
+    }
+
+    /// Every view that is selected.
+    pub fn all_views(&self, results: &Results) -> Vec<View> {
+        self.points(results).flat_map(|(point, link)| self.views(results, point, link)).collect()
+    }
+
+    /// The columns of one table of all scopes.
+    pub fn grid_metrics(&self) -> Vec<Quantity> {
+        self.table_metrics(ALL)
+    }
+
     fn lacking<'a>(&'a self, results: &'a Results) -> impl Iterator<Item = String> + 'a {
         self.metrics.iter().flatten().filter_map(|quantity| results.lacks(quantity))
     }
@@ -85,19 +145,32 @@ impl Selection {
         self.metrics.clone().unwrap_or_else(|| quantities(Metric::ALL))
     }
 
-    /// The points that have the link.
+    /// The points that have the link, with it; each link of a point if all are shown.
     pub fn points<'a>(&'a self, results: &'a Results) -> impl Iterator<Item = (usize, &'a str)> {
-        results.run.points.iter().enumerate().filter_map(|(i, point)| {
-            let link = match &self.link {
-                Some(wanted) => point.links.iter().find(|l| *l == wanted),
-                None => point.links.first(),
+        results.run.points.iter().enumerate().flat_map(|(i, point)| {
+            let links: Vec<&String> = match self.link() {
+                Some(wanted) => point.links.iter().filter(|l| *l == wanted).collect(),
+                None if self.is_of_all_links() => point.links.iter().collect(),
+                None => point.links.iter().take(1).collect(),
             };
-            link.map(|l| (i, l.as_str()))
+            links.into_iter().map(move |l| (i, l.as_str()))
         })
     }
 
-    /// The tables of a point: the whole first, then what was asked for besides.
-    pub fn views(&self, results: &Results, point: usize) -> Vec<View> {
+    /// The points that have the link, each once, with the links that are shown of it.
+    fn points_with_links<'a>(&'a self, results: &'a Results) -> Vec<(usize, Vec<&'a str>)> {
+        let mut found: Vec<(usize, Vec<&str>)> = Vec::new();
+        for (point, link) in self.points(results) {
+            match found.last_mut() {
+                Some((last, links)) if *last == point => links.push(link),
+                _ => found.push((point, vec![link])),
+            }
+        }
+        found
+    }
+
+    /// The tables of a point at a link: the whole first, then what was asked for besides.
+    pub fn views(&self, results: &Results, point: usize, link: &str) -> Vec<View> {
         let scopes = match self.classes {
             true => results.scopes(point),
             false => vec!["all".to_string()],
@@ -107,8 +180,12 @@ impl Selection {
         let segments = std::iter::once(None).chain((0..segments).map(|i| Some(i as u32)));
         segments
             .flat_map(|segment| {
-                let view =
-                    |scope: &String| View { point, link: self.link.clone(), segment, scope: scope.clone() };
+                let view = |scope: &String| View {
+                    point,
+                    link: Some(link.to_string()),
+                    segment,
+                    scope: scope.clone(),
+                };
                 scopes.iter().map(view).collect::<Vec<_>>()
             })
             .collect()
@@ -163,8 +240,19 @@ pub fn column(
 ) -> Column {
     let largest = estimates.iter().flatten().map(|e| e.mean.abs()).fold(0.0, f64::max);
     let (scale, unit) = scale(largest);
-    let figures: Vec<_> = estimates.iter().map(|e| e.as_ref().map(|e| round(e, scale, false))).collect();
+    let range = figure.range();
+    let figures: Vec<_> =
+        estimates.iter().map(|e| e.as_ref().map(|e| round_within(e, scale, range))).collect();
     Column::new(figure.title(), unit, align(&figures).into_iter().map(|text| (text, Tint::Plain)))
+}
+
+/// A table for papers or programs in one of their forms.
+pub fn formatted(grid: &Grid, form: TableFormat) -> String {
+    match form {
+        TableFormat::Md => grid.markdown(),
+        TableFormat::Latex => grid.latex(),
+        TableFormat::Csv | TableFormat::Table | TableFormat::Json => grid.csv(),
+    }
 }
 
 /// The heading of the tables: the title, and how much of the run is missing.
@@ -189,14 +277,16 @@ pub fn text(results: &Results, selection: &Selection) -> String {
 /// The tables of all that is selected, with headings where there are several.
 fn tables(results: &Results, selection: &Selection) -> String {
     let mut out = String::new();
-    for (point, _) in selection.points(results) {
+    for (point, links) in selection.points_with_links(results) {
         out.push_str(&point_heading(results, point));
-        for view in selection.views(results, point) {
+        for view in selection.views(results, point, links[0]) {
             let name = selection.name(results, &view);
             if !name.is_empty() {
                 out.push_str(&(one_line(&name) + "\n"));
             }
-            out.push_str(&one_table(results, &view, &selection.table_metrics(&view.scope)));
+            let metrics = selection.table_metrics(&view.scope);
+            let links = if selection.is_of_all_links() { Some(links.as_slice()) } else { None };
+            out.push_str(&one_table(results, &view, &metrics, links));
             out.push('\n');
         }
     }
@@ -225,11 +315,20 @@ pub fn point_heading(results: &Results, point: usize) -> String {
     }
 }
 
-fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
+/// The table of a view; of several links, one below the other, if they are given.
+fn one_table(results: &Results, view: &View, metrics: &[Quantity], links: Option<&[&str]>) -> String {
     let algorithms = results.algorithms(view.point);
-    let estimate = |a: &String, m: &Quantity| results.estimate(view, a, m);
+    let mut names = Column::names("algorithm", algorithms);
+    let mut views = vec![view.clone()];
+    if let Some(links) = links {
+        views = links.iter().map(|l| View { link: Some((*l).to_string()), ..view.clone() }).collect();
+        let named = |link: &&str| std::iter::repeat_n((*link).to_string(), algorithms.len());
+        names = Column::names("algorithm", links.iter().flat_map(|_| algorithms));
+        names = Column::names("link", links.iter().flat_map(named)).beside(&names);
+    }
+    let row = |(view, a): (&View, &String)| metrics.iter().map(|m| results.estimate(view, a, m)).collect();
     let rows: Vec<Vec<Option<Estimate>>> =
-        algorithms.iter().map(|a| metrics.iter().map(|m| estimate(a, m)).collect()).collect();
+        views.iter().flat_map(|view| algorithms.iter().map(move |a| (view, a))).map(row).collect();
     let shown = applicable(metrics, &rows);
     let mut columns: Vec<Column> = shown
         .iter()
@@ -241,7 +340,7 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity]) -> String {
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
     }
-    table::figures(&Column::names("algorithm", algorithms), &columns)
+    table::figures(&names, &columns)
 }
 
 /// The column of replications, if their number differs between rows.
@@ -263,7 +362,8 @@ fn caption(results: &Results) -> String {
         (least, most) => {
             let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
             format!(
-                "mean ± half-width of the 95 % confidence interval over {seeds} seeds\n{}",
+                "mean ± half-width of the 95 % confidence interval over {seeds} seeds; [low, high] where it ends at what is \
+                 possible\n{}",
                 rules(results)
             )
         }
@@ -298,7 +398,15 @@ pub fn print_json(
 ) -> Result<(), Failure> {
     let mut output = json_run(results, folder, report);
     output["points"] = json_points(results, selection).into();
+    add_notes(&mut output, selection.inapplicable(results));
     json::print(&output)
+}
+
+/// Adds notes on what is shown to those on what was run.
+pub fn add_notes(output: &mut serde_json::Value, notes: Vec<String>) {
+    if let Some(all) = output["notes"].as_array_mut() {
+        all.extend(notes.into_iter().map(serde_json::Value::from));
+    }
 }
 
 /// The run behind the figures, for JSON.
@@ -339,7 +447,7 @@ pub fn json_run(results: &Results, folder: Option<&Path>, report: Option<&Path>)
 pub fn json_row(results: &Results, view: &View, algorithm: &str, metrics: &[Quantity]) -> serde_json::Value {
     let value = |m: &Quantity| {
         let estimate = results.estimate(view, algorithm, m);
-        (m.to_string(), estimate.map(|e| json::Value::of(results.unit(m), &e)))
+        (m.to_string(), estimate.map(|e| json::Value::within(results.unit(m), &e, m.range())))
     };
     json!({
         "algorithm": algorithm,
@@ -355,7 +463,7 @@ pub fn json_row(results: &Results, view: &View, algorithm: &str, metrics: &[Quan
 fn json_points(results: &Results, selection: &Selection) -> Vec<serde_json::Value> {
     let metrics = &selection.json_metrics();
     let of_point = |(point, link): (usize, &str)| {
-        let views = selection.views(results, point);
+        let views = selection.views(results, point, link);
         let rows = views.iter().flat_map(|view| {
             results.algorithms(point).iter().map(move |a| json_row(results, view, a, metrics))
         });

@@ -55,6 +55,18 @@ impl Column {
         Column::new(title, "", names.into_iter().map(|name| (one_line(&name.to_string()), Tint::Name)))
     }
 
+    /// Two columns of names as one, the left one as wide as it needs.
+    pub fn beside(&self, right: &Column) -> Self {
+        let wide = self.width();
+        let joined = |left: &str, right: &str| {
+            // Blanks that a heading is not broken at.
+            let gap = wide - measure_text_width(left) + usize::from(GAP);
+            format!("{left}{}{right}", "\u{a0}".repeat(gap))
+        };
+        let cells = self.cells.iter().zip(&right.cells).map(|(l, r)| (joined(&l.0, &r.0), r.1)).collect();
+        Column { title: joined(&self.title, &right.title), unit: String::new(), cells }
+    }
+
     fn cell_width(&self) -> usize {
         self.cells.iter().map(|c| measure_text_width(&c.0)).max().unwrap_or(0)
     }

@@ -86,7 +86,7 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
 
 /// What this program itself writes between "ESC[" and "m": no color, bold letters, and the colors of its tables, words and
 /// help (ECMA-48, section 8.3.117).
-const COLORS: &[&str] = &["0", "1", "31", "32", "33", "36", "38;5;9", "38;5;10", "38;5;14", "39"];
+const COLORS: &[&str] = &["0", "1", "31", "32", "33", "34", "35", "36", "38;5;9", "38;5;10", "38;5;14", "39"];
 
 /// True for what follows ESC where this program's colors begin or end.
 fn is_color(text: &str) -> bool {

@@ -43,8 +43,8 @@ pub use fingerprint::fingerprint;
 pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{
     Aim, Auto, Better, Column, Columns, Difference, ERROR, Estimate, FlowRow, InternalSeries, LANE,
-    LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Reason, Replication, Results,
-    RunInfo, SIZE, SIZES, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class,
+    LinkSeries, Looks, MAX_SEEDS, Metric, MetricRow, PointInfo, Quantity, Range, Reason, Replication,
+    Results, RunInfo, SIZE, SIZES, Sequential, Stop, Table, TransferRow, Values, View, Width, check_class,
     differing_keys, distinct, jain_index, quantile, size_rows, t_quantile, transfer_figures,
 };
 pub use read::{files_in, parse, read, read_bytes, read_from, read_named};

@@ -32,7 +32,7 @@ pub use columns::{Column, Columns, Texts};
 pub use digest::{digest, hex};
 pub use info::{FileInfo, PointInfo, RunInfo, UNKNOWN};
 pub use join::differing_keys;
-pub use metric::{Better, LANE, Metric, SIZE, SIZES, Values};
+pub use metric::{Better, LANE, Metric, Range, SIZE, SIZES, Values};
 pub use quantity::Quantity;
 pub use reduce::{reduce, size_rows, transfer_figures};
 pub use replication::{

@@ -51,6 +51,42 @@ macro_rules! metrics {
     };
 }
 
+/// The values that a metric can have at all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The least; negative infinity if there is none.
+    pub least: f64,
+    /// The most; infinity if there is none.
+    pub most: f64,
+}
+
+impl Range {
+    /// Every number, as of a difference.
+    pub const ANY: Range = Range { least: f64::NEG_INFINITY, most: f64::INFINITY };
+    /// No less than nothing.
+    pub const POSITIVE: Range = Range { least: 0.0, most: f64::INFINITY };
+    /// A share of a whole.
+    pub const SHARE: Range = Range { least: 0.0, most: 1.0 };
+
+    /// The part of an interval that lies within, and never less than up to `mean`, its middle.
+    pub fn clip(self, mean: f64, (low, high): (f64, f64)) -> (f64, f64) {
+        (low.max(self.least).min(mean), high.min(self.most).max(mean))
+    }
+}
+
+impl Metric {
+    /// The values that it can have: shares lie between 0 and 1, and nothing that is counted or timed is negative.
+    pub fn range(self) -> Range {
+        let name = self.name();
+        let is_share = self.unit() == "1" && (name.ends_with("_rate") || name.ends_with("_share"));
+        match self {
+            Metric::Utilization | Metric::Jain | Metric::LossSynchronization => Range::SHARE,
+            _ if is_share => Range::SHARE,
+            _ => Range::POSITIVE,
+        }
+    }
+}
+
 /// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

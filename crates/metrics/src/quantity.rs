@@ -8,7 +8,7 @@ use quell_scenario::{suggest, unknown};
 use quell_units::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Better, LANE, Metric, is_size};
+use crate::metric::{Better, LANE, Metric, Range, is_size};
 use crate::sequential::Width;
 
 /// The prefix of internal signals.
@@ -49,6 +49,20 @@ impl Quantity {
     /// A short heading.
     pub fn title(&self) -> String {
         self.show(Metric::title, " / ", "")
+    }
+
+    /// The values that it can have: of a metric those of [`Metric::range`], of a ratio of two none below 0, of what an
+    /// algorithm reports any.
+    pub fn range(&self) -> Range {
+        let of = |term: &Term| match term {
+            Term::Metric(metric, _) => metric.range(),
+            Term::Internal(_) => Range::ANY,
+        };
+        match &self.over {
+            None => of(&self.of),
+            Some(over) if of(&self.of).least >= 0.0 && of(over).least >= 0.0 => Range::POSITIVE,
+            Some(_) => Range::ANY,
+        }
     }
 
     /// The better direction, where that is beyond dispute.

@@ -171,6 +171,17 @@ impl Results {
         of_point.and_then(|s| s.looks.as_ref()).map_or(ERROR, |looks| looks.error_at(seeds))
     }
 
+    /// The links of a point at which a quantity has a value for this traffic, of some algorithm.
+    pub fn links_with(&self, point: usize, of: &Quantity, scope: &str) -> Vec<String> {
+        let Some(info) = self.run.points.get(point) else { return Vec::new() };
+        let applies = |link: &&String| {
+            let view =
+                View { link: Some(link.to_string()), scope: scope.to_string(), ..View::of_point(point) };
+            info.algorithms.iter().any(|a| !self.samples(&view, a, of).is_empty())
+        };
+        info.links.iter().filter(applies).cloned().collect()
+    }
+
     /// The number of finished replications of an algorithm at a point.
     pub fn finished(&self, point: usize, algorithm: &str) -> usize {
         self.replications_of(point, algorithm).count()

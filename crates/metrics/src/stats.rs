@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::metric::Range;
+
 /// The probability with which an interval misses what it is for.
 pub const ERROR: f64 = 0.05;
 
@@ -47,6 +49,11 @@ impl Estimate {
     /// The interval, if there is one.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.half_width.map(|h| (self.mean - h, self.mean + h))
+    }
+
+    /// The part of the interval that a figure can have at all, if there is an interval.
+    pub fn interval_within(&self, range: Range) -> Option<(f64, f64)> {
+        self.interval().map(|ends| range.clip(self.mean, ends))
     }
 
     /// True if zero lies outside the interval: for a difference, that it is significant.
@@ -108,6 +115,19 @@ mod tests {
         assert_eq!((e.mean, e.half_width, e.n), (7.0, None, 1));
         assert!(!e.excludes_zero());
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn an_interval_ends_where_its_figure_must() {
+        let e = Estimate { mean: 0.98, half_width: Some(0.05), n: 3 };
+        assert_eq!(e.interval_within(Range::SHARE), Some((0.98 - 0.05, 1.0)));
+        assert_eq!(e.interval_within(Range::ANY), e.interval());
+        let small = Estimate { mean: 0.5, half_width: Some(3.0), n: 2 };
+        assert_eq!(small.interval_within(Range::POSITIVE), Some((0.0, 3.5)));
+        // A mean that is out of range by rounding is never outside its own interval.
+        let over = Estimate { mean: 1.5, half_width: Some(0.25), n: 2 };
+        assert_eq!(over.interval_within(Range::SHARE), Some((1.25, 1.5)));
+        assert_eq!(Estimate { half_width: None, ..small }.interval_within(Range::SHARE), None);
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Figure {
             }
         };
         for curve in chart.panels.iter_mut().flat_map(|p| &mut p.curves) {
-            curve.y.iter_mut().chain(&mut curve.half_width).for_each(|y| *y *= factor);
+            curve.scale(factor);
         }
         chart.y_factor *= factor;
         chart.y.clone_from(&axis.title);

@@ -109,7 +109,7 @@ fn add_border(
     let style = chart.curves().map(|c| c.style).max().unwrap_or(0) + 1;
     for panel in chart.panels.iter_mut().filter(|p| of.panel.as_ref().is_none_or(|title| p.title == *title)) {
         let (x, y) = points.iter().copied().unzip();
-        panel.curves.push(Curve { label: of.label.clone(), style, x, y, half_width: Vec::new() });
+        panel.curves.push(Curve::new(of.label.clone(), style, x, y));
     }
     Ok(())
 }
@@ -280,7 +280,8 @@ fn beside(chart: &mut Chart, live: &Recorded) -> Vec<Beside> {
         for panel in chart.panels.iter_mut().filter(|p| !apart || p.title == *label) {
             let Some(curve) = panel.curves.iter().find(|c| c.label == *label) else { continue };
             for [x, y] in points {
-                let at = curve.x.iter().position(|own| own == x);
+                // What is on record has twelve digits.
+                let at = curve.x.iter().position(|own| (own - x).abs() <= 1e-9 * own.abs());
                 all.extend(at.map(|at| Beside {
                     label: label.clone(),
                     x: *x,
@@ -293,7 +294,7 @@ fn beside(chart: &mut Chart, live: &Recorded) -> Vec<Beside> {
                 style: if apart { styles } else { styles + i },
                 x: points.iter().map(|p| p[0]).collect(),
                 y: points.iter().map(|p| p[1]).collect(),
-                half_width: Vec::new(),
+                ..Curve::default()
             });
         }
     }
@@ -315,7 +316,7 @@ fn overlay(chart: &mut Chart, printed: &PrintedCurve) {
             style,
             x: printed.points.iter().map(|p| p[0]).collect(),
             y: printed.points.iter().map(|p| p[1] * factor).collect(),
-            half_width: Vec::new(),
+            ..Curve::default()
         });
     }
     if chart.form == Form::Line {

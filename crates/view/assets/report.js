@@ -5,8 +5,6 @@
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
-  const COLORS = 8;
-  const DASHES = [undefined, [8, 4], [2, 3], [8, 3, 2, 3]];
 
   // What is shown.
   const shown = { point: 0, link: 0, seed: null, hidden: new Set(), apart: false };
@@ -15,8 +13,10 @@
   const point = () => data.points[shown.point];
   const visible = (a) => !shown.hidden.has(a);
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const color = (a) => css("--c" + (a % COLORS));
-  const dash = (a) => DASHES[Math.floor(a / COLORS) % DASHES.length];
+  // An algorithm has the same color and dashes everywhere; on dark ground a lighter shade.
+  const dark = () => root.dataset.print === undefined && matchMedia("(prefers-color-scheme: dark)").matches;
+  const color = (a) => (dark() ? data.styles[a].dark : data.styles[a].color);
+  const dash = (a) => (data.styles[a].dashes.length ? data.styles[a].dashes : undefined);
 
   function make(tag, text, parent) {
     const node = document.createElement(tag);
@@ -275,6 +275,31 @@
     }, range);
   }
 
+  function drawTransfers() {
+    const box = byId("chart-transfers");
+    const found = (point().transfers || []).find((t) => t.link === shown.link && t.scope === byId("transfer-class").value);
+    const kind = byId("transfer-kind").value;
+    const mine = found ? found.curves.filter((c) => visible(c.algorithm) && c[kind].length) : [];
+    if (!mine.length) return none(box, "No transfer was completed, or its size is not known.");
+    const series = mine.map((c) => ({ ...line(c, c[kind]), width: 2 }));
+    const all = series.flatMap((s) => s.values).filter((v) => v !== null);
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const log = low > 0 && high > 50 * low;
+    const range = log ? [low * 0.9, high * 1.1] : [0, high * 1.02];
+    const xLabel = kind === "slowdown" ? "slowdown" : "completion time [" + found.unit + "]", yLabel = "share of transfers with no more";
+    panels(box, apart(series), {
+      x: found.share, xLabel: yLabel, yLabel: xLabel, xShort: "share", csv: { upright: true, xLabel, yLabel, name: kind + "-cdf" },
+      more: {
+        cursor: { x: false, y: true },
+        scales: { x: { time: false, ori: 1, range: [0, 1] }, y: { ori: 0, distr: log ? 3 : 1, range } },
+        axes: (axis, numbers) => [
+          { ...axis(yLabel), scale: "x", side: 3, ...numbers },
+          { ...axis(xLabel), size: 30, scale: "y", side: 2 },
+        ],
+      },
+    }, range);
+  }
+
   function drawFlows() {
     const box = byId("chart-flows");
     const flows = point().flows.find((f) => f.class === byId("flow-class").value);
@@ -366,11 +391,86 @@
     return n ? mine.sort((i, j) => n[i] - n[j]) : mine;
   }
 
+  // The case number, and what stands for the algorithms, segments and sizes of the only point.
+  const CASE = -1, BARS = -2, SEGMENTS = -3, SIZES = -4;
+
+  // The ends of the vertical axis: beyond the intervals, but not beyond nothing.
+  function rangeOf(series, least) {
+    const ends = series.flatMap((s) => s.estimates).filter(Boolean).flat().filter((v) => v !== null).concat(least === undefined ? [] : [least]);
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const margin = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;
+    return [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin];
+  }
+
+  // Draws the intervals of estimates, which are mean, low and high.
+  const intervals = (series, x, ink) => (u) => {
+    const { ctx } = u;
+    ctx.save();
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    for (const s of series) {
+      ctx.strokeStyle = ink || s.color;
+      s.estimates.forEach((e, k) => {
+        if (!e || e[1] === null || e[1] === e[2]) return;
+        const px = u.valToPos(x[k], "x", true), arm = 4 * devicePixelRatio;
+        const [y0, y1] = [u.valToPos(e[1], "y", true), u.valToPos(e[2], "y", true)];
+        ctx.beginPath();
+        ctx.moveTo(px, y0); ctx.lineTo(px, y1);
+        ctx.moveTo(px - arm, y0); ctx.lineTo(px + arm, y0);
+        ctx.moveTo(px - arm, y1); ctx.lineTo(px + arm, y1);
+        ctx.stroke();
+      });
+    }
+    ctx.restore();
+  };
+
+  // A metric of the only point: bars of the algorithms, or curves over segments or sizes.
+  function drawOfPoint(box, metric, at) {
+    const bars = at === BARS;
+    const shownOnes = data.algorithms.map((label, a) => ({ label, a })).filter(({ a }) => visible(a) && (bars ? metric.values[0][a] : true));
+    const rows = at === SEGMENTS ? metric.segments : metric.sizes;
+    const places = bars ? shownOnes.map((s) => s.label) : at === SEGMENTS ? point().cuts.slice(1).map((to, i) => (point().cuts[i] + to) / 2) : data.sweep.sizes;
+    const x = at === SEGMENTS ? places : places.map((_, k) => k);
+    const series = shownOnes.map(({ label, a }, i) => {
+      const estimates = bars ? x.map((k) => (k === i ? metric.values[0][a] : null)) : rows.map((row) => row[a]);
+      return {
+        label, a, estimates, values: estimates.map((e) => (e ? e[0] : null)), color: color(a), dash: bars ? undefined : dash(a),
+        more: bars ? { paths: () => null, points: { show: false } } : { points: { show: true, size: 7, fill: color(a) } },
+      };
+    }).filter((s) => s.estimates.some(Boolean));
+    if (!series.length) return none(box, "Nothing to show.");
+    const unit = metric.unit ? " [" + metric.unit + "]" : "";
+    const named = at !== SEGMENTS;
+    const fill = (u) => {
+      const { ctx } = u, zero = u.valToPos(0, "y", true), half = (u.valToPos(0.36, "x", true) - u.valToPos(0, "x", true));
+      ctx.save();
+      for (const s of series) {
+        ctx.fillStyle = s.color;
+        s.values.forEach((v, k) => { if (v !== null) ctx.fillRect(u.valToPos(k, "x", true) - half, Math.min(zero, u.valToPos(v, "y", true)), 2 * half, Math.abs(zero - u.valToPos(v, "y", true))); });
+      }
+      ctx.restore();
+    };
+    const range = rangeOf(series, bars ? 0 : undefined);
+    const end = named ? [-0.6, x.length - 0.4] : [0, point().cuts[point().cuts.length - 1]];
+    // Names that would touch each other are in the legend.
+    const room = box.clientWidth / Math.max(1, x.length), widestName = named ? Math.max(...places.map((p) => p.length)) * 7 : 0;
+    chart(box, {
+      x, series, xLabel: bars ? "algorithm" : named ? "size of the transfer" : "middle of the segment [s]", yLabel: metric.title + unit,
+      csv: { name: metric.title, places: named ? places : null, sparse: bars },
+      more: {
+        hooks: { draw: [...(bars ? [fill] : []), intervals(series, x, bars ? css("--ink") : null)] },
+        legend: { live: !bars }, cursor: { show: !bars },
+        xAxis: named ? { splits: () => x, values: (u, t) => t.map((k) => (widestName < room ? places[k] : "")) } : {},
+        scales: { x: { time: false, range: end }, y: { range } },
+      },
+    });
+  }
+
   function drawSweep() {
     const box = byId("chart-sweep");
     if (!box) return;
     const metric = data.sweep.metrics[byId("sweep-metric").value];
     const at = Number(byId("sweep-axis").value);
+    if (at < CASE) return drawOfPoint(box, metric, at);
     const asked = Number(byId("sweep-by").value);
     const by = at < 0 || asked === at || data.sweep.axes[at].linked.includes(asked) ? -1 : asked;
     const axis = at < 0 ? { field: "case", labels: data.points.map((p) => p.title), numbers: null, unit: "" } : data.sweep.axes[at];
@@ -387,36 +487,14 @@
       const series = data.algorithms.map((label, a) => {
         const estimates = found.map((i) => (i === undefined ? null : metric.values[i][a]));
         return {
-          label, a, estimates, values: estimates.map((e) => (e ? e[0] : null)), half: estimates.map((e) => (e ? e[1] : null)),
-          color: color(a), dash: dash(a), more: { points: { show: true, size: 7, fill: color(a) } },
+          label, a, estimates, values: estimates.map((e) => (e ? e[0] : null)), color: color(a), dash: dash(a),
+          more: { points: { show: true, size: 7, fill: color(a) } },
         };
       });
       return { title: v === null ? "" : data.sweep.axes[by].field + " = " + v, series: series.filter((s) => visible(s.a) && s.estimates.some(Boolean)) };
     }).filter((g) => g.series.length);
     if (!groups.length) return none(box, "Nothing to show.");
-    const ends = groups.flatMap((g) => g.series).flatMap((s) => s.estimates).filter(Boolean).flatMap(([m, h]) => [m - (h || 0), m + (h || 0)]);
-    const [low, high] = [Math.min(...ends), Math.max(...ends)];
-    const margin = (high - low) * 0.06 || Math.abs(high) * 0.05 || 1;
-    const range = [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin];
-    const bars = (series) => (u) => {
-      const { ctx } = u;
-      ctx.save();
-      ctx.lineWidth = 1.5 * devicePixelRatio;
-      for (const s of series) {
-        ctx.strokeStyle = s.color;
-        s.estimates.forEach((e, k) => {
-          if (!e || !e[1]) return;
-          const px = u.valToPos(x[k], "x", true), arm = 4 * devicePixelRatio;
-          const [y0, y1] = [u.valToPos(e[0] - e[1], "y", true), u.valToPos(e[0] + e[1], "y", true)];
-          ctx.beginPath();
-          ctx.moveTo(px, y0); ctx.lineTo(px, y1);
-          ctx.moveTo(px - arm, y0); ctx.lineTo(px + arm, y0);
-          ctx.moveTo(px - arm, y1); ctx.lineTo(px + arm, y1);
-          ctx.stroke();
-        });
-      }
-      ctx.restore();
-    };
+    const range = rangeOf(groups.flatMap((g) => g.series));
     const unit = (u) => (u ? " [" + u + "]" : "");
     const [first, last] = [x[0], x[x.length - 1]];
     const span = last - first || 1, factor = Math.pow(last / first || 1, 0.04);
@@ -424,10 +502,10 @@
       // The values themselves: neighbors among them are far enough apart.
       ? { splits: () => x, values: (u, splits) => splits.map(place), filter: (u, splits) => splits }
       : named ? { splits: () => x, values: (u, t) => t.map((k) => places[k] || "") } : {};
-    const across = axis.log ? { time: false, distr: 3, range: [first / factor, last * factor] } : { time: false, range: [first - span * 0.04, last + span * 0.04] };
+    const across = axis.log ? { time: false, distr: 3, range: [first / factor, last * factor] } : { time: false, range: [!named && first >= 0 ? Math.max(0, first - span * 0.04) : first - span * 0.04, last + span * 0.04] };
     // Without panels for values there may be panels for algorithms.
     const all = by < 0 ? apart(groups[0].series) : groups;
-    panels(box, all.map((g) => ({ ...g, more: { hooks: { draw: [bars(g.series)] } } })), {
+    panels(box, all.map((g) => ({ ...g, more: { hooks: { draw: [intervals(g.series, x)] } } })), {
       x, xLabel: axis.field + unit(axis.unit), yLabel: metric.title + unit(metric.unit),
       csv: { name: metric.title, places: named ? places : null },
       more: { xAxis: ticks, scales: { x: across, y: { range } } },
@@ -462,13 +540,13 @@
   // A row for each value of each curve (RFC 4180), as `quell plot --csv` writes them.
   function numbers(u, { series, xLabel, yLabel, upright, sparse, places }) {
     const field = (v) => (v == null ? "" : /[",\r\n]/.test(v) ? '"' + String(v).replace(/"/g, '""') + '"' : String(v));
-    const half = series.some((s) => s.half);
-    const rows = [["curve", xLabel, yLabel, ...(half ? ["half-width"] : [])]];
+    const half = series.some((s) => s.estimates);
+    const rows = [["curve", xLabel, yLabel, ...(half ? ["low", "high"] : [])]];
     series.forEach((s, i) => u.data[0].forEach((x, k) => {
       const y = u.data[i + 1][k];
       if (sparse && y === null) return;
       const at = places ? places[k] : x;
-      rows.push([s.label, ...(upright ? [y, at] : [at, y]), ...(half ? [s.half && s.half[k]] : [])]);
+      rows.push([s.label, ...(upright ? [y, at] : [at, y]), ...(half ? [1, 2].map((e) => s.estimates && s.estimates[k] && s.estimates[k][e]) : [])]);
     }));
     return rows.map((r) => r.map(field).join(",") + "\r\n").join("");
   }
@@ -581,6 +659,7 @@
     fill(byId("delay-scope"), scopes.map((s) => [s, s]));
     const throughputs = p.over_time ? p.over_time[shown.link].runs.flatMap((r) => r.throughput.map((t) => t.class)) : [];
     fill(byId("throughput-class"), [...new Set(throughputs)].map((c) => [c, c]));
+    fill(byId("transfer-class"), (p.transfers || []).filter((t) => t.link === shown.link).map((t) => [t.scope, t.scope]));
     fill(byId("flow-class"), p.flows.map((f) => [f.class, f.class]));
     for (const node of document.querySelectorAll(".of")) {
       const link = node.dataset.link;
@@ -589,6 +668,7 @@
   }
 
   function render() {
+    [...byId("algorithms").querySelectorAll("button")].forEach((chip, a) => chip.style.setProperty("--color", color(a)));
     charts.forEach((c) => c.u.destroy());
     charts = [];
     // Charts are as wide as their box, and the box must not keep the width of the old chart.
@@ -598,6 +678,7 @@
       drawOverTime();
       drawQueues();
       drawDistribution();
+      drawTransfers();
       drawFlows();
       drawTradeOff();
     }
@@ -608,7 +689,6 @@
     data.algorithms.forEach((name, a) => {
       const chip = make("button", name, byId("algorithms"));
       chip.type = "button";
-      chip.style.setProperty("--color", "var(--c" + (a % COLORS) + ")");
       chip.setAttribute("aria-pressed", "true");
       chip.addEventListener("click", () => {
         if (visible(a)) shown.hidden.add(a); else shown.hidden.delete(a);
@@ -624,8 +704,23 @@
     on(document.querySelector("#choose-link select"), (s) => { shown.link = Number(s.value); });
     on(document.querySelector("#choose-seed select"), (s) => { shown.seed = s.value === "mean" ? null : s.value; });
     on(byId("apart"), (s) => { shown.apart = s.checked; });
-    for (const id of ["delay-scope", "delay-scale", "queue-kind", "throughput-class", "flow-class", "sweep-metric", "sweep-axis", "sweep-by"]) on(byId(id), () => {});
-    if (data.sweep) {
+    for (const id of ["delay-scope", "delay-scale", "queue-kind", "throughput-class", "flow-class", "transfer-class", "transfer-kind", "sweep-metric", "sweep-axis", "sweep-by"]) on(byId(id), () => {});
+    if (data.sweep && data.points.length === 1) {
+      // Of the only point: what its metrics can stand over. Not every metric has sizes.
+      const metrics = data.sweep.metrics;
+      const offerMetrics = () => {
+        const at = Number(byId("sweep-axis").value);
+        const has = (m) => (at === SEGMENTS ? m.segments.length : at === SIZES ? m.sizes.length : true);
+        fill(byId("sweep-metric"), metrics.map((m, i) => [i, m.title + (m.unit ? " [" + m.unit + "]" : "")]).filter(([i]) => has(metrics[i])));
+      };
+      const axes = [[BARS, "algorithms"]];
+      if (metrics.some((m) => m.segments.length)) axes.push([SEGMENTS, "segments"]);
+      if (metrics.some((m) => m.sizes.length)) axes.push([SIZES, "sizes of transfers"]);
+      fill(byId("sweep-axis"), axes, BARS);
+      byId("sweep-by").hidden = true;
+      byId("sweep-axis").addEventListener("change", () => { offerMetrics(); render(); });
+      offerMetrics();
+    } else if (data.sweep) {
       fill(byId("sweep-metric"), data.sweep.metrics.map((m, i) => [i, m.title + (m.unit ? " [" + m.unit + "]" : "")]));
       // Only what varies by itself can be an axis; cases that set several fields at once are numbered.
       const axes = data.sweep.axes.map((a, i) => [i, a.field]).filter(([i]) => along(i).length > 1);

@@ -1,6 +1,6 @@
 //! Figures for people: units that fit, and no more digits than the interval supports.
 
-use quell_metrics::{Estimate, Metric, Quantity};
+use quell_metrics::{Estimate, Metric, Quantity, Range};
 
 /// The unit in which a figure is shown, and what turns the stored value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +59,42 @@ pub struct Figure {
     pub mean: String,
     /// Half the width of the interval, if there is one.
     pub half_width: Option<String>,
+    /// The ends of the interval, where half its width would lead beyond what the figure can be.
+    pub ends: Option<(String, String)>,
+}
+
+impl Figure {
+    /// The interval after the mean: `± 0.3`, or its ends `[0, 0.7]` where it ends at what is possible; empty without one.
+    pub fn interval(&self) -> String {
+        match (&self.ends, &self.half_width) {
+            (Some((low, high)), _) => format!("[{low}, {high}]"),
+            (None, Some(half)) => format!("± {half}"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Rounds an estimate of a figure that can only be within `range`; see [`round`]. Where half the width of the interval
+/// leads beyond that, the figure has the ends of the part within.
+pub fn round_within(estimate: &Estimate, scale: Scale, range: Range) -> Figure {
+    let figure = round(estimate, scale, false);
+    let (Some(whole), Some(within)) = (estimate.interval(), estimate.interval_within(range)) else {
+        return figure;
+    };
+    if whole == within {
+        return figure;
+    }
+    let decimals = figure.mean.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let end = |x: f64| {
+        let text = format!("{:.decimals$}", x * scale.factor);
+        // What rounds to zero has no sign, and the end of the range needs no decimals.
+        match text.parse::<f64>() {
+            Ok(0.0) => "0".to_string(),
+            Ok(whole) if x == range.least || x == range.most => whole.to_string(),
+            _ => text,
+        }
+    };
+    Figure { ends: Some((end(within.0), end(within.1))), ..figure }
 }
 
 /// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same place.
@@ -78,11 +114,12 @@ pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
         return Figure {
             mean: show(if mean == 0.0 { 0 } else { decimals_for(DIGITS_ALONE) }),
             half_width: None,
+            ends: None,
         };
     };
     if half_width == 0.0 {
         let decimals = if mean == mean.round() { 0 } else { decimals_for(DIGITS_ALONE) };
-        return Figure { mean: show(decimals), half_width: Some("0".to_string()) };
+        return Figure { mean: show(decimals), half_width: Some("0".to_string()), ends: None };
     }
     let exponent = exponent(half_width);
     let first_digit = half_width / 10f64.powi(exponent);
@@ -91,7 +128,7 @@ pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
     let decimals = (digits - 1 - exponent).clamp(0, most);
     // Never shown narrower than it is by rounding to nothing.
     let shown = half_width.max(10f64.powi(-decimals));
-    Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)) }
+    Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)), ends: None }
 }
 
 /// The power of ten of the first digit; 0 for zero.
@@ -124,6 +161,20 @@ mod tests {
         assert_eq!(shown(0.0012345, None), "0.001234");
         assert_eq!(shown(12345.6, None), "12346");
         assert_eq!(shown(0.0, None), "0");
+    }
+
+    #[test]
+    fn intervals_end_at_what_is_possible() {
+        let shown = |mean, half, range| {
+            let estimate = Estimate { mean, half_width: Some(half), n: 3 };
+            let figure = round_within(&estimate, Scale { factor: 100.0, unit: "%" }, range);
+            format!("{} {}", figure.mean, figure.interval())
+        };
+        assert_eq!(shown(0.983, 0.034, Range::SHARE), "98 [95, 100]");
+        assert_eq!(shown(0.9834, 0.0052, Range::SHARE), "98.3 ± 0.5");
+        assert_eq!(shown(0.001, 0.0042, Range::SHARE), "0.1 [0, 0.5]");
+        assert_eq!(shown(0.001, 0.0042, Range::ANY), "0.1 ± 0.4");
+        assert_eq!(shown(0.0, 0.0, Range::SHARE), "0 ± 0");
     }
 
     #[test]

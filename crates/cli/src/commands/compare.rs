@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use quell_lab::{Better, Estimate, Quantity, Results, View, differing_keys};
 use quell_units::text::one_line;
+use quell_view::grid::Grid;
 use serde_json::json;
 
 use crate::align::{align, round};
-use crate::args::{EngineChoice, Format, FormatArgs, SimulationArgs, ViewArgs};
+use crate::args::{EngineChoice, SimulationArgs, TableFormat, TableFormatArgs, ViewArgs};
 use crate::failure::{Failure, unknown_name};
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
@@ -61,7 +62,7 @@ pub struct Args {
     #[command(flatten)]
     view: ViewArgs,
     #[command(flatten)]
-    format: FormatArgs,
+    format: TableFormatArgs,
 }
 
 /// Compares algorithms with a baseline.
@@ -206,18 +207,33 @@ fn print(
     selection: &selection::Selection,
     (folder, notes): (Option<&Path>, Vec<String>),
 ) -> Result<(), Failure> {
-    if args.format.format == Format::Json {
+    if args.format.format == TableFormat::Json {
         let mut output = selection::json_run(results, folder, None);
         output["baseline"] = json!(args.baseline);
         output["points"] = json_points(results, args, selection).into();
+        selection::add_notes(&mut output, selection.inapplicable(results));
         return json::print(&output);
     }
     notes.iter().for_each(|note| terminal::note(note));
+    selection.say_inapplicable(results);
+    if args.format.format != TableFormat::Table {
+        let wanted = (!args.simulation.aqm.is_empty()).then_some(args.simulation.aqm.as_slice());
+        let (views, metrics) = (selection.all_views(results), selection.grid_metrics());
+        let grid = Grid::compared(results, &views, &metrics, &args.baseline, wanted);
+        return terminal::print_data(&selection::formatted(&grid, args.format.format));
+    }
     let mut text = selection::heading(results);
     let mut intervals = 0;
-    for (point, _) in selection.points(results) {
-        text.push_str(&selection::point_heading(results, point));
-        for view in selection.views(results, point) {
+    let mut before = None;
+    for (point, link) in selection.points(results) {
+        if before != Some(point) {
+            text.push_str(&selection::point_heading(results, point));
+        }
+        before = Some(point);
+        if selection.is_of_all_links() {
+            text.push_str(&format!("link {}\n", one_line(link)));
+        }
+        for view in selection.views(results, point, link) {
             let name = selection.name(results, &view);
             if !name.is_empty() {
                 text.push_str(&(one_line(&name) + "\n"));
@@ -325,7 +341,7 @@ fn json_points(results: &Results, args: &Args, selection: &selection::Selection)
         found.algorithms.into_iter().zip(found.differences).map(row).collect::<Vec<_>>()
     };
     let of_point = |(point, link): (usize, &str)| {
-        let views = selection.views(results, point);
+        let views = selection.views(results, point, link);
         let baseline = |view| selection::json_row(results, view, &args.baseline, metrics);
         json!({
             "settings": json::settings(&results.run.points[point].settings),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use quell_lab::{Quantity, Results};
 use quell_view::chart::{Chart, Choice, Diagram, csv, text};
-use quell_view::picture::{self, Sheet};
+use quell_view::picture::{self, Paper, Sheet};
 
 use crate::args::{metric, whole};
 use crate::failure::{Failure, unknown_name};
+use crate::page::Fonts;
 use crate::{folder, terminal};
 
 /// Arguments of `plot`.
@@ -21,10 +22,12 @@ Examples:
   quell plot results/sweep --metric queue_delay_p99_s
   quell plot results/sweep --metric loss_rate --over dumbbell.rate --by flows.ftp.count
   quell plot results/sweep --metric \"goodput_bps[short]/goodput_bps[all]\"
+  quell plot results/main --metric flow_completion_time_p99_s --over size
+  quell plot results/main --diagram completion-cdf --pdf fct.pdf --width 3.4in --font \"Liberation Sans\" --no-title
 
 Over time, one replication is shown; distributions are of all seeds, and metrics are means with 95 % intervals. \
-The axis is logarithmic where the swept values follow each other in equal ratios. Without --svg and --csv the \
-figure is drawn in the terminal. `quell show --help` lists the metrics.")]
+The axis is logarithmic where the swept values follow each other in equal ratios. Without a file the \
+figure is drawn in the terminal; docs/paper.md is about figures for papers. `quell show --help` lists the metrics.")]
 pub struct Args {
     /// A results folder.
     #[arg(value_name = "RESULTS")]
@@ -35,8 +38,8 @@ pub struct Args {
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Option<Quantity>,
-    /// The swept field along the axis of a metric, or "link" for every link of a point; default: the first field that
-    /// varies, numbers before names.
+    /// The swept field along the axis of a metric, or "link", "segment", "size" (of transfers) or "algorithm" for each of those
+    /// of a point; default: the first field that varies, numbers before names; without any, the algorithms.
     #[arg(long, value_name = "FIELD")]
     over: Option<String>,
     /// The swept field with a panel for each of its values; default: the next that varies.
@@ -65,6 +68,30 @@ pub struct Args {
     /// Draw into this SVG file; - for standard output.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Draw into this PDF file: text remains text, and its font is in the file.
+    #[arg(long, value_name = "FILE")]
+    pdf: Option<PathBuf>,
+    /// Draw into this PNG file.
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// The width of the picture, such as 3.4in (in, cm, mm, pt or px); default: 800px.
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    width: Option<f64>,
+    /// The height of the picture; default: what its content needs.
+    #[arg(long, value_name = "LENGTH", value_parser = length)]
+    height: Option<f64>,
+    /// The font of the picture, by the name of its family; default: the first of the usual sans-serif ones that is there.
+    #[arg(long, value_name = "NAME")]
+    font: Option<String>,
+    /// The size of the labels, in points; default: 8 if the picture is narrower than 5 inches, else 9.
+    #[arg(long, value_name = "POINTS", value_parser = font_size)]
+    font_size: Option<f64>,
+    /// Draw no title: the caption of the paper says it.
+    #[arg(long)]
+    no_title: bool,
+    /// The dots of a PNG file per inch; default: 300.
+    #[arg(long, value_name = "N", value_parser = whole(24..=2400_u16), requires = "png")]
+    dpi: Option<u16>,
     /// Write the figure's numbers into this CSV file; - for standard output.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -84,9 +111,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let why = "--svg - and --csv -: both go to standard output; give one of them a file";
         return Err(Failure::BadInput(why.to_string()));
     }
-    for file in args.svg.iter().chain(&args.csv).filter(|file| file.as_os_str() != STDOUT) {
+    check_names(args)?;
+    for file in files(args).filter_map(|(_, file)| file).filter(|file| file.as_os_str() != STDOUT) {
         folder::check_writable(file)?;
     }
+    let page = Page::of(args)?;
     let results = folder::read(&args.results)?;
     let diagram =
         diagram.unwrap_or(if results.run.points.len() > 1 { Diagram::Metric } else { Diagram::Queue });
@@ -105,15 +134,30 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let chart = Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?;
     let chart = if args.panels { chart.apart() } else { chart };
-    let picture = || picture::chart(&Sheet::new(&chart.title, &results.run.title), &chart);
+    let sheet = Sheet::new(&chart.title, &results.run.title);
     let mut said = String::new();
+    let drawn = || match page.paper() {
+        Some(paper) => picture::chart_on(&paper, &sheet, &chart).map_err(|why| {
+            bad_input!(
+                "{} the picture {why}",
+                if why.starts_with("is too low") { "--height:" } else { "--width:" }
+            )
+        }),
+        None => Ok(picture::chart(&sheet, &chart)),
+    };
     if let Some(file) = &args.svg {
-        put(&picture(), file, "picture", &mut said)?;
+        put(drawn()?.as_bytes(), file, "picture", &mut said)?;
+    }
+    if let Some(file) = &args.pdf {
+        put(&page.fonts()?.pdf(&drawn()?)?, file, "picture", &mut said)?;
+    }
+    if let Some(file) = &args.png {
+        put(&page.fonts()?.png(&drawn()?, args.dpi.unwrap_or(300))?, file, "picture", &mut said)?;
     }
     if let Some(file) = &args.csv {
-        put(&csv(&chart), file, "numbers", &mut said)?;
+        put(csv(&chart).as_bytes(), file, "numbers", &mut said)?;
     }
-    if args.svg.is_none() && args.csv.is_none() {
+    if files(args).all(|(_, file)| file.is_none()) {
         said = text(&chart, terminal::text_width(), terminal::colors());
     }
     // What goes to standard output goes there alone.
@@ -131,12 +175,113 @@ fn is_stdout(file: &Option<PathBuf>) -> bool {
     file.as_ref().is_some_and(|file| file.as_os_str() == STDOUT)
 }
 
-/// Writes a text to a file, which is then said, or to standard output.
-fn put(text: &str, file: &Path, what: &str, said: &mut String) -> Result<(), Failure> {
-    if file.as_os_str() == STDOUT {
-        return terminal::print_data(text);
+/// The files that are asked for, by their options.
+fn files(args: &Args) -> impl Iterator<Item = (&'static str, Option<&PathBuf>)> {
+    [("svg", &args.svg), ("pdf", &args.pdf), ("png", &args.png), ("csv", &args.csv)]
+        .into_iter()
+        .map(|(kind, file)| (kind, file.as_ref()))
+}
+
+/// Refuses a file whose name says that it is of another kind, and pictures that cannot go to standard output.
+fn check_names(args: &Args) -> Result<(), Failure> {
+    for (kind, file) in files(args).filter_map(|(kind, file)| Some((kind, file?))) {
+        if file.as_os_str() == STDOUT && matches!(kind, "pdf" | "png") {
+            return Err(bad_input!("--{kind} -: goes to a file only; name one, such as figure.{kind}"));
+        }
+        let ending =
+            file.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+        if ending != kind && files(args).any(|(other, _)| other == ending) {
+            return Err(bad_input!(
+                "--{kind} {}: ends in .{ending}, and would be {}; use --{ending}, or a name that ends in .{kind}",
+                quell_files::name(file),
+                kind.to_uppercase()
+            ));
+        }
     }
-    folder::write_whole(text, file)?;
+    let drawn = args.svg.is_some() || args.pdf.is_some() || args.png.is_some();
+    let options = [
+        ("--width", args.width.is_some()),
+        ("--height", args.height.is_some()),
+        ("--font", args.font.is_some()),
+        ("--font-size", args.font_size.is_some()),
+        ("--no-title", args.no_title),
+    ];
+    match options.iter().find(|(_, given)| *given && !drawn) {
+        Some((option, _)) => {
+            Err(bad_input!("{option}: is of a picture in a file; add --svg, --pdf or --png"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The paper that pictures are drawn for, and their fonts.
+struct Page {
+    paper: Option<(f64, Option<f64>, f64, bool)>,
+    font: Option<String>,
+    fonts: Option<Fonts>,
+}
+
+/// Pictures narrower than five inches are for a column, whose text is small.
+const COLUMN: f64 = 480.0;
+
+impl Page {
+    fn of(args: &Args) -> Result<Page, Failure> {
+        let exact = args.pdf.is_some() || args.png.is_some();
+        let changed = args.width.is_some()
+            || args.height.is_some()
+            || args.font.is_some()
+            || args.font_size.is_some()
+            || args.no_title;
+        // What is in a file with its font must be there; SVG only names it.
+        let fonts = if exact { Some(Fonts::find(args.font.as_deref())?) } else { None };
+        let font = fonts.as_ref().map(|fonts| fonts.family().to_string()).or_else(|| args.font.clone());
+        let width = args.width.unwrap_or(800.0);
+        let points = args.font_size.unwrap_or(if width < COLUMN { 8.0 } else { 9.0 });
+        let paper = (exact || changed).then_some((width, args.height, points / 0.75, !args.no_title));
+        Ok(Page { paper, font, fonts })
+    }
+
+    /// The paper, unless everything is as usual.
+    fn paper(&self) -> Option<Paper<'_>> {
+        let (width, height, font_size, titled) = self.paper?;
+        Some(Paper { width, height, font: self.font.as_deref(), font_size, titled })
+    }
+
+    fn fonts(&self) -> Result<&Fonts, Failure> {
+        self.fonts.as_ref().ok_or_else(|| bad_input!("--font: no fonts were looked for"))
+    }
+}
+
+/// The pixels of an inch, by the unit.
+const UNITS: [(&str, f64); 5] =
+    [("in", 96.0), ("cm", 96.0 / 2.54), ("mm", 9.6 / 2.54), ("pt", 96.0 / 72.0), ("px", 1.0)];
+
+/// A length on paper, in pixels.
+fn length(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let found = UNITS.iter().find_map(|(unit, pixels)| {
+        text.strip_suffix(unit).and_then(|n| n.trim().parse::<f64>().ok()).map(|n| n * pixels)
+    });
+    let fits = found.filter(|px| (48.0..=9600.0).contains(px));
+    fits.ok_or_else(|| {
+        "must be a length from 0.5in to 100in with its unit, such as 3.4in, 86mm or 245pt".to_string()
+    })
+}
+
+/// A size of letters, in points.
+fn font_size(text: &str) -> Result<f64, String> {
+    let points = text.trim().trim_end_matches("pt").trim().parse::<f64>().ok();
+    points
+        .filter(|points| (4.0..=48.0).contains(points))
+        .ok_or_else(|| "must be a number of points from 4 to 48, such as 8".to_string())
+}
+
+/// Writes a file, which is then said, or to standard output.
+fn put(bytes: &[u8], file: &Path, what: &str, said: &mut String) -> Result<(), Failure> {
+    if file.as_os_str() == STDOUT {
+        return terminal::print_data(&String::from_utf8_lossy(bytes));
+    }
+    folder::write_whole(bytes, file)?;
     said.push_str(&format!("{what}  {}\n", quell_files::name(file)));
     Ok(())
 }
@@ -160,12 +305,21 @@ fn check_fits(args: &Args, diagram: Diagram) -> Result<(), Failure> {
     let refuse =
         |option: &str, what: &str| Err(bad_input!("{option}: {} is of {what}; leave it out", diagram.name()));
     match diagram {
-        Diagram::Metric | Diagram::Throughput | Diagram::DelayCdf => {}
+        Diagram::Metric
+        | Diagram::Throughput
+        | Diagram::DelayCdf
+        | Diagram::CompletionCdf
+        | Diagram::SlowdownCdf => {}
         _ if args.class.is_some() => return refuse("--class", "all traffic"),
         _ => {}
     }
     match diagram {
-        Diagram::Metric | Diagram::QueueCdf | Diagram::QueuePdf | Diagram::DelayCdf
+        Diagram::Metric
+        | Diagram::QueueCdf
+        | Diagram::QueuePdf
+        | Diagram::DelayCdf
+        | Diagram::CompletionCdf
+        | Diagram::SlowdownCdf
             if args.seed.is_some() =>
         {
             refuse("--seed", "all seeds")

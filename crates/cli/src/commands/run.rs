@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{Format, FormatArgs, SimulationArgs, ViewArgs};
+use crate::args::{SimulationArgs, TableFormat, TableFormatArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
@@ -19,6 +19,7 @@ Examples:
   quell run my.toml --sweep flows.ftp.count=10,20,50 --sweep aqm.red.max_p=0.02..0.2:log:5
   quell run my.toml --sweep \"dumbbell.delay=5..50 ms:lin:4; flows.ftp.count=40,30,20,10\"
   quell run my.toml --set \"aqm.red.max_th=3 * aqm.red.min_th\"    # docs/sweeps.md
+  quell run my.toml --seeds 10 --format latex > table.tex    # docs/paper.md
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
   quell run my.toml --seeds 100    # computes what the cache does not have
@@ -55,7 +56,7 @@ pub struct Args {
     #[command(flatten)]
     view: ViewArgs,
     #[command(flatten)]
-    format: FormatArgs,
+    format: TableFormatArgs,
 }
 
 /// Runs a scenario, keeps its results and prints the table.
@@ -75,11 +76,16 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let kept = keep(Some(place), &results, !args.no_report, args.finished);
     let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());
     match args.format.format {
-        Format::Json => selection::print_json(&results, &selection, folder, report)?,
-        Format::Table => terminal::print(&(selection::text(&results, &selection) + &kept.places()))?,
+        TableFormat::Json => selection::print_json(&results, &selection, folder, report)?,
+        TableFormat::Table => terminal::print(&(selection::text(&results, &selection) + &kept.places()))?,
+        form => {
+            terminal::print_data(&selection::formatted(&selection.grid(&results), form))?;
+            kept.places().lines().for_each(terminal::say);
+        }
     }
     selection::say_remarks(&results);
     selection.say_lacking(&results);
+    selection.say_inapplicable(&results);
     if let Some(failure) = kept.failure {
         return Err(failure);
     }

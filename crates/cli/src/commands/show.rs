@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::{Format, FormatArgs, ViewArgs};
+use crate::args::{TableFormat, TableFormatArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::selection;
 use crate::{folder, terminal};
@@ -17,7 +17,7 @@ pub struct Args {
     #[command(flatten)]
     view: ViewArgs,
     #[command(flatten)]
-    format: FormatArgs,
+    format: TableFormatArgs,
 }
 
 /// Every metric with its unit, for `--help`.
@@ -35,14 +35,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let selection = selection::Selection::of(&args.view)?;
     let results = folder::read_all(&args.results)?;
     selection.check(&results)?;
-    if args.format.format == Format::Json {
+    selection.say_inapplicable(&results);
+    if args.format.format == TableFormat::Json {
         results.notes().iter().for_each(|note| terminal::note(note));
         // Several have no folder in common.
         let dir = if let [one] = args.results.as_slice() { Some(folder::of(one)) } else { None };
         let report = dir.as_ref().map(|dir| dir.join(quell_lab::REPORT)).filter(|r| r.is_file());
         return selection::print_json(&results, &selection, dir.as_deref(), report.as_deref());
     }
-    terminal::print(&(selection::text(&results, &selection) + &about(&results)))
+    match args.format.format {
+        TableFormat::Table => terminal::print(&(selection::text(&results, &selection) + &about(&results))),
+        form => {
+            results.notes().iter().for_each(|note| terminal::note(note));
+            terminal::print_data(&selection::formatted(&selection.grid(&results), form))
+        }
+    }
 }
 
 /// What a reader of the tables should know, and what made them.

@@ -69,12 +69,32 @@ pub struct Curve {
     /// Half the widths of their 95 % intervals, as many, not a number where there is none; empty if there are
     /// no intervals at all.
     pub half_width: Vec<f64>,
+    /// The lower ends of the intervals, within what the quantity can be, as many; empty: half a width below the values.
+    pub low: Vec<f64>,
+    /// The upper ends, likewise.
+    pub high: Vec<f64>,
+    /// The numbers of replications behind the values, as many; empty where they are not means over replications.
+    pub seeds: Vec<usize>,
 }
 
 impl Curve {
     /// A curve without intervals.
     pub fn new(label: impl Into<String>, style: usize, x: Vec<f64>, y: Vec<f64>) -> Curve {
-        Curve { label: label.into(), style, x, y, half_width: Vec::new() }
+        Curve { label: label.into(), style, x, y, ..Curve::default() }
+    }
+
+    /// The ends of the interval of a value; `None` where it has none.
+    pub fn interval(&self, i: usize) -> Option<(f64, f64)> {
+        let half = self.half_width.get(i).copied().filter(|h| h.is_finite())?;
+        let y = self.y.get(i).copied()?;
+        let end = |ends: &[f64], usual: f64| ends.get(i).copied().filter(|e| e.is_finite()).unwrap_or(usual);
+        Some((end(&self.low, y - half), end(&self.high, y + half)))
+    }
+
+    /// Multiplies its values and their intervals.
+    pub fn scale(&mut self, factor: f64) {
+        let each = self.y.iter_mut().chain(&mut self.half_width).chain(&mut self.low).chain(&mut self.high);
+        each.for_each(|v| *v *= factor);
     }
 }
 
@@ -88,6 +108,8 @@ pub enum Form {
     Line,
     /// Few values, each with a mark.
     Points,
+    /// One value of each curve, as bars side by side.
+    Bars,
 }
 
 impl Chart {
@@ -124,8 +146,10 @@ impl Chart {
     /// The values, and the ends of their intervals.
     pub(crate) fn ys(&self) -> impl Iterator<Item = f64> {
         self.curves().flat_map(|c| {
-            let half = |i: usize| c.half_width.get(i).copied().filter(|h| h.is_finite()).unwrap_or(0.0);
-            c.y.iter().enumerate().flat_map(move |(i, y)| [y - half(i), y + half(i)])
+            c.y.iter().enumerate().flat_map(move |(i, y)| {
+                let (low, high) = c.interval(i).unwrap_or((*y, *y));
+                [low, high]
+            })
         })
     }
 

@@ -1,12 +1,15 @@
 //! Charts from results.
 
-use quell_metrics::{LinkSeries, Metric, PointInfo, Quantity, Replication, Results, View, distinct};
+use quell_metrics::{
+    Estimate, LinkSeries, Metric, PointInfo, Quantity, Replication, Results, SIZE, SIZES, TransferRow, View,
+    distinct, quantile,
+};
 
 use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
 use super::events::events;
 use super::queue;
 use super::sweep::{Parameter, parameters};
-use crate::figures;
+use crate::{figures, style};
 
 macro_rules! diagrams {
     ($( $variant:ident, $name:literal, $doc:literal; )+) => {
@@ -32,7 +35,7 @@ macro_rules! diagrams {
 }
 
 diagrams! {
-    Metric, "metric", "A metric over one or two fields of a sweep";
+    Metric, "metric", "A metric over one or two fields of a sweep, over segments, sizes or links; of one point, as bars";
     Queue, "queue", "The queue over time: its mean over each step";
     Delay, "delay", "The queueing delay over time";
     Throughput, "throughput", "Throughput over time";
@@ -42,6 +45,8 @@ diagrams! {
     QueueCdf, "queue-cdf", "The distribution function of the queue over the measured window";
     QueuePdf, "queue-pdf", "The density of the queue over the measured window";
     DelayCdf, "delay-cdf", "The distribution function of the queueing delay";
+    CompletionCdf, "completion-cdf", "The distribution function of the completion times of transfers";
+    SlowdownCdf, "slowdown-cdf", "The distribution function of the slowdowns of transfers";
 }
 
 impl Diagram {
@@ -51,8 +56,15 @@ impl Diagram {
     }
 }
 
-/// What stands for the links of a point along an axis; no field of a scenario is called so.
+/// What stands for the links, the segments of the window, the sizes of transfers and the algorithms of a point along an axis;
+/// no field of a scenario is called so.
 const LINK: &str = "link";
+const SEGMENT: &str = "segment";
+const SIZE_OF_TRANSFER: &str = "size";
+/// Shares of transfers at which a distribution is drawn.
+const SHARES: usize = 200;
+/// The most over the least from which on times are drawn over a logarithmic axis.
+const WIDE: f64 = 50.0;
 
 /// The choice of what a chart is of.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +81,8 @@ pub struct Choice<'a> {
     pub scope: &'a str,
     /// The figure; `None`: the utilization.
     pub metric: Option<&'a Quantity>,
-    /// The field along the axis, or "link" for the links of the point; `None`: the first field that varies, numbers
-    /// before names.
+    /// The field along the axis, or "link", "segment", "size" or "algorithm" for those of the point; `None`: the first field
+    /// that varies, numbers before names, or else the algorithms.
     pub over: Option<&'a str>,
     /// The field that has a panel for each of its values; `None`: the next that varies, if there is one.
     pub by: Option<&'a str>,
@@ -104,7 +116,7 @@ impl Chart {
             let points = results.run.points.len();
             return Err(format!("point {}: the results have {points}", choice.point + 1));
         };
-        let found = ChartSource { results, choice, point };
+        let found = ChartSource { results, choice, point, styles: style::of_results(results) };
         let chart = match diagram {
             Diagram::Queue if choice.in_bytes => {
                 found.over_time("queue", |s| Some((&s.queue_bytes, 1.0)), "queue (B)")
@@ -124,8 +136,14 @@ impl Chart {
             Diagram::QueueCdf => found.queue(queue::cdf, "share of time with no more"),
             Diagram::QueuePdf => found.queue(queue::pdf, "share of time per packet"),
             Diagram::DelayCdf => found.delays(),
+            Diagram::CompletionCdf => found.completions(),
+            Diagram::SlowdownCdf => found.slowdowns(),
             Diagram::Metric => return found.metric(),
         };
+        if chart.curves().next().is_none() && matches!(diagram, Diagram::CompletionCdf | Diagram::SlowdownCdf)
+        {
+            return Err(format!("{}: no transfer that began in the window was completed", chart.title));
+        }
         if chart.curves().next().is_none() {
             return Err(format!(
                 "{}: the results have none of it; time series are kept of the first seeds, or of all with --series all",
@@ -141,6 +159,8 @@ struct ChartSource<'a> {
     results: &'a Results,
     choice: &'a Choice<'a>,
     point: &'a PointInfo,
+    /// The style of each label.
+    styles: Vec<(String, usize)>,
 }
 
 impl<'a> ChartSource<'a> {
@@ -148,13 +168,15 @@ impl<'a> ChartSource<'a> {
         self.choice.link.or(self.point.links.first().map(String::as_str)).unwrap_or("")
     }
 
-    /// The algorithms of a point that are shown, each with its style: its place among all of the study.
+    fn style(&self, label: &str) -> usize {
+        self.styles.iter().find(|(own, _)| own == label).map_or(0, |(_, style)| *style)
+    }
+
+    /// The algorithms of a point that are shown, each with its style.
     fn algorithms(&self, point: usize) -> impl Iterator<Item = (usize, &'a str)> {
         let wanted = |a: &&'a String| self.choice.algorithms.is_none_or(|some| some.contains(a));
         let labels = self.results.algorithms(point).iter().filter(wanted);
-        labels.map(|label| {
-            (labels_of(self.results).iter().position(|l| *l == label).unwrap_or(0), label.as_str())
-        })
+        labels.map(|label| (self.style(label), label.as_str()))
     }
 
     fn replications(&self, algorithm: &str) -> Vec<&'a Replication> {
@@ -272,6 +294,67 @@ impl<'a> ChartSource<'a> {
         self.chart(&what, "queueing delay (ms)", "share of packets that waited no longer", Form::Line, curves)
     }
 
+    fn completions(&self) -> Chart {
+        let (mut curves, largest) = self.of_transfers(|t| Some(t.flow_completion_time_s));
+        let scale = figures::scale(Metric::FctMean, largest);
+        curves.iter_mut().flat_map(|c| &mut c.x).for_each(|x| *x *= scale.factor);
+        let unit = format!("completion time ({})", scale.unit);
+        self.distribution("completion time", &unit, curves)
+    }
+
+    fn slowdowns(&self) -> Chart {
+        let (curves, _) = self.of_transfers(|t| t.slowdown);
+        self.distribution("slowdown", "slowdown", curves)
+    }
+
+    fn distribution(&self, what: &str, x: &str, curves: Vec<Curve>) -> Chart {
+        let what = match self.choice.scope {
+            "all" => what.to_string(),
+            scope => format!("{what} of {scope}"),
+        };
+        let mut chart = self.chart(&what, x, "share of transfers with no more", Form::Line, curves);
+        let positive = || chart.xs().filter(|x| *x > 0.0);
+        let (least, most) = (positive().fold(f64::INFINITY, f64::min), positive().fold(0.0, f64::max));
+        chart.x.log = chart.xs().all(|x| x > 0.0) && most > WIDE * least;
+        chart
+    }
+
+    /// The distribution of a figure of transfers that began in the window, the mean over seeds at each share, and the
+    /// largest value.
+    fn of_transfers(&self, of: fn(&TransferRow) -> Option<f64>) -> (Vec<Curve>, f64) {
+        let (from, to) = window(self.point);
+        // The classes whose data crosses the link.
+        let rows = self.results.replications.iter().filter(|r| r.point == self.choice.point);
+        let rows = rows.flat_map(|r| &r.metrics).filter(|m| m.link == self.link() && m.segment.is_none());
+        let counted = rows.filter(|m| m.values.get(Metric::Transfers).is_some());
+        let classes: Vec<&str> = distinct(counted.map(|m| m.scope.as_str()));
+        let scope = self.choice.scope;
+        let wanted = |t: &&TransferRow| {
+            let of_scope = match scope.strip_prefix(SIZE) {
+                Some(size) => t.size_bytes.is_some_and(|bytes| size_name(bytes) == size),
+                None => matches!(scope, "all" | "data") || *t.class == *scope,
+            };
+            of_scope && classes.contains(&&*t.class) && t.start_s >= from && t.start_s < to
+        };
+        let curve = |(style, label): (usize, &str)| {
+            let sorted = |r: &&Replication| {
+                let mut all: Vec<f64> = r.transfers.iter().filter(wanted).filter_map(of).collect();
+                all.sort_by(f64::total_cmp);
+                all
+            };
+            let each: Vec<Vec<f64>> = self.replications(label).iter().map(sorted).collect();
+            let each: Vec<&Vec<f64>> = each.iter().filter(|e| !e.is_empty()).collect();
+            let share = |i: usize| i as f64 / SHARES as f64;
+            let mean =
+                |i: usize| each.iter().filter_map(|e| quantile(e, share(i))).sum::<f64>() / each.len() as f64;
+            let x = (0..=SHARES).map(mean).collect();
+            (!each.is_empty()).then(|| Curve::new(label, style, x, (0..=SHARES).map(share).collect()))
+        };
+        let curves: Vec<Curve> = self.algorithms(self.choice.point).filter_map(curve).collect();
+        let largest = curves.iter().flat_map(|c| &c.x).copied().fold(0.0, f64::max);
+        (curves, largest)
+    }
+
     fn figure(&self) -> Quantity {
         self.choice.metric.cloned().unwrap_or_else(|| Metric::Utilization.into())
     }
@@ -281,14 +364,24 @@ impl<'a> ChartSource<'a> {
             return Err(format!("metric {why}"));
         }
         let (choice, points) = (self.choice, &self.results.run.points);
-        if choice.over == Some(LINK) {
-            return self.over_links();
+        match choice.over {
+            Some(LINK) => return self.over_links(),
+            Some(SEGMENT) => return self.over_segments(),
+            Some(SIZE_OF_TRANSFER) => return self.over_sizes(),
+            Some(ALGORITHM) => return self.over_algorithms(),
+            _ => {}
+        }
+        if points.len() < 2 && choice.over.is_none() && choice.by.is_none() {
+            return self.over_algorithms();
         }
         let all = parameters(points);
         let named = |field: &str| {
             let fields = || all.iter().map(|p| p.field).collect::<Vec<_>>().join(", ");
             all.iter().find(|p| p.field == field).ok_or_else(|| match all.is_empty() {
-                true => "the results are of one point; a metric needs a sweep to be drawn over".to_string(),
+                true => format!(
+                    "{field} does not vary: the results are of one point, whose metric may be drawn over {LINK}, {SEGMENT}, \
+                     {SIZE_OF_TRANSFER} or {ALGORITHM}"
+                ),
                 false => format!("{field} does not vary; what does: {}", fields()),
             })
         };
@@ -311,9 +404,6 @@ impl<'a> ChartSource<'a> {
         }
         let apart = |o: &Parameter<'a>, p: &Parameter<'a>| p.field != o.field && !o.leads(&all, p);
         let by = by.or_else(|| over.and_then(|o| all.iter().filter(varies).find(|p| apart(o, p))));
-        if points.len() < 2 {
-            return Err("the results are of one point; a metric needs a sweep to be drawn over".to_string());
-        }
         // Cases that set several fields at once have only their number.
         let Some(over) = over else { return Ok(self.over_cases()) };
         let within = over.along(&all, choice.point, by);
@@ -356,34 +446,128 @@ impl<'a> ChartSource<'a> {
         Ok(self.of_metric(x, "", vec![Panel { title: String::new(), curves }]))
     }
 
+    /// The metric in each segment of the point, where its middle is.
+    fn over_segments(&self) -> Result<Chart, String> {
+        self.of_one_point(SEGMENT)?;
+        let segments = &self.point.segments;
+        if segments.len() < 2 {
+            return Err("the measured window is one segment; `segments` in the scenario cuts it".to_string());
+        }
+        let xs: Vec<f64> = segments.iter().map(|(from, to)| f64::midpoint(*from, *to)).collect();
+        let view_of = |place: usize| Some(View { segment: Some(place as u32), ..self.view() });
+        let curves = self.of_views(&xs, view_of);
+        let x = Horizontal { label: "middle of the segment (s)".to_string(), log: false, names: Vec::new() };
+        let mut chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
+        chart.events = events(self.point);
+        self.with_values(chart)
+    }
+
+    /// The metric of the transfers of each size.
+    fn over_sizes(&self) -> Result<Chart, String> {
+        self.of_one_point(SIZE_OF_TRANSFER)?;
+        if self.choice.scope != "all" {
+            return Err("a metric over the sizes is of all transfers; leave out the class".to_string());
+        }
+        let here = self.results.scopes(self.choice.point);
+        let sizes = SIZES.iter().map(|(name, _)| *name);
+        let names: Vec<String> =
+            sizes.filter(|name| here.contains(&format!("{SIZE}{name}"))).map(str::to_string).collect();
+        if names.is_empty() {
+            return Err("no transfer was completed, of any size".to_string());
+        }
+        let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
+        let view_of =
+            |place: usize| Some(View { scope: format!("{SIZE}{}", names.get(place)?), ..self.view() });
+        let curves = self.of_views(&xs, view_of);
+        let x = Horizontal { label: "size of the transfer".to_string(), log: false, names: names.clone() };
+        let chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
+        self.with_values(chart)
+    }
+
+    /// The metric of each algorithm at the point, as bars.
+    fn over_algorithms(&self) -> Result<Chart, String> {
+        self.of_one_point(ALGORITHM)?;
+        let mut curves = self.of_views(&[0.0], |_| Some(self.view()));
+        for (i, curve) in curves.iter_mut().enumerate() {
+            curve.x = vec![i as f64];
+        }
+        let names = curves.iter().map(|curve| curve.label.clone()).collect();
+        let x = Horizontal { label: ALGORITHM.to_string(), log: false, names };
+        let chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
+        let settings = self.point.title();
+        let settings = if settings.is_empty() { settings } else { format!(", {settings}") };
+        let title = chart.title.replace(" over algorithm", "") + &settings;
+        self.with_values(Chart { form: Form::Bars, title, ..chart })
+    }
+
+    fn of_one_point(&self, over: &str) -> Result<(), String> {
+        match self.choice.by {
+            Some(by) => Err(format!("over {over} the point stays the same, and {by} cannot vary")),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a chart of nothing.
+    fn with_values(&self, chart: Chart) -> Result<Chart, String> {
+        if chart.curves().next().is_some() {
+            return Ok(chart);
+        }
+        let figure = self.figure();
+        let elsewhere = self.results.links_with(self.choice.point, &figure, self.choice.scope);
+        Err(match elsewhere.split_first() {
+            Some((first, _)) => format!(
+                "metric {figure} does not apply at link {}; it does at {}: --link {first}",
+                self.link(),
+                elsewhere.join(", ")
+            ),
+            None => format!("metric {figure} does not apply here, at any link"),
+        })
+    }
+
+    /// The view of the point, the link and the traffic.
+    fn view(&self) -> View {
+        View {
+            link: self.choice.link.map(str::to_string),
+            scope: self.choice.scope.to_string(),
+            ..View::of_point(self.choice.point)
+        }
+    }
+
     /// The metric of each algorithm at each place: at a point, and a link of it.
     fn estimates<'l>(
         &self,
         xs: &[f64],
         place_of: impl Fn(usize) -> Option<(usize, Option<&'l str>)>,
     ) -> Vec<Curve> {
+        let view_of = |place: usize| {
+            let (point, link) = place_of(place)?;
+            Some(View { link: link.map(str::to_string), point, ..self.view() })
+        };
+        self.of_views(xs, view_of)
+    }
+
+    /// The metric of each algorithm in each of some views.
+    fn of_views(&self, xs: &[f64], view_of: impl Fn(usize) -> Option<View>) -> Vec<Curve> {
         let mut labels = labels_of(self.results);
         if let Some(wanted) = self.choice.algorithms {
             labels.retain(|l| wanted.contains(l));
         }
-        let all = labels_of(self.results);
+        let (figure, range) = (self.figure(), self.figure().range());
         let curve = |label: &&String| {
-            let estimate = |place: usize| {
-                let (point, link) = place_of(place)?;
-                let view = View {
-                    link: link.map(str::to_string),
-                    scope: self.choice.scope.to_string(),
-                    ..View::of_point(point)
-                };
-                self.results.estimate(&view, label, self.figure())
+            let estimate = |place: usize| self.results.estimate(&view_of(place)?, label, &figure);
+            let found: Vec<Option<Estimate>> = (0..xs.len()).map(estimate).collect();
+            let each = |of: &dyn Fn(&Estimate) -> Option<f64>| {
+                found.iter().map(|e| e.as_ref().and_then(of).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
             };
-            let found: Vec<_> = (0..xs.len()).map(estimate).collect();
             found.iter().any(Option::is_some).then(|| Curve {
                 label: label.to_string(),
-                style: all.iter().position(|l| l == label).unwrap_or(0),
+                style: self.style(label),
                 x: xs.to_vec(),
-                y: found.iter().map(|e| e.map_or(f64::NAN, |e| e.mean)).collect(),
-                half_width: found.iter().map(|e| e.and_then(|e| e.half_width).unwrap_or(f64::NAN)).collect(),
+                y: each(&|e| Some(e.mean)),
+                half_width: each(&|e| e.half_width),
+                low: each(&|e| e.interval_within(range).map(|ends| ends.0)),
+                high: each(&|e| e.interval_within(range).map(|ends| ends.1)),
+                seeds: found.iter().map(|e| e.map_or(0, |e| e.n)).collect(),
             })
         };
         labels.iter().filter_map(curve).collect()
@@ -396,14 +580,18 @@ impl<'a> ChartSource<'a> {
             curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
         let (scale, unit) = figures::scale_of(&figure, &self.results.unit(&figure), largest);
         for curve in panels.iter_mut().flat_map(|p| &mut p.curves) {
-            curve.y.iter_mut().chain(&mut curve.half_width).for_each(|v| *v *= scale.factor);
+            curve.scale(scale.factor);
         }
         let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
         let scope =
             if self.choice.scope == "all" { String::new() } else { format!(" of {}", self.choice.scope) };
         let link = self.choice.link.map_or(String::new(), |l| format!(", link {l}"));
         Chart {
-            title: format!("{}{scope} over {}{link}", figure.title(), x.label),
+            title: format!(
+                "{}{scope} over {}{link}",
+                figure.title(),
+                x.label.replace("middle of the segment (s)", SEGMENT)
+            ),
             x,
             y: format!("{}{unit}", figure.title()),
             y_factor: scale.factor,
@@ -454,6 +642,11 @@ impl<'a> Places<'a> {
 /// Every label of an algorithm, in the order in which points name them.
 pub(crate) fn labels_of(results: &Results) -> Vec<&String> {
     distinct(results.run.points.iter().flat_map(|p| &p.algorithms))
+}
+
+/// The name of the class of sizes that a transfer belongs to.
+fn size_name(bytes: f64) -> &'static str {
+    SIZES.iter().rev().find(|(_, least)| bytes >= *least as f64).map_or("", |(name, _)| *name)
 }
 
 /// The measured window.

@@ -11,7 +11,7 @@
 //! # }
 //! ```
 
-mod csv;
+pub(crate) mod csv;
 mod curves;
 mod diagram;
 mod events;

@@ -85,7 +85,7 @@ impl Parameter<'_> {
 }
 
 /// Values of a swept field as numbers of one unit, if they are that; what is empty is none.
-fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
+pub(crate) fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
     fn all(labels: &[&str], read: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
         labels.iter().map(|l| if l.is_empty() { Some(f64::NAN) } else { read(l) }).collect()
     }
@@ -98,10 +98,14 @@ fn numbers(labels: &[&str]) -> Option<(&'static str, Vec<f64>)> {
         QueueSize::Packets(_) => None,
     };
     let megabits = |l: &str| Some(l.parse::<BitRate>().ok()?.bps() as f64 / 1e6);
-    let milliseconds = |l: &str| Some(l.parse::<Duration>().ok()?.nanos() as f64 / 1e6);
+    let nanos = |l: &str| Some(l.parse::<Duration>().ok()?.nanos());
+    let milliseconds = |l: &str| Some(nanos(l)? as f64 / 1e6);
+    // All of several seconds: nobody reads 15000 ms.
+    let seconds = |l: &str| nanos(l).filter(|n| *n >= 2_000_000_000).map(|n| n as f64 / 1e9);
     let plain = |l: &str| l.parse::<f64>().ok().filter(|x| x.is_finite());
     None.or_else(|| Some(("", all(labels, plain)?)))
         .or_else(|| Some(("Mbit/s", all(labels, megabits)?)))
+        .or_else(|| Some(("s", all(labels, seconds)?)))
         .or_else(|| Some(("ms", all(labels, milliseconds)?)))
         .or_else(|| Some(("packets", all(labels, packets)?)))
         .or_else(|| Some(("kB", all(labels, kilobytes)?)))
@@ -134,6 +138,7 @@ mod tests {
         assert_eq!(numbers(&["1", "2.5"]), Some(("", vec![1.0, 2.5])));
         assert_eq!(numbers(&["900 kbit/s", "1 Mbit/s"]), Some(("Mbit/s", vec![0.9, 1.0])));
         assert_eq!(numbers(&["50 ms", "1 s"]), Some(("ms", vec![50.0, 1000.0])));
+        assert_eq!(numbers(&["5 s", "15 s"]), Some(("s", vec![5.0, 15.0])));
         assert_eq!(numbers(&["50 packets", "75 packets"]), Some(("packets", vec![50.0, 75.0])));
         assert_eq!(numbers(&["75 kB"]), Some(("kB", vec![75.0])));
         assert_eq!(numbers(&["reno", "sack"]), None);

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use super::csv;
 use super::curves::{Chart, Curve, Form, Panel};
 use crate::picture::axis::{Axis, Scale, Tick};
+use crate::style;
 
 /// Rows of the only panel, of a few, and of many.
 const ROWS: [usize; 3] = [16, 8, 5];
@@ -15,12 +17,13 @@ const LEAST: usize = 10;
 const LETTER_EVERY: usize = 16;
 /// The dots of a cell, by row and column.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
-/// ANSI's colors that are read on dark and on light ground.
-const COLORS: [u8; 6] = [36, 33, 32, 35, 34, 31];
 
 /// A chart as text no wider than `width`, with the terminal's colors if wanted. Curves are told apart by letters on
 /// them, or are in panels of their own where they would hide each other.
 pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
+    if chart.form == Form::Bars {
+        return bars(chart, width, colors);
+    }
     let crowded = chart.form == Form::OverTime && chart.panels.iter().any(|p| p.curves.len() > 1);
     if crowded {
         return text(&chart.clone().apart(), width, colors);
@@ -81,6 +84,70 @@ pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
     out
 }
 
+/// Eighths of a character, from the left.
+const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/// One value of each curve as bars below each other, each with its number.
+fn bars(chart: &Chart, width: usize, colors: bool) -> String {
+    let mut out = String::new();
+    lines(&mut out, &chart.title, width);
+    lines(&mut out, &chart.y, width);
+    let rows: Vec<(&Curve, f64, String)> = chart
+        .curves()
+        .filter_map(|curve| {
+            let y = curve.y.first().copied().filter(|y| y.is_finite())?;
+            let half = curve.half_width.first().copied().filter(|h| h.is_finite());
+            let text = match (half, curve.interval(0)) {
+                (Some(half), Some(ends)) if half > 0.0 => {
+                    let short = |v: f64| csv::rounded_as(v, half);
+                    if (y - half, y + half) == ends {
+                        format!("{} ± {}", short(y), short(half))
+                    } else {
+                        format!("{} [{}, {}]", short(y), short(ends.0), short(ends.1))
+                    }
+                }
+                _ => csv::number(y, 5),
+            };
+            Some((curve, y, text))
+        })
+        .collect();
+    let longest = |of: &dyn Fn(&(&Curve, f64, String)) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let names = longest(&|row| row.0.label.chars().count()).min(width / 3);
+    let numbers = longest(&|row| row.2.chars().count());
+    let room = width.saturating_sub(names + numbers + 4);
+    let most = rows.iter().map(|row| row.1.abs()).fold(0.0, f64::max);
+    for (curve, y, text) in &rows {
+        let name: String = curve.label.chars().take(names).collect();
+        let eighths = if most > 0.0 { (8.0 * room as f64 * y.abs() / most).round() as usize } else { 0 };
+        let mut bar = "█".repeat(eighths / 8);
+        if eighths % 8 > 0 {
+            bar.push(EIGHTHS[eighths % 8]);
+        }
+        let blank = " ".repeat(room.saturating_sub(bar.chars().count()));
+        let bar =
+            if colors && !bar.is_empty() { format!("\x1b[{}m{bar}\x1b[0m", color(curve.style)) } else { bar };
+        // What is below nothing says so itself.
+        let line = format!("{name:<names$} │{bar}{blank} {text}");
+        let shown = if names + 3 + room + text.chars().count() > width {
+            format!("{name:<names$} │ {text}")
+        } else {
+            line
+        };
+        lines_kept(&mut out, &shown, width, colors);
+    }
+    out
+}
+
+/// A line, cut where the terminal ends; one with colors is left as it is.
+fn lines_kept(out: &mut String, text: &str, width: usize, colors: bool) {
+    let text = text.trim_end();
+    match colors || text.chars().count() <= width {
+        true => out.push_str(text),
+        false => out.extend(text.chars().take(width)),
+    }
+    out.push('\n');
+}
+
 /// Over the values, from zero if that is not far; rows are too few to waste some up to the next tick.
 fn vertical(chart: &Chart) -> Scale {
     let (low, high) = Scale::of(&Axis::linear(""), chart.ys(), (0.0, 1.0)).ends();
@@ -103,7 +170,7 @@ fn letter(i: usize) -> char {
 }
 
 fn color(style: usize) -> u8 {
-    COLORS[style % COLORS.len()]
+    style::ANSI[style % style::ANSI.len()]
 }
 
 /// A line, broken between words.
@@ -240,8 +307,8 @@ impl Canvas {
 
     fn intervals(&mut self, curve: &Curve) {
         for (i, (x, y)) in curve.x.iter().zip(&curve.y).enumerate() {
-            let half = curve.half_width.get(i).copied().unwrap_or(f64::NAN);
-            if let (Some(low), Some(high)) = (self.place(*x, y - half), self.place(*x, y + half)) {
+            let Some((low, high)) = curve.interval(i).filter(|_| y.is_finite()) else { continue };
+            if let (Some(low), Some(high)) = (self.place(*x, low), self.place(*x, high)) {
                 self.stretch(low, high, curve.style);
             }
         }

@@ -96,7 +96,7 @@ pub fn bode(sheet: &Sheet<'_>, responses: &[Response<'_>]) -> String {
         panel.frame(&mut svg, across, &up, SMALL);
         panel.name_y(&mut svg, name);
         if let Some(y) = panel.y.at(critical) {
-            svg.line((left, y), (right, y), Stroke { color: INK, width: 1.0, dashes: "5 3" });
+            svg.line((left, y), (right, y), Stroke { color: INK, width: 1.0, dashes: &[5, 3] });
         }
     }
     phase.name_x(&mut svg, "frequency (rad/s)");

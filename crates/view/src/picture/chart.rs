@@ -1,11 +1,11 @@
 //! Charts of results: panels with common axes.
 
 use super::axis::{Axis, Scale, Tick};
-use super::plot::Form as Mark;
 use super::plot::{BELOW, LEFT, Panel, RIGHT, SMALL, Sign, head, legend, mark, style};
 use super::sheet::Sheet;
-use super::svg::{Anchor, FAINT, Font, Stroke, Svg, fitting, text_width, wrap};
+use super::svg::{Anchor, FAINT, Font, INK, Stroke, Svg, fitting, text_width, wrap};
 use crate::chart::{Chart, Curve, Event, Form};
+use crate::style::Style;
 
 /// The height of the only panel, and of one of several.
 const HEIGHT: f64 = 300.0;
@@ -21,7 +21,6 @@ const FLAG: f64 = 11.0;
 /// Times of a change that are listed; of more, the first ones and the last.
 const MOST_TIMES: usize = 8;
 const SHADE: &str = "#f1f1f1";
-const MARKS: [Mark; 4] = [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond];
 
 /// The ends of a chart's axes. Without ends an axis is as long as its values need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,6 +31,22 @@ pub struct Ends {
     pub y: Option<(f64, f64)>,
 }
 
+/// The paper that a chart is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paper<'a> {
+    /// The width in pixels, of which an inch has 96.
+    pub width: f64,
+    /// The height in pixels; `None`: as its content needs.
+    pub height: Option<f64>,
+    /// The font, before those that every system has; `None`: one of these.
+    pub font: Option<&'a str>,
+    /// The size of the labels of ticks and legends in pixels, of which a point has 4/3; the names of axes are a little
+    /// larger.
+    pub font_size: f64,
+    /// Has the title above it.
+    pub titled: bool,
+}
+
 /// Draws a chart of results: each of its panels with the same axes, values with their intervals, gaps where there
 /// is no value, and over time what changes.
 pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
@@ -40,51 +55,146 @@ pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
 
 /// The same between given ends. A curve is cut there; a single value beyond an end is an arrow at the edge.
 pub fn chart_within(sheet: &Sheet<'_>, chart: &Chart, ends: Ends) -> String {
-    let (sheet, mut svg) = (sheet.sized(), Svg::default());
-    let top = head(&mut svg, &sheet);
-    let entries = chart.legend();
-    let sign = |i: usize| match chart.form {
-        Form::Points => Sign::Marked(style(i), MARKS[i % MARKS.len()]),
-        _ => Sign::Line(style(i)),
+    let sheet = sheet.sized();
+    let (svg, size) =
+        drawn(&sheet, chart, ends, &Layout { left: LEFT, heights: None, titled: true, roomy: true });
+    svg.finish(size, sheet.title, sheet.description)
+}
+
+/// The least width and height of a panel's inside, in labels' sizes.
+const LEAST_PANEL: (f64, f64) = (8.0, 5.0);
+
+/// Draws a chart for a paper: laid out anew for its width, with text of the size that was asked for.
+///
+/// # Errors
+/// A sentence, if that is too small for a panel.
+pub fn chart_on(paper: &Paper<'_>, sheet: &Sheet<'_>, chart: &Chart) -> Result<String, String> {
+    // What is drawn has labels of a fixed size, and is then made larger or smaller until they have the right one.
+    let factor = paper.font_size / SMALL;
+    let wide = paper.width / factor;
+    let sheet = Sheet { width: wide, ..*sheet };
+    let left = left_of(chart, wide);
+    let columns = columns(chart.panels.len(), wide, false);
+    let inside = wide / columns as f64 - left - RIGHT;
+    if inside < LEAST_PANEL.0 * SMALL {
+        return Err(format!(
+            "is too narrow for labels of {} pt; make it wider, or the font smaller",
+            round(paper.font_size * 0.75)
+        ));
+    }
+    let usual = match chart.form {
+        Form::Bars => BAR.0 * chart.curves().count() as f64,
+        _ if chart.panels.len() > 1 => 0.55 * inside,
+        _ => 0.62 * inside,
     };
-    let entries: Vec<_> = entries.iter().map(|(label, i)| (sign(*i), *label)).collect();
-    let top = match chart.titles_say_it() {
-        true => top,
-        false => legend(&mut svg, &entries, (LEFT, sheet.width - RIGHT), top),
-    };
-    let count = chart.panels.len();
-    let columns = match count {
+    let layout = |height: f64| Layout { left, heights: Some(height), titled: paper.titled, roomy: false };
+    let (mut svg, mut size) = drawn(&sheet, chart, Ends::default(), &layout(usual));
+    if let Some(tall) = paper.height.map(|height| height / factor) {
+        let rows = chart.panels.len().div_ceil(columns).max(1) as f64;
+        let height = usual + (tall - size.1) / rows;
+        let least = if chart.form == Form::Bars { 0.5 * usual } else { LEAST_PANEL.1 * SMALL };
+        if height < least {
+            let least = (size.1 + rows * (least - usual)) * factor / 96.0;
+            return Err(format!(
+                "is too low for what must be drawn: must be at least {:.2}in",
+                least + 0.005
+            ));
+        }
+        (svg, size) = drawn(&sheet, chart, Ends::default(), &layout(height));
+        // Without what rounding adds.
+        size.1 = tall;
+    }
+    Ok(svg.finish_as(size, factor, paper.font, sheet.title, sheet.description))
+}
+
+/// What a drawing is laid out by.
+struct Layout {
+    /// The room to the left of a panel.
+    left: f64,
+    /// The height of a panel; `None`: the usual one.
+    heights: Option<f64>,
+    /// Has the title above it.
+    titled: bool,
+    /// Has as many panels side by side as on a screen.
+    roomy: bool,
+}
+
+/// The room that the labels of the vertical axis need.
+fn left_of(chart: &Chart, wide: f64) -> f64 {
+    if chart.form == Form::Bars {
+        let longest = chart.curves().map(|c| text_width(&c.label, SMALL)).fold(0.0, f64::max);
+        return (longest + 16.0).min(0.4 * wide);
+    }
+    let (_, y) = scales(chart, Ends::default(), (0.0, 1.0), HEIGHT);
+    let labels = y.ticks(HEIGHT / 45.0);
+    let longest = labels.iter().filter_map(|t| t.label.as_deref()).map(|l| text_width(l, SMALL));
+    (longest.fold(0.0, f64::max) + 36.0).min(LEFT)
+}
+
+fn columns(panels: usize, wide: f64, roomy: bool) -> usize {
+    let usual = match panels {
         0 | 1 => 1,
         2..=4 => 2,
         _ => 3,
     };
+    if roomy { usual } else { usual.min((wide / NARROW) as usize).max(1) }
+}
+
+/// Less than this a column of panels has not.
+const NARROW: f64 = 230.0;
+
+/// The elements of a chart, and the size that they take.
+fn drawn(sheet: &Sheet<'_>, chart: &Chart, ends: Ends, layout: &Layout) -> (Svg, (f64, f64)) {
+    let mut svg = Svg::default();
+    let top = if layout.titled { head(&mut svg, sheet) } else { 6.0 };
+    if chart.form == Form::Bars {
+        let bottom = bars(&mut svg, chart, sheet.width, (layout, top));
+        return (svg, (sheet.width, bottom));
+    }
+    let left_room = layout.left;
+    let entries = chart.legend();
+    let sign = |i: usize| match chart.form {
+        Form::Points => Sign::Marked(style(i), Style::number(i).mark),
+        _ => Sign::Line(style(i)),
+    };
+    let entries: Vec<_> = entries.iter().map(|(label, i)| (sign(*i), *label)).collect();
+    // A single curve needs a name, unless a heading has it.
+    let top = match chart.titles_say_it() {
+        true => top,
+        false => legend(&mut svg, &entries, (left_room, sheet.width - RIGHT), top),
+    };
+    let count = chart.panels.len();
+    let columns = columns(count, sheet.width, layout.roomy);
     let rows = count.div_ceil(columns);
     let changes = changes(&chart.events);
     let flags = if changes.is_empty() { 0.0 } else { FLAGS };
     let (height, above) = if count > 1 { (SMALL_HEIGHT, ABOVE + flags) } else { (HEIGHT, 4.0 + flags) };
+    let height = layout.heights.unwrap_or(height);
     let wide = sheet.width / columns as f64;
-    let (x, y) = scales(chart, ends, (LEFT, wide - RIGHT), height);
+    let (x, y) = scales(chart, ends, (left_room, wide - RIGHT), height);
     let of = |(from, to): (f64, f64)| format!("from {} to {}", round(from), round(to));
     svg.note(&format!("x {}, y {}", of(x.ends()), of(y.ends())));
     let bottom_of = |row: usize| top + (row + 1) as f64 * (above + height) + row as f64 * BETWEEN;
     for (i, panel) in chart.panels.iter().enumerate() {
         let (row, column) = (i / columns, i % columns);
         let (left, bottom) = (column as f64 * wide, bottom_of(row));
-        let place =
-            Panel { x: x.along((left + LEFT, left + wide - RIGHT)), y: y.along((bottom, bottom - height)) };
+        let place = Panel {
+            x: x.along((left + left_room, left + wide - RIGHT)),
+            y: y.along((bottom, bottom - height)),
+        };
         if count > 1 {
             let title = chart.heading(i);
-            let room = wide - LEFT - RIGHT;
+            let room = wide - left_room - RIGHT;
             let font = Font { bold: true, ..Font::new(fitting(&title, SMALL, room / 1.08), Anchor::Start) };
-            svg.text((left + LEFT, bottom - height - flags - 6.0), &title, font);
+            svg.text((left + left_room, bottom - height - flags - 6.0), &title, font);
         }
-        one(&mut svg, chart, &changes, &place, &panel.curves);
+        one(&mut svg, chart, &changes, &place, (&panel.curves, left_room));
         // The last in its column names the axis.
         if i + columns >= count {
             place.name_x(&mut svg, &chart.x.label);
         }
         if column == 0 {
-            place.name_y(&mut svg, &chart.y);
+            place.name_y_within(&mut svg, &chart.y, left_room);
         }
     }
     let bottom = list(&mut svg, &changes, (20.0, sheet.width - RIGHT), bottom_of(rows.max(1) - 1) + BELOW);
@@ -97,7 +207,50 @@ pub fn chart_within(sheet: &Sheet<'_>, chart: &Chart, ends: Ends) -> String {
         }
         None => bottom,
     };
-    svg.finish((sheet.width, bottom), sheet.title, sheet.description)
+    (svg, (sheet.width, bottom))
+}
+
+/// The height of a row of bars, and of a bar in it.
+const BAR: (f64, f64) = (26.0, 16.0);
+
+/// Draws bars below each other, so that names have room, with their intervals; gives where that ends.
+fn bars(svg: &mut Svg, chart: &Chart, width: f64, (layout, top): (&Layout, f64)) -> f64 {
+    let curves: Vec<&Curve> = chart.curves().collect();
+    let left = left_of(chart, width);
+    let height = layout.heights.unwrap_or(BAR.0 * curves.len() as f64);
+    let across = Scale::of(&Axis::linear(&chart.y), chart.ys().chain([0.0]), (left, width - RIGHT));
+    let share = chart.y.ends_with("(%)") && chart.curves().flat_map(|c| &c.y).all(|y| !(*y > 100.0));
+    let across = across.rounded((width - left - RIGHT) / 60.0);
+    let across = if share { across.capped(100.0) } else { across };
+    let bottom = top + 4.0 + height;
+    let up = Scale::of(&Axis::linear("").between(0.0, 1.0), std::iter::empty(), (bottom, top + 4.0));
+    let panel = Panel { x: across, y: up };
+    let ticks = panel.ticks_across(60.0);
+    panel.grid(svg, &ticks, &[]);
+    let row = height / curves.len().max(1) as f64;
+    let thick = row * BAR.1 / BAR.0;
+    for (i, curve) in curves.iter().enumerate() {
+        let middle = top + 4.0 + (i as f64 + 0.5) * row;
+        let name = Font::new(fitting(&curve.label, SMALL, left - 10.0), Anchor::End);
+        svg.text((left - 7.0, middle + 0.36 * SMALL), &curve.label, name);
+        let Some(y) = curve.y.first().filter(|y| y.is_finite()) else { continue };
+        let (Some(zero), Some(end)) = (panel.x.at_most(0.0), panel.x.at_most(*y)) else { continue };
+        let color = style(curve.style).color;
+        svg.rect((zero.min(end), middle - thick / 2.0), ((end - zero).abs(), thick), color);
+        let ends = curve.interval(0).filter(|(low, high)| high > low);
+        if let Some((low, high)) = ends.and_then(|(l, h)| Some((panel.x.at_most(l)?, panel.x.at_most(h)?))) {
+            // Ink on a white rim, which is seen on every color.
+            for stroke in [Stroke::solid("#ffffff", 3.2), Stroke::solid(INK, 1.3)] {
+                svg.line((low, middle), (high, middle), stroke);
+                for at in [low, high] {
+                    svg.line((at, middle - 3.5), (at, middle + 3.5), stroke);
+                }
+            }
+        }
+    }
+    panel.frame_within(svg, &ticks, &[], SMALL, left);
+    panel.name_x(svg, &chart.y);
+    bottom + BELOW
 }
 
 /// The scales that all panels have, for a panel of that size.
@@ -111,7 +264,11 @@ fn scales(chart: &Chart, ends: Ends, (left, right): (f64, f64), height: f64) -> 
             Scale::of(&Axis::linear(&chart.x.label), [0.0, end].into_iter(), (left, right))
         }
         Form::Line => x,
-        Form::Points => x.padded(0.04),
+        // Beyond the values, but no number that counts or times something is below nothing.
+        Form::Points if chart.x.names.is_empty() && !chart.x.log && chart.xs().all(|x| x >= 0.0) => {
+            x.padded(0.04).floored(0.0)
+        }
+        Form::Points | Form::Bars => x.padded(0.04),
     };
     let up = Axis { range: ends.y, ..Axis::linear(&chart.y) };
     let y = Scale::of(&up, chart.ys(), (height, 0.0));
@@ -174,7 +331,7 @@ fn list(svg: &mut Svg, changes: &Changes<'_>, (left, right): (f64, f64), top: f6
 }
 
 /// Draws a panel.
-fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, curves: &[Curve]) {
+fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, (curves, left): (&[Curve], f64)) {
     if let Some(to) = chart.warmup.and_then(|t| panel.x.at_most(t)) {
         svg.rect((panel.x.from, panel.y.to), (to - panel.x.from, panel.y.from - panel.y.to), SHADE);
     }
@@ -188,7 +345,7 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, curve
     let mut flags: Vec<(f64, String)> = Vec::new();
     for (i, (_, times)) in changes.iter().enumerate() {
         for x in times.iter().filter_map(|at| inside(*at)) {
-            let stroke = Stroke { color: FAINT, width: 1.0, dashes: "3 3" };
+            let stroke = Stroke { color: FAINT, width: 1.0, dashes: &[3, 3] };
             svg.line((x, panel.y.from), (x, panel.y.to), stroke);
             flags.push((x, (i + 1).to_string()));
         }
@@ -211,26 +368,25 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, curve
             free = x + half + 2.0;
         }
     }
-    panel.frame(svg, &across, &up, SMALL);
+    panel.frame_within(svg, &across, &up, SMALL, left);
 }
 
 /// A mark and an interval at every value of a curve.
 fn points(svg: &mut Svg, panel: &Panel, curve: &Curve) {
-    let stroke = Stroke { dashes: "", width: 1.3, ..style(curve.style) };
+    let stroke = Stroke { dashes: &[], width: 1.3, ..style(curve.style) };
     for (i, (x, y)) in curve.x.iter().zip(&curve.y).enumerate() {
         let Some((px, py)) = panel.inside(*x, *y) else {
             beyond(svg, panel, (*x, *y), stroke.color);
             continue;
         };
-        let half = curve.half_width.get(i).copied().filter(|h| *h > 0.0);
-        if let Some((low, high)) = half.and_then(|h| Some((panel.y.at_most(y - h)?, panel.y.at_most(y + h)?)))
-        {
+        let ends = curve.interval(i).filter(|(low, high)| high > low);
+        if let Some((low, high)) = ends.and_then(|(l, h)| Some((panel.y.at_most(l)?, panel.y.at_most(h)?))) {
             svg.line((px, low), (px, high), stroke);
             for end in [low, high] {
                 svg.line((px - 3.5, end), (px + 3.5, end), stroke);
             }
         }
-        mark(svg, (px, py), MARKS[curve.style % MARKS.len()], 3.6, stroke.color);
+        mark(svg, (px, py), Style::number(curve.style).mark, 3.6, stroke.color);
     }
 }
 
@@ -262,7 +418,8 @@ mod tests {
     use crate::chart::{Event, Horizontal, Panel as Given};
 
     fn curve(style: usize, x: &[f64], y: &[f64], half_width: &[f64]) -> Curve {
-        Curve { label: format!("<{style}>"), style, x: x.into(), y: y.into(), half_width: half_width.into() }
+        let half_width = half_width.into();
+        Curve { half_width, ..Curve::new(format!("<{style}>"), style, x.into(), y.into()) }
     }
 
     fn example(panels: usize) -> Chart {

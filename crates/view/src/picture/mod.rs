@@ -32,7 +32,7 @@ mod verdicts;
 
 pub use axis::Axis;
 pub use bode::{Crossing, Response, bode};
-pub use chart::{Ends, chart, chart_within};
+pub use chart::{Ends, Paper, chart, chart_on, chart_within};
 pub use compared::{ComparedCell, ComparedColumn, ComparedRow, Kind, Outcome, Tally, compared, tally};
 pub use map::{Map, Spot, map};
 pub use nyquist::{Locus, nyquist};

@@ -55,7 +55,7 @@ pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
     let (sheet, mut svg) = (sheet.sized(), Svg::default());
     let top = head(&mut svg, &sheet);
     let (left, right) = (LEFT, sheet.width - RIGHT);
-    let circle = Stroke { color: FAINT, width: 1.2, dashes: "4 3" };
+    let circle = Stroke { color: FAINT, width: 1.2, dashes: &[4, 3] };
     let mut entries: Vec<_> = loci.iter().enumerate().map(|(i, l)| (Sign::Line(style(i)), l.label)).collect();
     entries.push((Sign::Line(circle), "gain of one"));
     let top = legend(&mut svg, &entries, (left, right), top) + 4.0;

@@ -3,6 +3,7 @@
 use super::axis::{Scale, Tick};
 use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, GRID, INK, Stroke, Svg, fitting, text_width, wrap};
+use crate::style::Style;
 
 /// A place in pixels.
 pub(super) type Position = (f64, f64);
@@ -21,15 +22,9 @@ pub(super) const SMALL: f64 = 12.0;
 /// The distance from one row of a legend to the next.
 pub(super) const ROW: f64 = 19.0;
 
-/// Okabe and Ito's colors, which color-blind people can tell apart; the yellow of the eight is too light
-/// for lines on white.
-const COLORS: [&str; 7] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
-/// The dashes, which change after seven curves.
-const DASHES: [&str; 4] = ["", "7 4", "2 3", "8 3 2 3"];
-
 /// The style of the curve with a number.
 pub(super) fn style(curve: usize) -> Stroke<'static> {
-    let (color, dashes) = (COLORS[curve % COLORS.len()], DASHES[curve / COLORS.len() % DASHES.len()]);
+    let Style { color, dashes, .. } = Style::number(curve);
     Stroke { color, width: 1.7, dashes }
 }
 
@@ -83,6 +78,11 @@ impl Panel {
 
     /// The frame, and marks and labels at the ticks.
     pub fn frame(&self, svg: &mut Svg, x: &[Tick], y: &[Tick], size: f64) {
+        self.frame_within(svg, x, y, size, LEFT);
+    }
+
+    /// The same with `left` pixels on the left.
+    pub fn frame_within(&self, svg: &mut Svg, x: &[Tick], y: &[Tick], size: f64, left: f64) {
         let stroke = Stroke::solid(INK, 1.0);
         for tick in x {
             let (Some(at), Some(label)) = (self.x.at(tick.value), &tick.label) else { continue };
@@ -90,7 +90,7 @@ impl Panel {
             svg.text((at, self.y.from + 6.0 + size), label, Font::new(size, Anchor::Middle));
         }
         // Beside the name of the axis.
-        let size = size_of(y, size, LEFT - 33.0);
+        let size = size_of(y, size, left - 33.0);
         for tick in y {
             let (Some(at), Some(label)) = (self.y.at(tick.value), &tick.label) else { continue };
             svg.line((self.x.from, at), (self.x.from - 4.0, at), stroke);
@@ -108,9 +108,14 @@ impl Panel {
 
     /// The name of the vertical axis.
     pub fn name_y(&self, svg: &mut Svg, label: &str) {
+        self.name_y_within(svg, label, LEFT);
+    }
+
+    /// The same with `left` pixels on the left.
+    pub fn name_y_within(&self, svg: &mut Svg, label: &str, left: f64) {
         let (_, height) = self.size();
         let font = Font { upright: true, ..Font::new(fitting(label, LABEL, height), Anchor::Middle) };
-        svg.text((self.x.from - LEFT + 18.0, self.y.to + height / 2.0), label, font);
+        svg.text((self.x.from - left + 18.0, self.y.to + height / 2.0), label, font);
     }
 
     /// Grid, frame and names, with the ticks that fit.
@@ -237,13 +242,23 @@ fn distance(p: Position, a: Position, b: Position) -> f64 {
 }
 
 /// A mark whose form tells as much as its color.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
-}
+pub(super) use crate::style::Mark as Form;
+
+/// The corners of an upright cross.
+const CROSS: [(f64, f64); 12] = [
+    (-0.42, -1.3),
+    (0.42, -1.3),
+    (0.42, -0.42),
+    (1.3, -0.42),
+    (1.3, 0.42),
+    (0.42, 0.42),
+    (0.42, 1.3),
+    (-0.42, 1.3),
+    (-0.42, 0.42),
+    (-1.3, 0.42),
+    (-1.3, -0.42),
+    (-0.42, -0.42),
+];
 
 /// Draws a mark.
 pub(super) fn mark(svg: &mut Svg, (x, y): Position, form: Form, radius: f64, fill: &str) {
@@ -258,6 +273,14 @@ pub(super) fn mark(svg: &mut Svg, (x, y): Position, form: Form, radius: f64, fil
         }
         Form::Triangle => svg.polygon(&corners(&[(0.0, -1.25), (1.15, 0.85), (-1.15, 0.85)]), fill),
         Form::Diamond => svg.polygon(&corners(&[(0.0, -1.35), (1.1, 0.0), (0.0, 1.35), (-1.1, 0.0)]), fill),
+        Form::Down => svg.polygon(&corners(&[(0.0, 1.25), (1.15, -0.85), (-1.15, -0.85)]), fill),
+        Form::Pentagon => svg.polygon(
+            &corners(&[(0.0, -1.15), (1.09, -0.36), (0.68, 0.93), (-0.68, 0.93), (-1.09, -0.36)]),
+            fill,
+        ),
+        Form::Plus => svg.polygon(&corners(&CROSS), fill),
+        // The same, turned by an eighth.
+        Form::Cross => svg.polygon(&corners(&CROSS.map(|(x, y)| (0.7071 * (x - y), 0.7071 * (x + y)))), fill),
     }
 }
 

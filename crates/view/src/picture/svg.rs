@@ -28,6 +28,15 @@ impl Display for Px {
     }
 }
 
+/// A length, to a thousandth of a pixel.
+struct Fine(f64);
+
+impl Display for Fine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", (self.0 * 1e3).round() / 1e3)
+    }
+}
+
 /// Text that is valid in XML: its five special characters as entities, and a replacement character for
 /// what it does not allow.
 struct Escaped<'a>(&'a str);
@@ -58,12 +67,12 @@ pub(super) struct Stroke<'a> {
     pub color: &'a str,
     pub width: f64,
     /// Lengths of dashes and gaps; empty for a solid line.
-    pub dashes: &'a str,
+    pub dashes: &'a [u8],
 }
 
 impl<'a> Stroke<'a> {
     pub fn solid(color: &'a str, width: f64) -> Stroke<'a> {
-        Stroke { color, width, dashes: "" }
+        Stroke { color, width, dashes: &[] }
     }
 }
 
@@ -71,7 +80,8 @@ impl Display for Stroke<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"", self.color, Px(self.width))?;
         if !self.dashes.is_empty() {
-            write!(f, " stroke-dasharray=\"{}\"", self.dashes)?;
+            let lengths: Vec<String> = self.dashes.iter().map(u8::to_string).collect();
+            write!(f, " stroke-dasharray=\"{}\"", lengths.join(" "))?;
         }
         Ok(())
     }
@@ -199,11 +209,26 @@ impl Svg {
     }
 
     /// The whole document, on white.
-    pub fn finish(self, (width, height): (f64, f64), title: &str, description: &str) -> String {
+    pub fn finish(self, size: (f64, f64), title: &str, description: &str) -> String {
+        self.finish_as(size, 1.0, None, title, description)
+    }
+
+    /// The same, `factor` times as large, with a font before the usual ones.
+    pub fn finish_as(
+        self,
+        (width, height): (f64, f64),
+        factor: f64,
+        font: Option<&str>,
+        title: &str,
+        description: &str,
+    ) -> String {
         let (w, h) = (Px(width), Px(height));
+        let (shown_w, shown_h) = (Fine(width * factor), Fine(height * factor));
+        // A family in quotes; what would end them is none.
+        let font = font.map_or(String::new(), |font| format!("'{}', ", Escaped(&font.replace('\'', ""))));
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-             role=\"img\" font-family=\"{FONTS}\">\n<title>{}</title>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{shown_w}\" height=\"{shown_h}\" viewBox=\"0 0 {w} {h}\" \
+             role=\"img\" font-family=\"{font}{FONTS}\">\n<title>{}</title>\n",
             Escaped(title)
         );
         if !description.is_empty() {

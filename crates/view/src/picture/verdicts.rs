@@ -110,7 +110,7 @@ fn draw(svg: &mut Svg, of: &Verdicts<'_>, algorithm: &Cases<'_>, panel: Panel, o
     let labeled =
         |ticks: &[Tick]| -> Vec<Tick> { ticks.iter().filter(|t| t.label.is_some()).cloned().collect() };
     panel.grid(svg, &labeled(&across), &labeled(&up));
-    let border = Stroke { color: INK, width: 1.2, dashes: "4 3" };
+    let border = Stroke { color: INK, width: 1.2, dashes: &[4, 3] };
     let (x, y) = (panel.x, panel.y);
     if let Some(at) = x.at(of.measure_border).filter(|_| x.contains(of.measure_border)) {
         svg.line((at, y.from), (at, y.to), border);

@@ -1,13 +1,15 @@
 //! The data behind the report's charts.
 
 use quell_metrics::{
-    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, View, distinct, quantile,
+    Estimate, InternalSeries, LinkSeries, Metric, PointInfo, Replication, Results, SIZE, SIZES, View,
+    distinct, quantile,
 };
 use serde::Serialize;
 
 use crate::chart::sweep::{Parameter, parameters};
-use crate::chart::{self, Event, queue};
+use crate::chart::{self, Chart, Choice, Curve, Diagram, Event, queue};
 use crate::figures;
+use crate::style::{self, Style};
 
 use super::thin::{Num, Steps, Thinning, mean, nums};
 
@@ -27,6 +29,8 @@ const MOST_RANKS: usize = 100;
 pub(super) struct Charts<'a> {
     /// Every label of an algorithm; others refer to it by index.
     algorithms: Vec<&'a str>,
+    /// The look of each.
+    styles: Vec<Style>,
     points: Vec<PointCharts<'a>>,
     sweep: Option<Sweep<'a>>,
 }
@@ -52,6 +56,27 @@ struct PointCharts<'a> {
     /// One per link: goodput over delay.
     trade_off: Vec<Vec<Cloud>>,
     flows: Vec<Flows<'a>>,
+    /// Distributions of transfers over each link; empty where none was completed.
+    transfers: Vec<Transfers<'a>>,
+}
+
+/// Distributions of transfers of a class, or of all, over a link.
+#[derive(Serialize)]
+struct Transfers<'a> {
+    link: usize,
+    scope: &'a str,
+    /// Shares of transfers.
+    share: Vec<Num>,
+    /// The unit of completion times.
+    unit: String,
+    curves: Vec<TransferCurve>,
+}
+
+#[derive(Serialize)]
+struct TransferCurve {
+    algorithm: usize,
+    completion: Vec<Num>,
+    slowdown: Vec<Num>,
 }
 
 /// The series of a link over time.
@@ -166,6 +191,49 @@ impl Ellipse {
     }
 }
 
+/// The distributions of completion times and slowdowns at each link, of all transfers and of each class of several.
+fn transfers<'a>(results: &'a Results, point: usize, algorithms: &[&str]) -> Vec<Transfers<'a>> {
+    let Some(info) = results.run.points.get(point) else { return Vec::new() };
+    let any = results.replications.iter().any(|r| r.point == point && !r.transfers.is_empty());
+    let scopes = std::iter::once("all").chain(info.classes.iter().map(String::as_str));
+    let scopes: Vec<&str> = if any { scopes.collect() } else { Vec::new() };
+    let mut found = Vec::new();
+    for (link, name) in info.links.iter().enumerate() {
+        for scope in &scopes {
+            let choice = Choice { point, link: Some(name), scope, ..Choice::default() };
+            let Ok(completion) = Chart::of(results, Diagram::CompletionCdf, &choice) else { continue };
+            let slowdown = Chart::of(results, Diagram::SlowdownCdf, &choice).ok();
+            let curve = |curve: &Curve| {
+                let slow = slowdown.iter().flat_map(Chart::curves).find(|c| c.label == curve.label);
+                // Every second share is enough for a page.
+                let thin = |all: &[f64]| all.iter().step_by(2).map(|x| Num(*x)).collect::<Vec<_>>();
+                Some(TransferCurve {
+                    algorithm: algorithms.iter().position(|a| *a == curve.label)?,
+                    completion: thin(&curve.x),
+                    slowdown: slow.map_or(Vec::new(), |c| thin(&c.x)),
+                })
+            };
+            let unit = completion.x.label.trim_end_matches(')').rsplit_once('(').map_or("", |(_, unit)| unit);
+            let shares = completion.curves().next().map_or(&[][..], |c| &c.y);
+            found.push(Transfers {
+                link,
+                scope,
+                share: shares.iter().step_by(2).map(|x| Num(*x)).collect(),
+                unit: unit.to_string(),
+                curves: completion.curves().filter_map(curve).collect(),
+            });
+        }
+    }
+    // One class is all of them.
+    for link in 0..info.links.len() {
+        if found.iter().filter(|t| t.link == link).count() == 2 {
+            let last = found.iter().rposition(|t| t.link == link).unwrap_or(0);
+            found.remove(last);
+        }
+    }
+    found
+}
+
 /// Per-flow goodputs of a class, sorted.
 #[derive(Serialize)]
 struct Flows<'a> {
@@ -188,6 +256,8 @@ struct FlowCurve {
 #[derive(Serialize)]
 struct Sweep<'a> {
     axes: Vec<Parameter<'a>>,
+    /// The sizes of transfers that were completed.
+    sizes: Vec<String>,
     metrics: Vec<SweptMetric>,
 }
 
@@ -197,10 +267,14 @@ struct SweptMetric {
     unit: &'static str,
     /// The values by point and algorithm.
     values: Vec<Vec<Option<Interval>>>,
+    /// The values by segment and algorithm, of the only point if its window is cut.
+    segments: Vec<Vec<Option<Interval>>>,
+    /// The values by size of transfers and algorithm, of the only point if there are some.
+    sizes: Vec<Vec<Option<Interval>>>,
 }
 
-/// A mean and half the width of its interval.
-type Interval = (Num, Option<Num>);
+/// A mean, and the ends of its interval within what it can be.
+type Interval = (Num, Option<Num>, Option<Num>);
 
 /// The replications of a point and their place among the algorithms.
 struct Group<'a> {
@@ -215,10 +289,15 @@ impl<'a> Charts<'a> {
         let algorithms = distinct(labels.map(String::as_str));
         let groups = group(results, &algorithms);
         let room = Room::of(&groups);
-        let points =
-            groups.iter().enumerate().map(|(i, g)| point_charts(g, &room, i < room.points)).collect();
-        let sweep = (groups.len() > 1).then(|| sweep(results, &algorithms));
-        Charts { algorithms, points, sweep }
+        let points = groups
+            .iter()
+            .enumerate()
+            .map(|(i, g)| point_charts((results, i, &algorithms), g, &room, i < room.points))
+            .collect();
+        let sweep = Some(sweep(results, &algorithms));
+        let styles =
+            style::of_results(results).into_iter().map(|(_, number)| Style::number(number)).collect();
+        Charts { algorithms, styles, points, sweep }
     }
 
     /// The number of points that have their series on the page.
@@ -293,7 +372,12 @@ impl Room {
     }
 }
 
-fn point_charts<'a>(group: &Group<'a>, room: &Room, has_room: bool) -> PointCharts<'a> {
+fn point_charts<'a>(
+    (results, index, algorithms): (&'a Results, usize, &[&str]),
+    group: &Group<'a>,
+    room: &Room,
+    has_room: bool,
+) -> PointCharts<'a> {
     let point = group.point;
     let mut seeds: Vec<u64> = group.replications.iter().flatten().map(|r| r.seed).collect();
     seeds.sort_by_key(|seed| point.seeds.iter().position(|s| s == seed));
@@ -313,6 +397,7 @@ fn point_charts<'a>(group: &Group<'a>, room: &Room, has_room: bool) -> PointChar
         queues: point.links.iter().map(|link| queues(group, link)).collect(),
         trade_off: point.links.iter().map(|link| trade_off(group, link)).collect(),
         flows: point.classes.iter().filter_map(|class| flows(group, class)).collect(),
+        transfers: if has_room { transfers(results, index, algorithms) } else { Vec::new() },
         seeds: seeds.iter().map(u64::to_string).collect(),
     }
 }
@@ -491,8 +576,16 @@ fn jain_of_class(runs: &[&Replication], class: &str) -> Vec<f64> {
 fn sweep<'a>(results: &'a Results, algorithms: &[&str]) -> Sweep<'a> {
     Sweep {
         axes: parameters(&results.run.points),
+        sizes: sizes(results),
         metrics: Metric::ALL.iter().filter_map(|m| swept(results, algorithms, *m)).collect(),
     }
+}
+
+/// The classes of sizes of the transfers that were completed at the only point.
+fn sizes(results: &Results) -> Vec<String> {
+    let scopes = results.scopes(0);
+    let names = SIZES.iter().map(|(name, _)| (*name).to_string());
+    names.filter(|name| scopes.contains(&format!("{SIZE}{name}"))).collect()
 }
 
 /// A metric at the first link of every point; `None` if it applies nowhere.
@@ -504,10 +597,34 @@ fn swept(results: &Results, algorithms: &[&str], metric: Metric) -> Option<Swept
     let largest = estimates.iter().flatten().flatten().map(|e| e.mean.abs()).reduce(f64::max)?;
     let scale = figures::scale(metric, largest);
     let shown = |e: &Option<Estimate>| {
-        e.as_ref().map(|e| (Num(e.mean * scale.factor), e.half_width.map(|h| Num(h * scale.factor))))
+        e.as_ref().map(|e| {
+            let ends = e.interval_within(metric.range());
+            let end = |x: f64| Num(x * scale.factor);
+            (end(e.mean), ends.map(|ends| end(ends.0)), ends.map(|ends| end(ends.1)))
+        })
     };
-    let values = estimates.iter().map(|row| row.iter().map(shown).collect()).collect();
-    Some(SweptMetric { title: metric.title(), unit: scale.unit, values })
+    let of = |rows: Vec<Vec<Option<Estimate>>>| -> Vec<Vec<Option<Interval>>> {
+        rows.iter().map(|row| row.iter().map(shown).collect()).collect()
+    };
+    let views = |views: Vec<View>| -> Vec<Vec<Option<Estimate>>> {
+        let row = |view: &View| algorithms.iter().map(|a| results.estimate(view, a, metric)).collect();
+        views.iter().map(row).collect()
+    };
+    let (mut segments, mut sizes) = (Vec::new(), Vec::new());
+    if let [point] = results.run.points.as_slice() {
+        if point.segments.len() > 1 {
+            let of = |i| View { segment: Some(i as u32), ..View::default() };
+            segments = views((0..point.segments.len()).map(of).collect());
+        }
+        let of = |size: &String| View { scope: format!("{SIZE}{size}"), ..View::default() };
+        sizes = views(self::sizes(results).iter().map(of).collect());
+        // Most metrics are of no transfers.
+        if sizes.iter().flatten().all(Option::is_none) {
+            sizes.clear();
+        }
+    }
+    let (segments, sizes) = (of(segments), of(sizes));
+    Some(SweptMetric { title: metric.title(), unit: scale.unit, values: of(estimates), segments, sizes })
 }
 
 #[cfg(test)]

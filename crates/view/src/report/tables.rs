@@ -1,6 +1,6 @@
 //! The report's tables.
 
-use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Results, SIZE, SIZES, View};
+use quell_metrics::{Better, Estimate, LANE, Metric, PointInfo, Quantity, Range, Results, SIZE, SIZES, View};
 use quell_units::text::seconds;
 
 use crate::figures::{self, Figure, Scale};
@@ -59,7 +59,7 @@ pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
         .collect();
     let mut table = by_metric(results, point, &["algorithm"], &lines, Metric::TABLE);
     table.caption =
-        "Means over the replications ± half the width of the 95 % confidence interval".to_string();
+        "Means over the replications ± half the width of the 95 % confidence interval, or [low, high] where it ends at what is possible".to_string();
     for (column, metric) in Metric::TABLE.iter().enumerate() {
         if let Some(best) = best(results, view, &point.algorithms, *metric)
             && let Some(cell) = table.rows.get_mut(best).and_then(|r| r.cells.get_mut(column)?.as_mut())
@@ -186,7 +186,7 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
         let scale = scale_of(*metric, &estimates)?;
         Some(Row {
             keys: vec![metric.title().to_string(), scale.unit.to_string()],
-            cells: estimates.iter().map(|e| cell(e.as_ref()?, scale, point, false)).collect(),
+            cells: estimates.iter().map(|e| cell(e.as_ref()?, scale, point, metric.range())).collect(),
             doc: Some(metric.doc()),
         })
     };
@@ -207,7 +207,7 @@ pub(super) fn internals(results: &Results, view: &View, point: &PointInfo) -> Op
         let figure = Quantity::internal(signal);
         let unit = Some(results.unit(&figure)).filter(|unit| unit != "1").unwrap_or_default();
         let scale = Scale { factor: 1.0, unit: "" };
-        let estimate = |a: &String| cell(&results.estimate(view, a, &figure)?, scale, point, false);
+        let estimate = |a: &String| cell(&results.estimate(view, a, &figure)?, scale, point, figure.range());
         Row {
             keys: vec![signal.to_string(), unit],
             cells: point.algorithms.iter().map(estimate).collect(),
@@ -245,7 +245,7 @@ pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> 
         table.columns.push(column(*metric, scale));
         for (row, estimate) in table.rows.iter_mut().zip(&estimates) {
             row.cells.push(estimate.as_ref().and_then(|e| {
-                let mut cell = cell(e, scale, point, true)?;
+                let mut cell = cell(e, scale, point, None)?;
                 cell.class = if e.excludes_zero() { "number significant" } else { "number" };
                 Some(cell)
             }));
@@ -280,7 +280,7 @@ fn by_metric(
         };
         columns.push(column(*metric, scale));
         for (row, estimate) in rows.iter_mut().zip(&estimates) {
-            row.cells.push(estimate.as_ref().and_then(|e| cell(e, scale, point, false)));
+            row.cells.push(estimate.as_ref().and_then(|e| cell(e, scale, point, metric.range())));
         }
     }
     rows.retain(|r| r.cells.iter().any(Option::is_some) || metrics == Metric::TABLE);
@@ -297,10 +297,20 @@ fn scale_of(metric: Metric, estimates: &[Option<Estimate>]) -> Option<Scale> {
     Some(figures::scale(metric, largest))
 }
 
-fn cell(estimate: &Estimate, scale: Scale, point: &PointInfo, signed: bool) -> Option<Cell> {
+/// A cell of a figure that can only be within a range; of a difference, with its sign, without one.
+fn cell(
+    estimate: &Estimate,
+    scale: Scale,
+    point: &PointInfo,
+    range: impl Into<Option<Range>>,
+) -> Option<Cell> {
+    let figure = match range.into() {
+        Some(range) => figures::round_within(estimate, scale, range),
+        None => figures::round(estimate, scale, true),
+    };
     estimate.mean.is_finite().then(|| Cell {
         value: estimate.mean * scale.factor,
-        figure: typeset(figures::round(estimate, scale, signed)),
+        figure: typeset(figure),
         fewer: (estimate.n < point.seeds.len()).then_some(estimate.n),
         class: "number",
     })

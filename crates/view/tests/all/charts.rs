@@ -255,8 +255,18 @@ fn what_is_not_there_is_refused_in_words() {
     let mut one = results().clone();
     one.run.points.truncate(1);
     one.replications.retain(|r| r.point == 0);
-    let refused = Chart::of(&one, Diagram::Metric, &Choice::default()).expect_err("one point");
-    assert!(refused.contains("needs a sweep"), "{refused}");
+    let bars = Chart::of(&one, Diagram::Metric, &Choice::default()).expect("bars of one point");
+    assert_eq!((bars.form, bars.x.names.as_slice()), (Form::Bars, one.algorithms(0)));
+    for curve in bars.curves() {
+        let e = one.estimate(&View::default(), &curve.label, Metric::Utilization).expect("an estimate");
+        assert_eq!((curve.y[0], curve.seeds[0]), (100.0 * e.mean, e.n));
+        assert!(curve.high[0] <= 100.0 && curve.low[0] >= 0.0, "{curve:?}");
+    }
+    let table = csv(&bars);
+    assert!(table.starts_with("algorithm,utilization (%),half-width,low,high,seeds\r\n"), "{table}");
+    let refused = Choice { over: Some("flows.ftp.count"), ..Choice::default() };
+    let refused = Chart::of(&one, Diagram::Metric, &refused).expect_err("nothing varies");
+    assert!(refused.contains("does not vary"), "{refused}");
 }
 
 /// Two curves, a hole, an interval, and what changes.
@@ -267,6 +277,7 @@ fn example(form: Form) -> Chart {
         x: vec![1.0, 10.0, 100.0, 1000.0],
         y: y.into(),
         half_width: half_width.into(),
+        ..Curve::default()
     };
     let curves = vec![
         curve("drop-tail", 0, &[10.0, 40.0, 70.0, 100.0], &[f64::NAN, 10.0, 0.0, 0.0]),
@@ -298,7 +309,7 @@ fn same(shown: &str, name: &str) {
 #[test]
 fn points_in_a_terminal_of_60_columns() {
     same(&text(&example(Form::Points), 60, false), "points-60.txt");
-    assert!(text(&example(Form::Points), 60, true).contains("\u{1b}[36ma\u{1b}[0m drop-tail"));
+    assert!(text(&example(Form::Points), 60, true).contains("\u{1b}[34ma\u{1b}[0m drop-tail"));
 }
 
 #[test]
@@ -363,6 +374,7 @@ proptest! {
             x: values.iter().map(|v| v.0).collect(),
             y: values.iter().map(|v| v.1).collect(),
             half_width: values.iter().map(|v| v.2).collect(),
+            ..Curve::default()
         };
         chart.panels[0].curves = labels.iter().map(curve).collect();
         let rows = read(&csv(&chart));
@@ -370,12 +382,15 @@ proptest! {
         prop_assert_eq!(rows[0].len(), if half { 3 } else { 4 });
         prop_assert_eq!(rows.len(), 1 + labels.len() * values.len());
         for (row, (label, v)) in rows[1..].iter().zip(labels.iter().flat_map(|l| values.iter().map(move |v| (l, v)))) {
-            let number = |x: f64| if x.is_finite() { x.to_string() } else { String::new() };
             prop_assert_eq!(&row[0], &label.to_string());
-            for (field, x) in row[1..].iter().zip([v.0, v.1, v.2]) {
-                prop_assert_eq!(field, &number(x));
+            // Twelve digits of a place; of a value seven, or to the third digit of half its interval.
+            let exact = |x: f64, digits: i32| 10f64.powi(1 - digits) * x.abs();
+            let fine = if v.2 > 0.0 && v.2.is_finite() { v.2 * 1e-2 } else { 0.0 };
+            let errors = [exact(v.0, 12), exact(v.1, 7).max(fine), exact(v.2, 3)];
+            for ((field, x), error) in row[1..].iter().zip([v.0, v.1, v.2]).zip(errors) {
+                prop_assert_eq!(field.is_empty(), !x.is_finite());
                 if x.is_finite() {
-                    prop_assert_eq!(field.parse::<f64>().unwrap(), x);
+                    prop_assert!((field.parse::<f64>().unwrap() - x).abs() <= error, "{} for {}", field, x);
                 }
             }
         }
