@@ -513,6 +513,8 @@ class Results:
     def scenario(self) -> dict[str, Any]: ...
     @property
     def series(self) -> Columns: ...
+    @property
+    def styles(self) -> dict[str, dict[str, Any]]: ...
     def table(
         self,
         metrics: Sequence[str] | None = None,
@@ -526,6 +528,33 @@ class Results:
     def throughput(self) -> Columns: ...
     @property
     def title(self) -> str: ...
+    def to_csv(
+        self,
+        metrics: Sequence[str] | None = None,
+        *,
+        point: int | None = None,
+        link: str | None = None,
+        segment: int | None = None,
+        scope: str = "all",
+    ) -> str: ...
+    def to_latex(
+        self,
+        metrics: Sequence[str] | None = None,
+        *,
+        point: int | None = None,
+        link: str | None = None,
+        segment: int | None = None,
+        scope: str = "all",
+    ) -> str: ...
+    def to_markdown(
+        self,
+        metrics: Sequence[str] | None = None,
+        *,
+        point: int | None = None,
+        link: str | None = None,
+        segment: int | None = None,
+        scope: str = "all",
+    ) -> str: ...
     def to_pandas(self, name: str = "metrics") -> pandas.DataFrame: ...
     def to_polars(self, name: str = "metrics") -> polars.DataFrame: ...
     @property

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Plots",
     "bode",
+    "completion_cdf",
     "delay",
     "delay_cdf",
     "delay_goodput",
@@ -43,14 +44,24 @@ __all__ = [
     "queue",
     "queue_cdf",
     "queue_pdf",
+    "slowdown_cdf",
     "throughput",
 ]
 
-# Okabe and Ito's colors, which people who see colors differently can tell apart; beyond seven
-# algorithms the line style changes.
+# For loops, which need not be of results: Okabe and Ito's colors, which people who see colors differently can
+# tell apart.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", ":", "-.")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MARKERS = {
+    "circle": "o",
+    "square": "s",
+    "triangle": "^",
+    "diamond": "D",
+    "down": "v",
+    "pentagon": "p",
+    "plus": "P",
+    "cross": "X",
+}
 
 
 _P = ParamSpec("_P")
@@ -297,6 +308,46 @@ def delay_cdf(
 
 
 @_documented
+def completion_cdf(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    point: int = 0,
+    link: str | None = None,
+    scope: str = "all",
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the distribution function of the completion times of transfers, the mean over the seeds.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in the unit that fits, y the share of transfers with no more.
+    """
+    return _of_transfers("completion-cdf", _View(results, point, link, algorithms), scope, ax)
+
+
+@_documented
+def slowdown_cdf(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    point: int = 0,
+    link: str | None = None,
+    scope: str = "all",
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot the distribution function of the slowdowns of transfers, the mean over the seeds.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x is the slowdown, y the share of transfers with no more.
+    """
+    return _of_transfers("slowdown-cdf", _View(results, point, link, algorithms), scope, ax)
+
+
+@_documented
 def delay_goodput(
     results: Results,
     *,
@@ -327,12 +378,15 @@ def delay_goodput(
     delay = f"queue_delay_{names[percentile]}_s"
     table = _Rows(results.table([delay, "goodput_bps"], point=point, link=view.link))
     ax = _axes(ax)
-    for i, (name, style) in enumerate(view.styles()):
+    for name, style in view.styles():
         x, y = (table.of(algorithm=name, metric=m) for m in (delay, "goodput_bps"))
         if not len(x) or not len(y):
             continue
-        # A single seed has no interval.
-        x_error, y_error = (np.nan_to_num(rows["half_width"]) for rows in (x, y))
+        # A single seed has no interval, and neither delay nor goodput is below nothing.
+        x_error, y_error = (
+            np.array([np.minimum(half, rows["mean"]), half])
+            for rows, half in ((rows, np.nan_to_num(rows["half_width"])) for rows in (x, y))
+        )
         ax.errorbar(
             1e3 * x["mean"],
             1e-6 * y["mean"],
@@ -340,7 +394,7 @@ def delay_goodput(
             yerr=1e-6 * y_error,
             label=name,
             color=style["color"],
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=view.marker(name),
             markersize=7,
             capsize=3,
             linestyle="none",
@@ -401,7 +455,7 @@ def internals(
         axes = list(grid[:, 0])
     if len(axes) < len(signals):
         raise ValueError(f"{name} has {len(signals)} signals ({', '.join(signals)}); axes has {len(axes)}")
-    color = _style(view.info["algorithms"].index(name))["color"]
+    color = results.styles[name]["color"]
     for ax, signal in zip(axes, signals, strict=False):
         one = rows.of(signal=signal)
         ax.plot(one["time_s"], one["value"], color=color, linewidth=1.2)
@@ -463,8 +517,9 @@ def metric(
 ) -> list[Axes]:
     """Plot a metric over a parameter of a sweep, with 95 % intervals, one line per algorithm.
 
-    The axis is logarithmic where the values follow each other in equal ratios; what is not a number, such
-    as a loss recovery, is a category.
+    Of one point there is a bar for each algorithm. Intervals end at what the metric can be. The axis is
+    logarithmic where the values follow each other in equal ratios; what is not a number, such as a loss
+    recovery, is a category.
 
     Parameters
     ----------
@@ -472,7 +527,8 @@ def metric(
         The metric (:func:`quell.metric_list`); also ``"goodput_bps[ftp]"`` of a class, ``"internal:p"`` of an
         internal signal, or the ratio of two.
     over : str, optional
-        The swept field along the axis; by default the first that varies, numbers before names.
+        The swept field along the axis, or "segment", "size" (of transfers), "link" or "algorithm" for those
+        of the point; by default the first field that varies, numbers before names, or else the algorithms.
     by : str, optional
         The swept field with a panel for each of its values; by default the next that varies, if there is one.
     point : int, default 0
@@ -554,6 +610,8 @@ class Plots:
     queue_cdf = _of(queue_cdf)
     queue_pdf = _of(queue_pdf)
     delay_cdf = _of(delay_cdf)
+    completion_cdf = _of(completion_cdf)
+    slowdown_cdf = _of(slowdown_cdf)
     delay_goodput = _of(delay_goodput)
     flow_goodput = _of(flow_goodput)
     metric = _of(metric)
@@ -699,12 +757,23 @@ class _View:
 
     def styles(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each algorithm with its color, which it has in every plot of these results."""
+        styles = self._results.styles
         for name in self.algorithms:
-            yield name, _style(self.info["algorithms"].index(name))
+            yield name, _look(styles[name])
+
+    def marker(self, name: str) -> str:
+        """Find the mark of an algorithm."""
+        return _MARKERS[self._results.styles[name]["mark"]]
+
+
+def _look(style: dict[str, Any]) -> dict[str, Any]:
+    """Convert a style of the extension to one of matplotlib, whose dashes are in points."""
+    dashes = tuple(0.75 * length for length in style["dashes"])
+    return {"color": style["color"], "linestyle": (0, dashes) if dashes else "-"}
 
 
 def _style(i: int) -> dict[str, Any]:
-    """Distinguish the line of an algorithm by its place in the list."""
+    """Distinguish the line of a loop by its place in the list."""
     return {"color": _COLORS[i % len(_COLORS)], "linestyle": _LINES[i // len(_COLORS) % len(_LINES)]}
 
 
@@ -719,19 +788,22 @@ def _labeled(
 
 def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
     """Draw the curves of a panel."""
+    if chart["form"] == "bars":
+        return _bars(chart, ax, panel)
     points = chart["form"] == "points"
     for curve in chart["panels"][panel]["curves"]:
-        i = curve["style"]
         x, y = (np.array(curve[name], dtype=float) for name in ("x", "y"))  # None becomes NaN.
-        style = {"label": curve["label"], **_style(i)}
+        style = {"label": curve["label"], **_look(curve["style"])}
         if points:
-            half = np.nan_to_num(np.array(curve["half_width"], dtype=float))
-            marker = _MARKERS[i % len(_MARKERS)]
-            ax.errorbar(x, y, yerr=half, marker=marker, markersize=5, capsize=3, linewidth=1.2, **style)
+            marker = _MARKERS[curve["style"]["mark"]]
+            error = _errors(curve)
+            ax.errorbar(x, y, yerr=error, marker=marker, markersize=5, capsize=3, linewidth=1.2, **style)
         else:
             ax.plot(x, y, linewidth=1.2 if chart["form"] == "over-time" else 1.5, **style)
     axis = chart["x"]
-    if axis["log"]:
+    if axis["log"] and not points:
+        ax.set_xscale("log")
+    elif axis["log"]:
         ax.set_xscale("log")
         # The values themselves; between them there is nothing.
         places = sorted({x for curve in chart["panels"][panel]["curves"] for x in curve["x"]})
@@ -742,6 +814,29 @@ def _draw(chart: dict[str, Any], ax: Axes, panel: int = 0) -> Axes:
     ax.set(xlabel=axis["label"], ylabel=chart["y"])
     if chart["form"] == "over-time":
         ax.set_ylim(0, None)
+    elif points and not axis["log"] and not axis["names"] and ax.dataLim.x0 >= 0:
+        # No number that counts or times something is below nothing.
+        ax.set_xlim(left=max(0, ax.get_xlim()[0]))
+    return ax
+
+
+def _errors(curve: dict[str, Any]) -> NDArray[Any]:
+    """Find how far the intervals reach below and above the values; a single seed has none."""
+    y, low, high = (np.array(curve[name], dtype=float) for name in ("y", "low", "high"))
+    return np.nan_to_num(np.array([y - low, high - y])) if len(low) else np.zeros((2, len(y)))
+
+
+def _bars(chart: dict[str, Any], ax: Axes, panel: int) -> Axes:
+    """Draw one value of each curve as a bar, below each other, so that names have room."""
+    curves = chart["panels"][panel]["curves"]
+    for i, curve in enumerate(curves):
+        y = np.array(curve["y"], dtype=float)
+        ax.barh(
+            [i], y, xerr=_errors(curve), color=curve["style"]["color"], ecolor="0.25", capsize=3, height=0.65
+        )
+    ax.set_yticks(range(len(curves)), [curve["label"] for curve in curves])
+    ax.invert_yaxis()
+    ax.set(xlabel=chart["y"])
     return ax
 
 
@@ -756,6 +851,16 @@ def _distribution(diagram: str, view: _View, ax: Axes | None) -> Axes:
     """Draw a distribution of the queue."""
     ax = _draw(view.chart(diagram), _axes(ax))
     ax.set(xlim=(0, None), ylim=(0, None))
+    return _finish(ax)
+
+
+def _of_transfers(diagram: str, view: _View, scope: str, ax: Axes | None) -> Axes:
+    """Draw a distribution over transfers."""
+    chart = view.chart(diagram, scope=scope)
+    ax = _draw(chart, _axes(ax))
+    if not chart["x"]["log"]:
+        ax.set_xlim(0, None)
+    ax.set_ylim(0, 1.01)
     return _finish(ax)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import matplotlib.colors
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -205,3 +206,35 @@ def test_importing_quell_imports_none_of_its_companions() -> None:
     code = f"import sys, quell; print([m for m in {companions} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_a_metric_of_one_point_is_bars_in_the_colors_of_the_algorithms(results: quell.Results) -> None:
+    (ax,) = results.plot.metric("utilization")
+    assert [label.get_text() for label in ax.get_yticklabels()] == results.algorithms
+    found = results.table(["utilization"])
+    means = dict(zip(found["algorithm"], found["mean"], strict=True))
+    for name, bar in zip(results.algorithms, ax.patches, strict=True):
+        assert bar.get_width() == pytest.approx(100 * means[name])
+        assert matplotlib.colors.to_hex(bar.get_facecolor()).upper() == results.styles[name]["color"]
+    # In every plot the same.
+    for line in quell.plot.queue(results).get_lines():
+        if line.get_label() in results.styles:
+            assert line.get_color() == results.styles[str(line.get_label())]["color"]
+    # No interval reaches beyond all of it.
+    ends = [np.asarray(bars.get_segments()) for bars in ax.collections]
+    assert max(segment[..., 0].max() for segment in ends) <= 100
+
+
+def test_completion_times() -> None:
+    clients = {"name": "web", "kind": "transfers", "count": 5, "rtt": "40 ms"}
+    clients |= {"size": {"exponential": "20 kB"}, "think": {"exponential": "500 ms"}}
+    scenario = make_scenario(flows=[clients], duration="12 s", warmup="2 s", seeds=1)
+    transfers = quell.run(scenario)
+    drawn = lines(transfers.plot.completion_cdf())
+    rows = transfers.to_pandas("transfers").query("start_s >= 2")
+    for name, (time_ms, share) in drawn.items():
+        times = rows[rows.algorithm == name].flow_completion_time_s
+        assert (np.diff(time_ms) >= 0).all()
+        assert share[-1] == 1
+        assert time_ms[-1] == pytest.approx(1e3 * times.max(), rel=1e-6)
+    assert transfers.plot.slowdown_cdf().get_xlabel() == "slowdown"

@@ -44,8 +44,9 @@ impl Fonts {
                      apt install fonts-liberation), or draw with --svg, which names its font only"
                 ));
             }
-            Some(name) => named(name)
-                .ok_or_else(|| unknown_name("--font", name, families.iter().map(String::as_str)))?,
+            Some(name) => {
+                named(name).ok_or_else(|| unknown_name("font", name, families.iter().map(String::as_str)))?
+            }
             None => USUAL.iter().find_map(|name| named(name)).unwrap_or_else(|| families[0].clone()),
         };
         // What the picture names after it, and letters that it does not have, come from this one too.

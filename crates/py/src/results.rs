@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use quell_lab::{Estimate, Metric, Quantity, RunInfo, Table, View};
 use quell_view::chart::{Chart, Choice, Diagram};
+use quell_view::grid::Grid;
+use quell_view::style::Style;
 
 use crate::columns::{Columns, array, columns, of_table};
 use crate::options::metric as metric_called;
@@ -59,6 +61,34 @@ impl Results {
             return Err(errors::argument(format!("scope = \"{scope}\": there are {}", scopes.join(", "))));
         }
         Ok(View { point, link, segment, scope: scope.to_string() })
+    }
+
+    /// The figures of views that arguments ask for, as one table.
+    fn grid(
+        &self,
+        metrics: Option<Vec<String>>,
+        point: Option<usize>,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<Grid> {
+        let points = point.map_or(0..self.0.run.points.len(), |point| point..point.saturating_add(1));
+        let links = |point: usize| match link.as_deref() {
+            Some("all") => {
+                let all = self.0.run.points.get(point).map_or(&[][..], |p| &p.links);
+                all.iter().cloned().map(Some).collect()
+            }
+            _ => vec![link.clone()],
+        };
+        let asked = points.flat_map(|point| links(point).into_iter().map(move |link| (point, link)));
+        let (views, refused): (Vec<_>, Vec<_>) =
+            asked.map(|(point, link)| self.view(point, link, segment, scope)).partition(PyResult::is_ok);
+        let views: Vec<View> = views.into_iter().flatten().collect();
+        // A point may lack what others have.
+        if let (true, Some(Err(error))) = (views.is_empty(), refused.into_iter().next()) {
+            return Err(error);
+        }
+        Ok(Grid::of(&self.0, &views, &self.chosen(metrics, scope)?))
     }
 
     /// The number of each of these points, and what distinguishes it.
@@ -345,6 +375,125 @@ impl Results {
         ]))
     }
 
+    /// Format figures as CSV: one row per algorithm and point, with the ends of the intervals and the number of seeds.
+    ///
+    /// Parameters
+    /// ----------
+    /// metrics : sequence of str, optional
+    ///     As in :meth:`table`.
+    /// point : int, optional
+    ///     As in :meth:`table`.
+    /// link : str, optional
+    ///     Which observed link, or "all" for each; by default the first.
+    /// segment : int, optional
+    ///     As in :meth:`table`.
+    /// scope : str, default "all"
+    ///     As in :meth:`table`.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     CSV (RFC 4180), with every number in the unit of its column's name.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such figure, point, link, segment or scope.
+    #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
+    fn to_csv(
+        &self,
+        metrics: Option<Vec<String>>,
+        point: Option<usize>,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<String> {
+        Ok(self.grid(metrics, point, link, segment, scope)?.csv())
+    }
+
+    /// Format figures as a table of Markdown, with units that fit and the digits that the intervals support.
+    ///
+    /// Parameters
+    /// ----------
+    /// metrics : sequence of str, optional
+    ///     As in :meth:`table`.
+    /// point : int, optional
+    ///     As in :meth:`table`.
+    /// link : str, optional
+    ///     Which observed link, or "all" for each; by default the first.
+    /// segment : int, optional
+    ///     As in :meth:`table`.
+    /// scope : str, default "all"
+    ///     As in :meth:`table`.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     The table, and below it what the intervals are.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such figure, point, link, segment or scope.
+    #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
+    fn to_markdown(
+        &self,
+        metrics: Option<Vec<String>>,
+        point: Option<usize>,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<String> {
+        Ok(self.grid(metrics, point, link, segment, scope)?.markdown())
+    }
+
+    /// Format figures as a ``tabular`` of LaTeX with the rules of the package booktabs.
+    ///
+    /// Parameters
+    /// ----------
+    /// metrics : sequence of str, optional
+    ///     As in :meth:`table`.
+    /// point : int, optional
+    ///     As in :meth:`table`.
+    /// link : str, optional
+    ///     Which observed link, or "all" for each; by default the first.
+    /// segment : int, optional
+    ///     As in :meth:`table`.
+    /// scope : str, default "all"
+    ///     As in :meth:`table`.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     The table, after comments that say what the intervals are and what made it.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no such figure, point, link, segment or scope.
+    #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
+    fn to_latex(
+        &self,
+        metrics: Option<Vec<String>>,
+        point: Option<usize>,
+        link: Option<String>,
+        segment: Option<u32>,
+        scope: &str,
+    ) -> PyResult<String> {
+        Ok(self.grid(metrics, point, link, segment, scope)?.latex())
+    }
+
+    /// dict of str to dict: The look of each algorithm, the same in every plot and in the report: ``color``, ``dark`` (its color
+    /// on dark ground), ``dashes`` (lengths of dashes and gaps in pixels; empty: solid) and ``mark``.
+    #[getter]
+    fn styles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        for (label, number) in quell_view::style::of_results(&self.0) {
+            all.set_item(label, style(py, number)?)?;
+        }
+        Ok(all)
+    }
+
     /// Compare the algorithms with one of them, paired by seed (common random numbers).
     ///
     /// Parameters
@@ -521,7 +670,19 @@ impl Results {
             ..Choice::default()
         };
         let chart = Chart::of(&self.0, diagram, &choice).map_err(errors::argument)?;
-        let json = serde_json::to_value(&chart).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        let mut json = serde_json::to_value(&chart).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        // Python draws with styles, not with their numbers.
+        for curve in json["panels"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .filter_map(|p| p["curves"].as_array_mut())
+            .flatten()
+        {
+            let number = curve["style"].as_u64().unwrap_or(0) as usize;
+            curve["style"] = serde_json::to_value(Style::number(number))
+                .map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        }
         value::from_json(py, &json)
     }
 
@@ -568,6 +729,13 @@ pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     }
     let results = py.detach(|| quell_lab::read_results(&folder));
     results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))
+}
+
+/// The style with a number.
+fn style(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyAny>> {
+    let json =
+        serde_json::to_value(Style::number(number)).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    value::from_json(py, &json)
 }
 
 fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {

@@ -407,8 +407,10 @@
     const { ctx } = u;
     ctx.save();
     ctx.lineWidth = 1.5 * devicePixelRatio;
-    for (const s of series) {
-      ctx.strokeStyle = ink || s.color;
+    // On bars, with a rim that is seen on every color.
+    for (const s of ink ? [...series.map((s) => ({ ...s, rim: true })), ...series] : series) {
+      ctx.strokeStyle = s.rim ? css("--ground") : ink || s.color;
+      ctx.lineWidth = (s.rim ? 4 : 1.5) * devicePixelRatio;
       s.estimates.forEach((e, k) => {
         if (!e || e[1] === null || e[1] === e[2]) return;
         const px = u.valToPos(x[k], "x", true), arm = 4 * devicePixelRatio;

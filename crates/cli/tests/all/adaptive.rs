@@ -54,7 +54,9 @@ fn figures_of_classes_are_precise_compared_searched_and_drawn() {
     assert_eq!(drawn.code, 0, "{}", drawn.err);
     let csv = std::fs::read_to_string(bench.path("csv")).unwrap();
     assert!(
-        csv.starts_with("algorithm,flows.ftp.count,goodput[voice] / goodput[all],half-width\r\n"),
+        csv.starts_with(
+            "algorithm,flows.ftp.count,goodput[voice] / goodput[all],half-width,low,high,seeds\r\n"
+        ),
         "{csv}"
     );
     let shares = csv.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse::<f64>().unwrap());

@@ -15,7 +15,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     for unit in ["%", "Mbit/s", "packets", "ms"] {
         assert!(out.contains(unit), "{unit} is missing:\n{out}");
     }
-    let row = |name: &str| lines.iter().find(|l| l.starts_with(name)).unwrap().matches('±').count();
+    let row = |name: &str| lines.iter().find(|l| l.starts_with(name)).unwrap().matches(['±', '[']).count();
     assert_eq!((row("drop-tail"), row("red")), (9, 9), "{out}");
     assert!(out.contains("95 % confidence interval over 2 seeds"), "{out}");
     assert!(out.contains("results  results/small\n"), "{out}");
@@ -101,7 +101,9 @@ fn json_has_the_documented_shape() {
         assert_eq!((&u["n"], &u["unit"]), (&2.into(), &"1".into()));
         assert!(number("mean") > 0.5 && number("mean") <= 1.0, "{u}");
         assert!((number("mean") - number("half_width") - number("low")).abs() < 1e-12);
-        assert!((number("mean") + number("half_width") - number("high")).abs() < 1e-12);
+        // A utilization ends at 1.
+        let high = (number("mean") + number("half_width")).min(1.0);
+        assert!((high - number("high")).abs() < 1e-12);
         assert_eq!(metrics["queue_delay_p99_s"]["unit"], "s");
     }
     // One seed: a mean without an interval.
@@ -813,17 +815,92 @@ fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
     assert!(std::fs::read_to_string(bench.path("q.svg")).unwrap().starts_with("<svg"));
     let csv = std::fs::read_to_string(bench.path("q.csv")).unwrap();
     assert!(
-        csv.starts_with("algorithm,flows.ftp.count,mean queue (packets),half-width\r\ndrop-tail,1,"),
+        csv.starts_with(
+            "algorithm,flows.ftp.count,mean queue (packets),half-width,low,high,seeds\r\ndrop-tail,1,"
+        ),
         "{csv}"
     );
     // The table's numbers.
     let shown = bench.json(&["show", "three", "--metric", "queue_packets", "--format", "json"]);
     let mean = shown["points"][2]["rows"][1]["metrics"]["queue_packets"]["mean"].as_f64().unwrap();
-    assert!(csv.contains(&format!("\r\nred,4,{mean},")), "{csv}");
+    let row: Vec<&str> = csv.lines().find(|line| line.starts_with("red,4,")).unwrap().split(',').collect();
+    let number = |i: usize| row[i].parse::<f64>().unwrap();
+    assert!((number(2) - mean).abs() <= 0.01 * number(3) && row[6] == "2", "{mean}: {row:?}");
     for diagram in ["delay", "throughput", "input", "drops", "marks", "queue-cdf", "queue-pdf", "delay-cdf"] {
         plot(&["three", "--diagram", diagram, "--point", "3", "--panels", "--aqm", "red"]);
     }
     plot(&["one", "--diagram", "throughput", "--class", "voice", "--seed", "2"]);
+}
+
+/// Tables and figures for a paper.
+#[test]
+fn results_go_into_a_paper() {
+    let bench = Bench::new();
+    bench.file("sweep.toml", &format!("{SMALL}\n[sweep]\n\"flows.ftp.count\" = [1, 2]\n"));
+    bench.ok(&["run", "sweep.toml", "-q", "--out", "r"]);
+    let shown = |format: &str, more: &[&str]| {
+        bench
+            .ok(&[&["show", "r", "--metric", "utilization,queue_delay_p99_s", "--format", format], more]
+                .concat())
+    };
+    let csv = shown("csv", &[]);
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "flows.ftp.count,link,class,algorithm,seeds,utilization,utilization low,utilization high,\
+             queue_delay_p99_s,queue_delay_p99_s low,queue_delay_p99_s high"
+        )
+    );
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        assert_eq!((row.len(), row[1], row[2], row[4]), (11, "bottleneck", "all", "2"));
+        let number = |i: usize| row[i].parse::<f64>().unwrap();
+        assert!(0.0 <= number(6) && number(6) <= number(5) && number(5) <= number(7) && number(7) <= 1.0);
+    }
+    let latex = shown("latex", &[]);
+    assert!(latex.contains(
+        "\\begin{tabular}{llrr}\n\\toprule\nflows.ftp.count & algorithm & utilization & P99 delay"
+    ));
+    assert!(latex.contains("(\\%)") && latex.contains("\\bottomrule\n\\end{tabular}\n"), "{latex}");
+    assert_eq!(latex.matches("\\midrule").count(), 2, "one below the head, one between the points");
+    let markdown = shown("md", &[]);
+    assert!(markdown.starts_with(
+        "| flows.ftp.count | algorithm | utilization (%) | P99 delay (ms) |\n| --- | --- | ---: | ---: |\n"
+    ));
+    // Each link in one table.
+    assert!(shown("table", &["--link", "all"]).contains("bottleneck"), "a column of links");
+    let compared = bench.ok(&["compare", "r", "-b", "red", "--metric", "utilization", "--format", "csv"]);
+    assert!(compared.contains(",drop-tail,red,2,"), "{compared}");
+    // Drawn for the width of a column.
+    bench.ok(&["plot", "r", "--metric", "utilization", "--svg", "c.svg", "--width", "3.4in", "--no-title"]);
+    let svg = std::fs::read_to_string(bench.path("c.svg")).unwrap();
+    assert!(svg.contains("width=\"326.4\"") && !svg.contains("font-weight"), "{svg}");
+    bench.ok(&[
+        "plot",
+        "r",
+        "--metric",
+        "loss_rate",
+        "--over",
+        "algorithm",
+        "--svg",
+        "h.svg",
+        "--height",
+        "2in",
+    ]);
+    assert!(std::fs::read_to_string(bench.path("h.svg")).unwrap().contains("height=\"192\""));
+    let files = bench.run(&["plot", "r", "--pdf", "c.pdf", "--png", "c.png", "--dpi", "100"]);
+    match files.code {
+        0 => {
+            let pdf = std::fs::read(bench.path("c.pdf")).unwrap();
+            assert!(
+                pdf.starts_with(b"%PDF") && pdf.windows(10).any(|w| w == b"/FontFile2" || w == b"/FontFile3")
+            );
+            assert!(std::fs::read(bench.path("c.png")).unwrap().starts_with(b"\x89PNG"));
+        }
+        _ => assert!(files.err.contains("the system has none: install one"), "{}", files.err),
+    }
 }
 
 #[test]
@@ -839,7 +916,15 @@ fn plot_refuses_what_results_do_not_have() {
         (&["--point", "2"], "--point 2: the results have 1"),
         (&["--seed", "9"], "--seed 9: was not run; seeds are 1, 2"),
         (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),
-        (&["--metric", "goodput_bps"], "needs a sweep"),
+        (&["--metric", "goodput_bps", "--over", "flows.ftp.count"], "does not vary"),
+        (&["--diagram", "completion-cdf"], "no transfer"),
+        (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf, and would be SVG; use --pdf"),
+        (&["--pdf", "-"], "--pdf -: goes to a file only"),
+        (&["--width", "3.4in"], "add --svg, --pdf or --png"),
+        (&["--svg", "x.svg", "--width", "3.4"], "with its unit, such as 3.4in"),
+        (&["--svg", "x.svg", "--width", "1in", "--font-size", "20"], "is too narrow"),
+        (&["--svg", "x.svg", "--height", "0.5in"], "must be at least"),
+        (&["--png", "x.png", "--font", "No Such Font"], "font"),
         (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: belongs to --diagram metric"),
         (&["--diagram", "queues"], "possible values: metric, queue"),
         (&["--svg", "no/such/folder.svg"], "write no/such/folder.svg"),
@@ -922,7 +1007,10 @@ fn a_figure_goes_to_standard_output_where_that_is_asked() {
         let out = crate::hostile::on_a_terminal(&bench, &line);
         assert!(out.contains(',') && !out.contains("u{d}"), "{out}");
     }
-    assert!(csv.starts_with("algorithm,flows.ftp.count,utilization (%),half-width\r\n"), "{csv}");
+    assert!(
+        csv.starts_with("algorithm,flows.ftp.count,utilization (%),half-width,low,high,seeds\r\n"),
+        "{csv}"
+    );
     assert_eq!(csv.lines().count(), 5, "{csv}");
     let both = bench.run(&["plot", "r", "--svg", "-", "--csv", "x.csv"]);
     assert!(both.out.starts_with("<svg") && both.out.trim_end().ends_with("</svg>"), "{}", both.out);

@@ -486,7 +486,7 @@ fn an_experiment_is_run_live_and_put_on_record() {
     let read = |name: &str| std::fs::read_to_string(dir.path().join("papers/doc/live").join(name)).unwrap();
     let numbers = read("1.csv");
     assert!(
-        numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width\ncodel,1,"),
+        numbers.starts_with("algorithm,flows.bulk.count,utilization (%),half-width,low,high,seeds\ncodel,1,"),
         "{numbers}"
     );
     assert_eq!(numbers.lines().count(), 3, "{numbers}");

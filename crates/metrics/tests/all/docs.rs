@@ -15,7 +15,12 @@ fn page() -> String {
          headers that are counted apart: scopes {sizes}. The name is the \
          column of `metrics.parquet`, the key in JSON, and what `--metric` and Python's `Results.table` take; titles \
          do as well, in capitals or not. Packets count in the window in which the event happened. A figure that \
-         does not apply has no value.\n\n\
+         does not apply has no value; where it is asked for by name, a note says at which link it does apply.\n\n\
+         Intervals are Student's t, symmetrical about the mean. Tables print half their width, and where that would lead beyond \
+         the last column of the table below (a utilization above 1, a delay below 0), the ends of the part that is possible, \
+         `[low, high]`, instead; so do figures, JSON's `low` and `high`, and CSV. JSON's `half_width` and the decisions of \
+         `--seeds auto` remain those of the whole interval. An interval that is cut so says that the seeds are too few for the \
+         normal approximation: more of them, not the cut, make it right.\n\n\
          Three more are made of these; they stand wherever a metric does, in tables, `--precision`, `search`, `plot` and Python:\n\n\
          | written | is |\n| --- | --- |\n\
          | `goodput_bps[ftp]` | the figure of the class \"ftp\", whatever the table is of; \
@@ -26,7 +31,7 @@ fn page() -> String {
          | `internal:p` | the average of an internal signal of the algorithm, by its paper's name: the mean of its \
          samples, one each `series_step`, which comes close to the average over time; also in \
          `internal_means.parquet` |\n\n\
-         | name | title | unit | better | meaning | source |\n| --- | --- | --- | --- | --- | --- |\n",
+         | name | title | unit | better | meaning | source | values |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for m in Metric::ALL {
         let better = match m.better() {
@@ -34,7 +39,8 @@ fn page() -> String {
             Better::Lower => "less",
             Better::Neither => "",
         };
-        let cells = [&format!("`{}`", m.name()), m.title(), m.unit(), better, m.doc(), m.source()];
+        let values = if m.range().most.is_finite() { "0 to 1" } else { "from 0" };
+        let cells = [&format!("`{}`", m.name()), m.title(), m.unit(), better, m.doc(), m.source(), values];
         page += &format!("| {} |\n", cells.join(" | "));
     }
     page

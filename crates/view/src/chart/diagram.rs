@@ -576,8 +576,11 @@ impl<'a> ChartSource<'a> {
     fn of_metric(&self, x: Horizontal, panel_key: &str, mut panels: Vec<Panel>) -> Chart {
         let figure = self.figure();
         let curves = || panels.iter().flat_map(|p| &p.curves);
-        let largest =
-            curves().flat_map(|c| &c.y).map(|y| y.abs()).filter(|y| y.is_finite()).fold(0.0, f64::max);
+        let largest = curves()
+            .flat_map(|c| c.y.iter().chain(&c.high))
+            .map(|y| y.abs())
+            .filter(|y| y.is_finite())
+            .fold(0.0, f64::max);
         let (scale, unit) = figures::scale_of(&figure, &self.results.unit(&figure), largest);
         for curve in panels.iter_mut().flat_map(|p| &mut p.curves) {
             curve.scale(scale.factor);

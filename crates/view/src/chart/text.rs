@@ -100,7 +100,8 @@ fn bars(chart: &Chart, width: usize, colors: bool) -> String {
             let text = match (half, curve.interval(0)) {
                 (Some(half), Some(ends)) if half > 0.0 => {
                     let short = |v: f64| csv::rounded_as(v, half);
-                    if (y - half, y + half) == ends {
+                    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (y.abs() + half);
+                    if near(ends.0, y - half) && near(ends.1, y + half) {
                         format!("{} ± {}", short(y), short(half))
                     } else {
                         format!("{} [{}, {}]", short(y), short(ends.0), short(ends.1))

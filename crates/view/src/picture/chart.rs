@@ -268,7 +268,7 @@ fn scales(chart: &Chart, ends: Ends, (left, right): (f64, f64), height: f64) -> 
         Form::Points if chart.x.names.is_empty() && !chart.x.log && chart.xs().all(|x| x >= 0.0) => {
             x.padded(0.04).floored(0.0)
         }
-        Form::Points | Form::Bars => x.padded(0.04),
+        Form::Points | Form::Bars => x.padded(if chart.x.names.is_empty() { 0.04 } else { 0.08 }),
     };
     let up = Axis { range: ends.y, ..Axis::linear(&chart.y) };
     let y = Scale::of(&up, chart.ys(), (height, 0.0));
@@ -350,7 +350,8 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, (curv
             flags.push((x, (i + 1).to_string()));
         }
     }
-    for curve in curves {
+    for (i, curve) in curves.iter().enumerate() {
+        let curve = &beside(chart, curve, (i, curves.len()));
         let strokes = panel.curve(curve.x.iter().copied().zip(curve.y.iter().copied()));
         svg.strokes(&strokes, style(curve.style));
         if chart.form == Form::Points {
@@ -369,6 +370,15 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, (curv
         }
     }
     panel.frame_within(svg, &across, &up, SMALL, left);
+}
+
+/// A curve over names, a little beside the others, so that no interval hides another.
+fn beside(chart: &Chart, curve: &Curve, (i, of): (usize, usize)) -> Curve {
+    if chart.x.names.is_empty() || chart.form != Form::Points {
+        return curve.clone();
+    }
+    let shift = (i as f64 - (of as f64 - 1.0) / 2.0) * (0.4 / of as f64).min(0.06);
+    Curve { x: curve.x.iter().map(|x| x + shift).collect(), ..curve.clone() }
 }
 
 /// A mark and an interval at every value of a curve.
