@@ -286,6 +286,12 @@
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const log = low > 0 && high > 50 * low;
     const range = log ? [low * 0.9, high * 1.1] : [0, high * 1.02];
+    // Round numbers, as many as there is room for.
+    const steps = [];
+    for (let p = Math.floor(Math.log10(range[0] || 1)); log && p <= Math.log10(range[1]); p++) {
+      for (const d of range[1] > 300 * range[0] ? [1] : [1, 3]) if (d * 10 ** p >= range[0] && d * 10 ** p <= range[1]) steps.push(+(d * 10 ** p).toPrecision(3));
+    }
+    const ticks = log && steps.length > 1 ? { splits: () => steps, values: (u, t) => t.map(place), filter: (u, t) => t } : {};
     const xLabel = kind === "slowdown" ? "slowdown" : "completion time [" + found.unit + "]", yLabel = "share of transfers with no more";
     panels(box, apart(series), {
       x: found.share, xLabel: yLabel, yLabel: xLabel, xShort: "share", csv: { upright: true, xLabel, yLabel, name: kind + "-cdf" },
@@ -294,7 +300,7 @@
         scales: { x: { time: false, ori: 1, range: [0, 1] }, y: { ori: 0, distr: log ? 3 : 1, range } },
         axes: (axis, numbers) => [
           { ...axis(yLabel), scale: "x", side: 3, ...numbers },
-          { ...axis(xLabel), size: 30, scale: "y", side: 2 },
+          { ...axis(xLabel), size: 30, scale: "y", side: 2, ...ticks },
         ],
       },
     }, range);
