@@ -169,23 +169,29 @@ pub fn check_writable(file: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a text to the file that a user named, as [`replace`]; a device or a pipe cannot be replaced, only written to.
-pub fn write_whole(text: impl AsRef<[u8]>, file: &Path) -> Result<(), Failure> {
+pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
+    write_bytes(text.as_bytes(), file)
+}
+
+/// The same of what is no text.
+pub fn write_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
     if file.exists() && !file.is_file() {
-        return fs::write(file, text)
+        return fs::write(file, bytes)
             .map_err(|e| Failure::cannot(format!("write {}", quell_files::name(file)), e));
     }
-    replace(text, file)
+    replace_bytes(bytes, file)
 }
 
 /// Writes a text beside its place and then puts it there in one step, in the place of what may be there.
-pub fn replace(text: impl AsRef<[u8]>, file: &Path) -> Result<(), Failure> {
+pub fn replace(text: &str, file: &Path) -> Result<(), Failure> {
+    replace_bytes(text.as_bytes(), file)
+}
+
+fn replace_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
     let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", quell_files::name(file)), e);
     let dir = parent(file);
     let mut temporary = quell_lab::temporary_file(&dir).map_err(|e| cannot(&e))?;
-    temporary
-        .write_all(text.as_ref())
-        .and_then(|()| temporary.as_file().sync_all())
-        .map_err(|e| cannot(&e))?;
+    temporary.write_all(bytes).and_then(|()| temporary.as_file().sync_all()).map_err(|e| cannot(&e))?;
     temporary.persist(file).map(drop).map_err(|e| cannot(&e.error))
 }
 

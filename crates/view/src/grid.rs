@@ -385,11 +385,10 @@ fn keys(results: &Results, lines: &[(&View, &str)]) -> (Vec<Key>, Vec<Vec<String
         Some(*of)
     };
     if lines.iter().any(|(view, _)| view.segment.is_some()) {
-        let ends: [(&str, fn((f64, f64)) -> f64); 2] =
-            [("segment from (s)", |s| s.0), ("segment to (s)", |s| s.1)];
-        for (name, of) in ends {
-            add(name, name, true, &|(view, _)| segment(view).map_or(String::new(), |s| seconds(of(s))));
-        }
+        let from = |view: &View| segment(view).map_or(String::new(), |s: (f64, f64)| seconds(s.0));
+        let to = |view: &View| segment(view).map_or(String::new(), |s: (f64, f64)| seconds(s.1));
+        add("segment from (s)", "segment from (s)", true, &|(view, _)| from(view));
+        add("segment to (s)", "segment to (s)", true, &|(view, _)| to(view));
     }
     add("algorithm", "algorithm", false, &|(_, algorithm)| (*algorithm).to_string());
     let rows = (0..lines.len()).map(|i| columns.iter().map(|column| column[i].clone()).collect());

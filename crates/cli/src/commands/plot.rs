@@ -281,7 +281,7 @@ fn put(bytes: &[u8], file: &Path, what: &str, said: &mut String) -> Result<(), F
     if file.as_os_str() == STDOUT {
         return terminal::print_data(&String::from_utf8_lossy(bytes));
     }
-    folder::write_whole(bytes, file)?;
+    folder::write_bytes(bytes, file)?;
     said.push_str(&format!("{what}  {}\n", quell_files::name(file)));
     Ok(())
 }

@@ -219,7 +219,8 @@ fn bars(svg: &mut Svg, chart: &Chart, width: f64, (layout, top): (&Layout, f64))
     let left = left_of(chart, width);
     let height = layout.heights.unwrap_or(BAR.0 * curves.len() as f64);
     let across = Scale::of(&Axis::linear(&chart.y), chart.ys().chain([0.0]), (left, width - RIGHT));
-    let share = chart.y.ends_with("(%)") && chart.curves().flat_map(|c| &c.y).all(|y| !(*y > 100.0));
+    let share =
+        chart.y.ends_with("(%)") && chart.curves().flat_map(|c| &c.y).all(|y| y.is_nan() || *y <= 100.0);
     let across = across.rounded((width - left - RIGHT) / 60.0);
     let across = if share { across.capped(100.0) } else { across };
     let bottom = top + 4.0 + height;

@@ -1,5 +1,7 @@
 //! The parts that the pictures share: the sheet, a panel with its axes, curves cut at its edges, legends.
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use super::axis::{Scale, Tick};
 use super::sheet::Sheet;
 use super::svg::{Anchor, FAINT, Font, GRID, INK, Stroke, Svg, fitting, text_width, wrap};
@@ -280,7 +282,8 @@ pub(super) fn mark(svg: &mut Svg, (x, y): Position, form: Form, radius: f64, fil
         ),
         Form::Plus => svg.polygon(&corners(&CROSS), fill),
         // The same, turned by an eighth.
-        Form::Cross => svg.polygon(&corners(&CROSS.map(|(x, y)| (0.7071 * (x - y), 0.7071 * (x + y)))), fill),
+        Form::Cross => svg
+            .polygon(&corners(&CROSS.map(|(x, y)| (FRAC_1_SQRT_2 * (x - y), FRAC_1_SQRT_2 * (x + y)))), fill),
     }
 }
 
