@@ -173,7 +173,7 @@ pub fn write_whole(text: &str, file: &Path) -> Result<(), Failure> {
     write_bytes(text.as_bytes(), file)
 }
 
-/// The same of what is no text.
+/// Writes bytes in the same way.
 pub fn write_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
     if file.exists() && !file.is_file() {
         return fs::write(file, bytes)
@@ -183,6 +183,7 @@ pub fn write_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a text beside its place and then puts it there in one step, in the place of what may be there.
+#[cfg(feature = "all")]
 pub fn replace(text: &str, file: &Path) -> Result<(), Failure> {
     replace_bytes(text.as_bytes(), file)
 }
