@@ -20,6 +20,7 @@ mod gateway;
 mod map;
 #[cfg(feature = "all")]
 mod measure;
+mod new;
 mod plot;
 mod report;
 #[cfg(feature = "all")]
@@ -53,6 +54,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
+  quell new rrul --link home > my.toml
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
   quell plot results/main --diagram delay-cdf
@@ -103,6 +105,8 @@ pub fn hide_refused(command: clap::Command) -> clap::Command {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a scenario file from a named load and a named link, or list them.
+    New(new::Args),
     /// Run a scenario: every algorithm with every seed.
     Run(run::Args),
     /// Compare algorithms with a baseline, paired over common seeds.
@@ -154,6 +158,7 @@ pub enum Command {
 /// Carries out a command; `line` is the command as results record it.
 pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
     match command {
+        Command::New(args) => new::run(&args),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::run(&args, line),
         Command::Search(args) => search::run(&args, line),
