@@ -26,6 +26,7 @@ mod report;
 #[cfg(feature = "all")]
 mod reproduce;
 mod run;
+mod scale;
 mod scenario;
 mod search;
 mod show;
@@ -89,6 +90,7 @@ pub fn note_of_absent() -> Option<String> {
 /// Options that commands share, and that one of them refuses or that have no effect there: its help does not list them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("search", &["sweep"]),
+    ("scale", &["precision", "max_seeds", "sweep", "classes", "segments"]),
     ("tasks", &["precision", "max_seeds", "engine", "no_cache", "threads", "quiet", "fresh", "verify"]),
     ("worker", &["precision", "max_seeds", "engine", "no_cache"]),
 ];
@@ -113,6 +115,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Find where on an axis of a scenario a metric crosses a value.
     Search(search::Args),
+    /// Run a scenario at two sizes, as it is and N times as large, and say which metrics agree.
+    Scale(scale::Args),
     /// Print the tables of a results folder again.
     Show(show::Args),
     /// Make the HTML report of a results folder again.
@@ -162,6 +166,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::run(&args, line),
         Command::Search(args) => search::run(&args, line),
+        Command::Scale(args) => scale::run(&args, line),
         Command::Show(args) => show::run(&args),
         Command::Report(args) => report::run(&args, line),
         Command::Plot(args) => plot::run(&args),

@@ -119,8 +119,7 @@ fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioErr
              its [[run]] tables name its scenarios"
         )
     } else if is_half {
-        let flag =
-            if is_load { format!("{row} --link LINK") } else { format!("LOAD --link {row}") };
+        let flag = if is_load { format!("{row} --link LINK") } else { format!("LOAD --link {row}") };
         format!("is one half of a scenario: `quell new {flag}` writes a whole one")
     } else if has(["title", "reference"]) {
         format!("describes a document, not a scenario: `quell reproduce {document}` runs its experiments")
