@@ -28,7 +28,7 @@ BPF = "bpfel-unknown-none"
 BROWSER = "wasm32-unknown-unknown"
 # What they are made of as well: it only has to compile, which is quicker without optimization.
 PLAIN = ["quell-aqm", "quell-metrics", "quell-queue", "quell-sim", "quell-tcp", "quell-theory", "quell-units"]
-IN_A_BROWSER = ["quell-scenario", "quell-sim", "quell-metrics", "quell-view", "quell-theory"]
+IN_A_BROWSER = ["quell-scenario", "quell-presets", "quell-sim", "quell-metrics", "quell-view", "quell-theory"]
 OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
 
 # What the Rust compiler calls to copy memory and, on small machines, to multiply and divide integers;

@@ -784,6 +784,13 @@ def measure(
     inside: Sequence[str] | None = None,
 ) -> dict[str, Any]: ...
 def metric_list() -> list[dict[str, str]]: ...
+def new(
+    load: str,
+    *,
+    link: str,
+    aqm: Sequence[str] | None = None,
+    duration: str | None = None,
+) -> dict[str, Any]: ...
 def oscillation(samples: npt.ArrayLike, step: str | float) -> Oscillation | None: ...
 def pi_design(
     *,

@@ -10,6 +10,7 @@ mod catalog;
 mod columns;
 mod errors;
 mod options;
+mod presets;
 mod results;
 mod run;
 mod scenario;
@@ -37,6 +38,8 @@ mod _quell {
     use crate::columns::Columns;
     #[pymodule_export]
     use crate::errors::{Interrupted, RunError, ScenarioError, TheoryError};
+    #[pymodule_export]
+    use crate::presets::new;
     #[pymodule_export]
     use crate::results::{Results, read};
     #[pymodule_export]

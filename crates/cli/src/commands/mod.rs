@@ -20,11 +20,13 @@ mod gateway;
 mod map;
 #[cfg(feature = "all")]
 mod measure;
+mod new;
 mod plot;
 mod report;
 #[cfg(feature = "all")]
 mod reproduce;
 mod run;
+mod scale;
 mod scenario;
 mod search;
 mod show;
@@ -53,6 +55,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
+  quell new rrul --link home > my.toml
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
   quell plot results/main --diagram delay-cdf
@@ -87,6 +90,7 @@ pub fn note_of_absent() -> Option<String> {
 /// Options that commands share, and that one of them refuses or that have no effect there: its help does not list them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("search", &["sweep"]),
+    ("scale", &["precision", "max_seeds", "sweep", "classes", "segments"]),
     ("tasks", &["precision", "max_seeds", "engine", "no_cache", "threads", "quiet", "fresh", "verify"]),
     ("worker", &["precision", "max_seeds", "engine", "no_cache"]),
 ];
@@ -103,12 +107,16 @@ pub fn hide_refused(command: clap::Command) -> clap::Command {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a scenario file from a named load and a named link, or list them.
+    New(new::Args),
     /// Run a scenario: every algorithm with every seed.
     Run(run::Args),
     /// Compare algorithms with a baseline, paired over common seeds.
     Compare(compare::Args),
     /// Find where on an axis of a scenario a metric crosses a value.
     Search(search::Args),
+    /// Run a scenario at two sizes, as it is and N times as large, and say which metrics agree.
+    Scale(scale::Args),
     /// Print the tables of a results folder again.
     Show(show::Args),
     /// Make the HTML report of a results folder again.
@@ -154,9 +162,11 @@ pub enum Command {
 /// Carries out a command; `line` is the command as results record it.
 pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
     match command {
+        Command::New(args) => new::run(&args),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::run(&args, line),
         Command::Search(args) => search::run(&args, line),
+        Command::Scale(args) => scale::run(&args, line),
         Command::Show(args) => show::run(&args),
         Command::Report(args) => report::run(&args, line),
         Command::Plot(args) => plot::run(&args),

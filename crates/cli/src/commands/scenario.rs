@@ -107,6 +107,7 @@ fn read(file: &Path, changes: &Changes) -> Result<Study, ScenarioError> {
 /// Says what a file is that describes an experiment of a document rather than a scenario.
 #[allow(clippy::result_large_err)] // As above.
 fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioError> {
+    let (is_half, is_load) = (document.has("preset"), document.has("flows"));
     let has = |names: [&str; 2]| names.iter().all(|name| document.has(name));
     let name = |path: Option<&Path>| {
         path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
@@ -117,6 +118,9 @@ fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioErr
             "is an experiment of a document, not a scenario: `quell reproduce {document}-{row}` runs it, and \
              its [[run]] tables name its scenarios"
         )
+    } else if is_half {
+        let flag = if is_load { format!("{row} --link LINK") } else { format!("LOAD --link {row}") };
+        format!("is one half of a scenario: `quell new {flag}` writes a whole one")
     } else if has(["title", "reference"]) {
         format!("describes a document, not a scenario: `quell reproduce {document}` runs its experiments")
     } else {

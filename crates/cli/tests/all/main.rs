@@ -11,6 +11,8 @@ mod gateway;
 mod hostile;
 mod measure;
 mod options;
+mod presets;
 mod reproduce;
+mod scale;
 mod survival;
 mod theory;
