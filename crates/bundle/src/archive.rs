@@ -137,7 +137,7 @@ pub fn measure(path: &Path) -> Result<(u64, String), BundleError> {
 /// The size and the hash of a file, which is read from its beginning and left there.
 fn measure_open(file: &mut File) -> std::io::Result<(u64, String)> {
     file.rewind()?;
-    let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; 1 << 16], 0);
+    let (mut hash, mut piece, mut bytes) = (Sha256::new(), vec![0; 1 << 16], 0_u64);
     loop {
         match file.read(&mut piece)? {
             0 => break,
@@ -372,7 +372,10 @@ impl Metadata {
         for (name, file) in &self.files {
             match inside.get(name) {
                 None => {
-                    return Err(format!("\"{}\": is listed in {METADATA}, but not in the archive", cut(name)));
+                    return Err(format!(
+                        "\"{}\": is listed in {METADATA}, but not in the archive",
+                        cut(name)
+                    ));
                 }
                 Some(bytes) if *bytes != file.bytes => {
                     return Err(format!(

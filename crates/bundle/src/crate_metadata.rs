@@ -61,7 +61,9 @@ pub(crate) fn text(run: &RunInfo, about: &About, files: &[Entry], sums_bytes: us
         "encodingFormat": media_type(SUMS),
         "contentSize": sums_bytes.to_string(),
     }));
-    let whole = json!({ "@context": format!("{RO_CRATE}/context"), "@graph": graph });
+    // Not every edition of the context has this word of schema.org.
+    let sha256 = json!({ "sha256": "http://schema.org/sha256" });
+    let whole = json!({ "@context": [format!("{RO_CRATE}/context"), sha256], "@graph": graph });
     // What was made of strings and lists can be written.
     serde_json::to_string_pretty(&whole).unwrap_or_default() + "\n"
 }
