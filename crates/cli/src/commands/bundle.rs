@@ -92,7 +92,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Compute this share of the replications again, and compare each bit for bit; without a share, all.
-    #[arg(long, value_name = "SHARE", num_args = 0..=1, default_missing_value = "100%", value_parser = args::share)]
+    #[arg(long, value_name = "SHARE%", num_args = 0..=1, default_missing_value = "100%", value_parser = args::share)]
     rerun: Option<f64>,
     /// The number of the draw: another one draws other replications for --rerun.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "rerun", value_parser = whole(1..=u64::MAX))]
@@ -140,7 +140,7 @@ fn bundle(study: &Path, args: &Args, line: Vec<String>) -> Result<(), Failure> {
             folder::of(study)
         }
         false => {
-            made = simulated(study, &args.simulation, line)?;
+            made = simulated(study, &args.simulation, without_place(line))?;
             made.path().join("results")
         }
     };
@@ -223,6 +223,21 @@ fn simulated(path: &Path, args: &SimulationArgs, line: Vec<String>) -> Result<te
     quell_lab::write_results(&results, &folder.path().join("results"), false)
         .map_err(|e| Failure::cannot("write results to", e))?;
     Ok(folder)
+}
+
+/// The command without the archive's name, which the archive's bytes do not depend on.
+fn without_place(line: Vec<String>) -> Vec<String> {
+    let mut words = line.into_iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--out" | "-o" => _ = words.next(),
+            "--overwrite" => {}
+            _ if word.starts_with("--out=") => {}
+            _ => kept.push(word),
+        }
+    }
+    kept
 }
 
 /// The time that `SOURCE_DATE_EPOCH` names, as other programs take it for archives that are to be the same.
@@ -328,9 +343,13 @@ fn about(bundle: &Bundle) -> String {
     let run = &bundle.results.run;
     let count = plural(bundle.results.replications.len(), "replication");
     let partial = if run.partial { " (partial: the run was stopped)" } else { "" };
+    let holes = match run.holes.len() {
+        0 => String::new(),
+        n => format!("holes    {} of the sweep cannot be run\n", plural(n, "combination")),
+    };
     format!(
         "bundle   {}\nsha256   {}\nhashes   {}, {}: all as they were packed\nmetadata RO-Crate 1.1, lists every file\n\
-         results  {count}{partial}, digest {}\nmade by  Quell {}, commit {}\n",
+         results  {count}{partial}, digest {}\n{holes}made by  Quell {}, commit {}\n",
         quell_units::text::one_line(&bundle.title),
         bundle.sha256,
         plural(bundle.files, "file"),

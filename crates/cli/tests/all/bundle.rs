@@ -5,6 +5,7 @@ use std::process::Stdio;
 use crate::common::{Bench, SMALL};
 
 const AUTHOR: [&str; 4] = ["--author", "Josiah Carberry <0000-0002-1825-0097>", "--license", "CC-BY-4.0"];
+const RATE: &str = "time_s,rate_bps\n0,2000000\n3,1000000\n";
 
 fn bundle(bench: &Bench, args: &[&str]) -> String {
     bench.ok(&[&["bundle"], args, &AUTHOR[..]].concat())
@@ -56,9 +57,9 @@ fn a_study_is_packed_checked_and_computed_again() {
 fn a_scenario_with_files_and_holes_is_packed_with_them() {
     let bench = Bench::new();
     std::fs::create_dir_all(bench.path("s/traces")).unwrap();
-    bench.file("s/traces/rate.csv", "time_s,rate_bps\n0,2000000\n3,1000000\n");
-    let changing = "buffer = \"25 packets\"\nchanges = \"traces/rate.csv\"\n\n[sweep]\n\"aqm.red.max_th\" = \
-                    [\"15 packets\", \"1 packets\"]\n";
+    bench.file("s/traces/rate.csv", RATE);
+    let changing = "buffer = \"25 packets\"\nchanges = \"traces/rate.csv\"\n\n[sweep]\n\"dumbbell.buffer\" = \
+                    [\"25 packets\", \"0 packets\"]\n";
     bench.file("s/small.toml", &SMALL.replace("buffer = \"25 packets\"\n", changing));
     let auto = ["--seeds", "auto", "--precision", "utilization=5%", "--max-seeds", "10"];
     let args = [&["bundle", "s/small.toml", "--quiet", "--out"][..], &["a.zip"], &auto, &AUTHOR].concat();
@@ -72,15 +73,22 @@ fn a_scenario_with_files_and_holes_is_packed_with_them() {
     std::fs::remove_dir_all(bench.path("s/traces")).unwrap();
     let checked = bench.ok(&["bundle", "verify", "a.zip", "--rerun", "--quiet"]);
     assert!(checked.contains("computed again") && checked.contains("are the same"), "{checked}");
-    let refused = bench.run(&["bundle", "s/small.toml", "--out", "b.zip"]);
+    assert!(checked.contains("1 combination of the sweep cannot be run"), "{checked}");
+    // Again from the same cache: the same bytes.
+    std::fs::create_dir_all(bench.path("s/traces")).unwrap();
+    bench.file("s/traces/rate.csv", RATE);
+    epoch("b.zip");
+    assert!(std::fs::read(bench.path("a.zip")).unwrap() == std::fs::read(bench.path("b.zip")).unwrap());
+    std::fs::remove_dir_all(bench.path("s/traces")).unwrap();
+    let refused = bench.run(&["bundle", "s/small.toml", "--out", "c.zip"]);
     assert!(refused.code == 2 && refused.err.contains("rate.csv"), "{refused:?}");
-    assert_eq!(bench.listing(), ["a.zip", "s", "small.toml"]);
+    assert_eq!(bench.listing(), ["a.zip", "b.zip", "s", "small.toml"]);
 }
 
 #[test]
 fn a_file_that_is_another_one_now_is_refused() {
     let bench = Bench::new();
-    bench.file("rate.csv", "time_s,rate_bps\n0,2000000\n3,1000000\n");
+    bench.file("rate.csv", RATE);
     let changing = "buffer = \"25 packets\"\nchanges = \"rate.csv\"\n";
     bench.file("small.toml", &SMALL.replace("buffer = \"25 packets\"\n", changing));
     bench.ok(&["run", "small.toml", "--quiet", "--no-report", "--out", "r"]);
