@@ -306,7 +306,7 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
 }
 
 /// A share, "1%" or 0.01.
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => (text, 1.0),

@@ -17,7 +17,7 @@ pub fn built_from(commit: Option<[u8; 40]>) {
 }
 
 /// The commit that the program was built from; "unknown" if nobody has said.
-pub(crate) fn commit() -> &'static str {
+pub fn commit() -> &'static str {
     COMMIT.get().map_or(UNKNOWN, String::as_str)
 }
 

@@ -38,7 +38,7 @@ mod work;
 pub use auto::run_auto;
 pub use axis::Axis;
 pub use cache::{About, CACHE_VARIABLE, Cache, CacheEntry, Hit, Key, Lookup, read_entry};
-pub use commit::{built_from, last_commit};
+pub use commit::{built_from, commit, last_commit};
 pub use fingerprint::fingerprint;
 pub use options::{DRAWN, Options, Progress, Reuse, RunError, Series, Surround};
 pub use quell_metrics::{
@@ -48,7 +48,7 @@ pub use quell_metrics::{
     differing_keys, distinct, jain_index, quantile, size_rows, t_quantile, transfer_figures,
 };
 pub use read::{files_in, parse, read, read_bytes, read_from, read_named};
-pub use replicate::Ended;
+pub use replicate::{Ended, differing_tables};
 pub use run::{OnPart, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
 pub use space::{Space, free_space, space};

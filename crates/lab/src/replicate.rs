@@ -56,13 +56,31 @@ fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
+/// The tables in which two replications differ, bit for bit; how long each took is not part of it.
+///
+/// # Errors
+/// If one cannot be compared.
+pub fn differing_tables(a: &Replication, b: &Replication) -> Result<Vec<Table>, String> {
+    let mut all = Vec::new();
+    for table in Table::ALL {
+        if table_bytes(*table, a)? != table_bytes(*table, b)? {
+            all.push(*table);
+        }
+    }
+    Ok(all)
+}
+
 /// All that a replication found, as bytes, so that what is absent equals itself; how long it took is not part
 /// of it.
 pub(crate) fn bytes(replication: &Replication) -> Result<Vec<u8>, String> {
-    let timeless = [Replication { elapsed_s: 0.0, ..replication.clone() }];
     let mut all = Vec::new();
     for table in Table::ALL {
-        all.extend(postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())?);
+        all.extend(table_bytes(*table, replication)?);
     }
     Ok(all)
+}
+
+fn table_bytes(table: Table, replication: &Replication) -> Result<Vec<u8>, String> {
+    let timeless = [Replication { elapsed_s: 0.0, ..replication.clone() }];
+    postcard::to_stdvec(&table.columns(&timeless).0).map_err(|e| e.to_string())
 }

@@ -6,6 +6,8 @@ mod absent;
 #[cfg(feature = "theory")]
 mod analyze;
 mod aqm;
+#[cfg(feature = "all")]
+mod bundle;
 mod cache;
 #[cfg(feature = "all")]
 mod characterize;
@@ -44,7 +46,9 @@ use {absent as gateway, absent as wire};
 #[cfg(not(feature = "theory"))]
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
-use {absent as characterize, absent as conformance, absent as measure, absent as reproduce};
+use {
+    absent as bundle, absent as characterize, absent as conformance, absent as measure, absent as reproduce,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().bold())
@@ -59,6 +63,7 @@ Examples:
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
   quell plot results/main --diagram delay-cdf
+  quell bundle results/main --license CC-BY-4.0
   quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
   quell aqm describe pi
@@ -77,7 +82,7 @@ pub struct Cli {
 /// What the help of a build without all commands ends with.
 pub fn note_of_absent() -> Option<String> {
     let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
-    let others = ["reproduce", "characterize", "wire", "gateway", "measure", "conformance"].iter();
+    let others = ["bundle", "reproduce", "characterize", "wire", "gateway", "measure", "conformance"].iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
@@ -123,6 +128,8 @@ pub enum Command {
     Report(report::Args),
     /// Draw a figure of a results folder: in the terminal, as SVG, as CSV.
     Plot(plot::Args),
+    /// Pack a study into one archive that others can check and compute again, or check such an archive.
+    Bundle(bundle::Args),
     /// Run the experiments of published documents and judge their printed numbers and claims.
     Reproduce(reproduce::Args),
     /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
@@ -170,6 +177,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Show(args) => show::run(&args),
         Command::Report(args) => report::run(&args, line),
         Command::Plot(args) => plot::run(&args),
+        Command::Bundle(args) => bundle::run(&args, line),
         Command::Reproduce(args) => reproduce::run(&args, line),
         Command::Characterize(args) => characterize::run(&args, line),
         Command::Cache(args) => cache::run(&args),

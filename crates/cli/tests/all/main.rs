@@ -1,6 +1,7 @@
 //! The command, as a user sees it.
 
 mod adaptive;
+mod bundle;
 mod characterize;
 mod commands;
 mod common;

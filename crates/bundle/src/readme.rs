@@ -1,0 +1,129 @@
+//! The page for whoever opens a bundle: what it is, how to check it, and how to compute it again.
+
+use std::fmt::Write as _;
+
+use quell_lab::Results;
+use quell_units::text::{one_line, plural};
+
+use crate::about::About;
+use crate::contents::{Entry, scenario_name};
+use crate::crate_metadata::{REPOSITORY, command, description, is_known, seeds, title};
+
+/// The page, in Markdown.
+pub(crate) fn page(results: &Results, about: &About, files: &[Entry]) -> String {
+    let run = &results.run;
+    let mut out = format!("# {}\n\n", one_line(&title(run, about)));
+    if !about.authors.is_empty() {
+        let name = |a: &crate::Author| match &a.orcid {
+            Some(orcid) => format!("{} (https://orcid.org/{orcid})", a.name),
+            None => a.name.clone(),
+        };
+        let _ = writeln!(out, "{}\n", about.authors.iter().map(name).collect::<Vec<_>>().join(", "));
+    }
+    let _ = writeln!(out, "{}\n", description(run, about).trim());
+    let license = match &about.license {
+        Some(license) => format!("{} ({})", license.title, license.url),
+        None => "none was given; all rights are reserved".to_string(),
+    };
+    let _ = writeln!(out, "License: {license}.\n");
+    if run.partial {
+        let (finished, asked) = (results.replications.len(), results.asked());
+        let _ = writeln!(out, "**Partial:** the run was stopped after {finished} of {asked} replications.\n");
+    }
+    out += &how_to_check(results);
+    out += &what_made_it(results);
+    out += &limits(results);
+    out += "## What is in it\n\n| file | what it is |\n| --- | --- |\n";
+    let mut names: Vec<(&str, &str)> = files.iter().map(|f| (&*f.name, &*f.title)).collect();
+    names.push(("SHA256SUMS", "SHA-256 of every file"));
+    names.push(("ro-crate-metadata.json", "All of this for programs: RO-Crate 1.1, Process Run Crate 0.5"));
+    names.sort_unstable();
+    for (name, title) in names {
+        let _ = writeln!(out, "| `{name}` | {} |", one_line(title).replace('|', "\\|"));
+    }
+    out
+}
+
+fn how_to_check(results: &Results) -> String {
+    let run = &results.run;
+    let commit =
+        if is_known(&run.commit) { format!("git -C quell checkout {}\n", run.commit) } else { String::new() };
+    let mut out = format!(
+        "## How to check it\n\nWithout Quell, in the unpacked folder:\n\n```sh\nsha256sum --check SHA256SUMS\n```\n\n\
+         With Quell, whose version that made this is:\n\n```sh\ngit clone {REPOSITORY}\n{commit}\
+         cargo build --release --bin quell --manifest-path quell/Cargo.toml    # the program: quell/target/release/quell\n\
+         ```\n\n`quell bundle verify FILE` checks every hash, the metadata, and that the results are whole. "
+    );
+    if run.live {
+        out += "Real packets were sent, in real time: nothing can be computed again.\n\n";
+        return out;
+    }
+    let seconds: f64 = results.replications.iter().map(|r| r.elapsed_s).sum();
+    let longest = results.replications.iter().map(|r| r.elapsed_s).fold(0.0, f64::max);
+    let count = plural(results.replications.len(), "replication");
+    let _ = write!(
+        out,
+        "It also computes replications again and compares them bit for bit:\n\n\
+         ```sh\nquell bundle verify FILE --rerun 10%\nquell bundle verify FILE --rerun\n```\n\n\
+         Time: the {count} took {} of one core together on the machine that made this, the longest of them {}. They \
+         run on all cores at once (`--threads N` for fewer), and ask for no network, no graphics and no other hardware. \
+         Results do not depend on the machine or on the number of threads.\n\n",
+        time(seconds),
+        time(longest),
+    );
+    match scenario_name(results) {
+        Some(name) => {
+            let _ = write!(
+                out,
+                "To run it yourself, or to change it, unpack the archive and run the scenario with the options of the command below:\n\n\
+                 ```sh\nquell run {name} --out again\nquell show results\nquell report results --out report.html\n```\n\n"
+            );
+        }
+        None => out += "`quell show results` prints the tables of the unpacked results.\n\n",
+    }
+    out
+}
+
+fn what_made_it(results: &Results) -> String {
+    let run = &results.run;
+    let mut out =
+        format!("## What made it\n\nQuell {}, commit {}, {}.\n\n", run.version, run.commit, run.started);
+    if !run.command.is_empty() {
+        let _ = write!(out, "```sh\n{}\n```\n\n", one_line(&command(run)));
+    }
+    let _ = writeln!(out, "Seeds: {}. Digest of all replications: `{}`.\n", seeds(run), run.digest);
+    if !run.engine.is_empty() {
+        out += "Fingerprints of the engine; an engine with the same ones computes the same:\n\n\
+                | algorithm | fingerprint |\n| --- | --- |\n";
+        for (algorithm, print) in &run.engine {
+            let _ = writeln!(out, "| {algorithm} | `{print}` |");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What a reader must know: remarks on the figures, and the points that were left out.
+fn limits(results: &Results) -> String {
+    let (notes, holes) = (results.notes(), results.run.hole_lines(usize::MAX));
+    let mut out = String::new();
+    let mut list = |head: &str, lines: &[String]| {
+        if !lines.is_empty() {
+            let _ = write!(out, "## {head}\n\n");
+            lines.iter().for_each(|line| _ = writeln!(out, "- {}", one_line(line)));
+            out.push('\n');
+        }
+    };
+    list("What to know of the results", &notes);
+    list("Combinations of the sweep that cannot be run", &holes);
+    out
+}
+
+/// A time as one says it.
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => quell_units::text::duration(s),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
