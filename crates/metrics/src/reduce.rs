@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{
-    ClassStats, Counts, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Page, Segment, Series,
-    TimedSegment, VideoSegment,
+    ClassStats, Counts, FlowOutcome, FlowSegment, ForeignProbe, LinkOutcome, LossEvent, Outcome, Page,
+    Probes, Segment, Series, TimedSegment, VideoSegment,
 };
+use quell_sim::responsiveness::Rpm;
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::metric::{LANE, Metric, SIZE, SIZES, Values};
@@ -405,6 +406,12 @@ fn flow_figures(
     }
     let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
     page_figures(values, crossing.clone(), window);
+    let tests = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f));
+    probe_figures(
+        values,
+        tests.filter_map(|(f, flow)| Some((f.start, flow.responsiveness.as_deref()?))),
+        window,
+    );
     timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
     let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
     values.set(Metric::LossSynchronization, synchronization(bulk, &link.loss_events, classes, window));
@@ -497,6 +504,46 @@ fn page_figures<'a>(
     values.set(Metric::Pages, times.len() as f64);
     values.set(Metric::PageTimeMean, times.iter().sum::<f64>() / times.len() as f64);
     percentiles(values, [Metric::PageTimeP50, Metric::PageTimeP95, Metric::PageTimeP99], &times);
+}
+
+/// The tests of responsiveness, each with its beginning: their probes that were complete within the window.
+fn probe_figures<'a>(
+    values: &mut Values,
+    tests: impl Iterator<Item = (Time, &'a Probes)>,
+    (from, to): (Time, Time),
+) {
+    let tests: Vec<(Time, &Probes)> = tests.collect();
+    if tests.is_empty() {
+        return;
+    }
+    let within = |end: Time| end >= from && end < to;
+    let foreign = tests.iter().flat_map(|(_, test)| &test.foreign).filter(|probe| within(probe.end));
+    let loaded = tests.iter().flat_map(|(_, test)| &test.loaded).filter(|probe| within(probe.end));
+    let rpm = Rpm::of(foreign.clone(), loaded.clone());
+    values.set(Metric::Rpm, rpm.both());
+    values.set(Metric::RpmForeign, rpm.foreign);
+    values.set(Metric::RpmLoaded, rpm.loaded);
+    values.set(Metric::Probes, (foreign.clone().count() + loaded.clone().count()) as f64);
+    let results: Vec<(Duration, f64)> = tests
+        .iter()
+        .filter_map(|(start, test)| test.result.map(|(at, rpm)| (at.since(*start), rpm)))
+        .collect();
+    let count = results.len() as f64;
+    values.set(Metric::RpmResult, results.iter().map(|r| r.1).sum::<f64>() / count);
+    values.set(Metric::RpmResultTime, results.iter().map(|r| r.0.as_secs_f64()).sum::<f64>() / count);
+    let part = |of: fn(&ForeignProbe) -> Duration| foreign.clone().map(of).collect::<Vec<Duration>>();
+    let parts = [
+        (Metric::ProbeTcpP50, Metric::ProbeTcpP95, part(|p| p.tcp)),
+        (Metric::ProbeTlsP50, Metric::ProbeTlsP95, part(|p| p.tls)),
+        (Metric::ProbeHttpP50, Metric::ProbeHttpP95, part(|p| p.http)),
+        (Metric::ProbeLoadedP50, Metric::ProbeLoadedP95, loaded.map(|p| p.end - p.start).collect()),
+    ];
+    for (median, upper, mut times) in parts.into_iter().filter(|part| !part.2.is_empty()) {
+        times.sort_unstable();
+        let times: Vec<f64> = times.into_iter().map(Duration::as_secs_f64).collect();
+        values.set(median, quantile(&times, 0.50));
+        values.set(upper, quantile(&times, 0.95));
+    }
 }
 
 /// The mean, over the events of loss within the window that hit one of these flows, of the share of them that

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use quell_aqm::Seed;
 use quell_units::{Duration, Time};
 
-use crate::network::{App, FlowSpec, Traffic};
+use crate::network::{App, FlowSpec, Responsiveness, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
@@ -19,6 +19,7 @@ mod client;
 mod dialog;
 mod host;
 mod open;
+mod responsiveness;
 mod tcp;
 mod video;
 mod watched;
@@ -28,6 +29,7 @@ use client::Client;
 use host::Meter;
 pub(crate) use host::{Direction, Host};
 use open::OpenFlow;
+use responsiveness::Test;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
 use watched::Watched;
@@ -43,6 +45,8 @@ pub(crate) enum Flow {
     Tcp(Arc<Group>, TcpFlow),
     /// TCP whose data is asked for, over one connection or several.
     Asked(Arc<Group>, Box<Client>),
+    /// A test of responsiveness, with all its connections.
+    Test(Arc<Group>, Box<Test>),
     /// A connection of the flow so many numbers before, which has all of it.
     Connection(u32),
     /// Any of the others, whose packets are timed.
@@ -60,6 +64,9 @@ impl Flow {
         let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
             (&Traffic::Tcp { app: App::Connection { of }, .. }, _) => Flow::Connection(id - of),
+            (Traffic::Tcp { app: App::Responsiveness(test), .. }, Some(cfg)) => {
+                Flow::Test(Arc::clone(cfg), Box::new(Test::new(id, cfg, test, spec, rng, bounds)))
+            }
             (Traffic::Tcp { app, .. }, Some(cfg)) if app.asks() => {
                 let client = Client::new(id, cfg, spec, app, rng, bounds);
                 Flow::Asked(Arc::clone(cfg), Box::new(client))
@@ -80,6 +87,7 @@ impl Flow {
         match self {
             Flow::Tcp(_, f) => f.due(),
             Flow::Asked(_, f) => f.due(),
+            Flow::Test(_, f) => f.due(),
             Flow::Connection(_) => Time::MAX,
             Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
@@ -92,6 +100,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
             Flow::Asked(cfg, f) => f.advance(cfg, now, host),
+            Flow::Test(cfg, f) => f.advance(cfg, now, host),
             Flow::Connection(_) => {}
             Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
@@ -115,6 +124,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Asked(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Test(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Connection(_) => ELSEWHERE,
             Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
@@ -156,7 +166,9 @@ impl Flow {
     /// Returns whether its sender asks when its host has sent its packets.
     pub fn asks_host(&self) -> bool {
         match self {
-            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => cfg.tcp.asks_host(),
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Test(cfg, _) | Flow::Watched(cfg, _) => {
+                cfg.tcp.asks_host()
+            }
             Flow::Timed(f) => f.flow.asks_host(),
             Flow::Connection(_) | Flow::Open(_) => false,
         }
@@ -177,7 +189,7 @@ impl Flow {
             Flow::Asked(cfg, f) => f.connections.iter().filter_map(|c| c.tcp.unacknowledged(cfg)).collect(),
             Flow::Timed(f) => f.flow.unacknowledged(),
             Flow::Watched(cfg, f) => f.tcp.unacknowledged(cfg).into_iter().collect(),
-            Flow::Connection(_) | Flow::Open(_) => Vec::new(),
+            Flow::Test(..) | Flow::Connection(_) | Flow::Open(_) => Vec::new(),
         }
     }
 
@@ -198,6 +210,16 @@ impl Flow {
                 let (connections, pages, video) = f.finish(bounds);
                 outcomes.extend(connections.map(|tcp| ends(tcp.sent, tcp.received)));
                 (outcomes[first].pages, outcomes[first].video) = (pages, video);
+                return;
+            }
+            Flow::Test(_, f) => {
+                let first = outcomes.len();
+                let (load, probes) = f.finish();
+                outcomes.extend(load.map(|tcp| ends(tcp.sent, tcp.received)));
+                let none = || vec![FlowSegment::default(); bounds.len() - 1];
+                let foreign = || FlowOutcome { class, segments: none(), ..FlowOutcome::default() };
+                outcomes.extend(std::iter::repeat_with(foreign).take(Responsiveness::FOREIGN as usize));
+                outcomes[first].responsiveness = Some(Box::new(probes));
                 return;
             }
             Flow::Connection(_) => return,
@@ -261,7 +283,9 @@ impl Host for Stamping<'_> {
 impl Timed {
     pub fn new(flow: Flow, bounds: &[Time]) -> Self {
         let stamps = match &flow {
-            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => !cfg.tcp.measures_delay(),
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Test(cfg, _) | Flow::Watched(cfg, _) => {
+                !cfg.tcp.measures_delay()
+            }
             _ => true,
         };
         let connections = if let Flow::Asked(_, client) = &flow { client.connections.len() } else { 1 };

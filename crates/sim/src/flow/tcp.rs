@@ -129,7 +129,9 @@ impl Application {
                 let law = Transfers::new((size, think), None, count, rng);
                 Application::Transfers(Box::new((law, Server::new(connection))))
             }
-            App::Video(_) | App::Pages(_) | App::Connection { .. } => unreachable!("their receivers ask"),
+            App::Video(_) | App::Pages(_) | App::Responsiveness(_) | App::Connection { .. } => {
+                unreachable!("their clients ask")
+            }
         }
     }
 }
