@@ -26,8 +26,8 @@ mod watched;
 
 pub(crate) use alone::Alone;
 use client::Client;
-use host::Meter;
-pub(crate) use host::{Direction, Host};
+pub(crate) use host::{Direction, Host, Steps};
+use host::{Meter, Received};
 use open::OpenFlow;
 use responsiveness::Test;
 pub(crate) use tcp::Group;
@@ -59,7 +59,13 @@ pub(crate) enum Flow {
 
 impl Flow {
     /// A flow that has not begun; a TCP flow has a configuration.
-    pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Group>>, seed: Seed, bounds: &[Time]) -> Self {
+    pub fn new(
+        id: u32,
+        spec: &FlowSpec,
+        cfg: Option<&Arc<Group>>,
+        seed: Seed,
+        (bounds, steps): (&[Time], Option<&Arc<Steps>>),
+    ) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
@@ -72,8 +78,11 @@ impl Flow {
                 Flow::Asked(Arc::clone(cfg), Box::new(client))
             }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
+                let steps = steps.filter(|_| *app == App::Bulk);
                 let app = Application::new(app, rng);
-                Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
+                let mut flow = TcpFlow::new(id, cfg, app, spec.start, stop, bounds);
+                flow.received = Received::new(bounds, steps);
+                Flow::Tcp(Arc::clone(cfg), flow)
             }
             (Traffic::Udp(udp), _) => Flow::Open(Box::new(OpenFlow::udp(id, udp, spec, rng, bounds))),
             (Traffic::Trace(trace), _) => Flow::Open(Box::new(OpenFlow::trace(id, trace, spec, bounds))),
@@ -196,13 +205,14 @@ impl Flow {
     /// Adds what was measured at its ends to `outcomes`, which has that of each flow before it; of all connections of
     /// pages with the first.
     pub fn finish(self, class: u16, bounds: &[Time], outcomes: &mut Vec<FlowOutcome>) {
-        let ends = |sent: Meter<FlowSegment>, received: Meter<u64>| {
+        let put = |sent: Meter<FlowSegment>, (received, step_bytes): (Vec<u64>, Vec<u64>)| {
             let mut segments = sent.finish(bounds);
-            for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
+            for (s, r) in segments.iter_mut().zip(received) {
                 s.delivered_bytes = r;
             }
-            FlowOutcome { class, segments, ..FlowOutcome::default() }
+            FlowOutcome { class, segments, step_bytes, ..FlowOutcome::default() }
         };
+        let ends = |sent, received: Received| put(sent, received.finish(bounds));
         outcomes.push(match self {
             Flow::Tcp(_, f) => ends(f.sent, f.received),
             Flow::Asked(_, f) => {
@@ -228,7 +238,7 @@ impl Flow {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
             }
-            Flow::Open(f) => ends(f.sent, f.received),
+            Flow::Open(f) => put(f.sent, (f.received.finish(bounds), Vec::new())),
         });
     }
 }

@@ -269,6 +269,10 @@ pub struct FlowOutcome {
     pub class: u16,
     /// One per segment.
     pub segments: Vec<FlowSegment>,
+    /// Bytes of new data that its receiver got in each step of the time series from time zero on. Of flows that always
+    /// have data to send ([`App::Bulk`](crate::network::App::Bulk)), where there are several and not so many that these
+    /// would be more than five million numbers; else empty.
+    pub step_bytes: Vec<u64>,
     /// Its window from time zero on, if [`Control::windows`](crate::Control::windows) asked for it.
     pub windows: Vec<WindowSample>,
     /// The doings of its player, one per segment; empty if it plays no video.

@@ -7,7 +7,7 @@ use quell_aqm::catalog::AqmConfig;
 use quell_aqm::fq_codel::FqCodelParams;
 use quell_sim::network::*;
 use quell_sim::outcome::{ForeignProbe, Outcome, Probes};
-use quell_sim::responsiveness::Rpm;
+use quell_sim::responsiveness::{Rpm, trimmed_mean};
 use quell_sim::{Control, Engine, run};
 use quell_tcp::TcpParams;
 use quell_units::{Duration, QueueSize, Time};
@@ -150,6 +150,33 @@ fn behind_a_full_queue_a_probe_takes_what_a_window_does() {
     }
     let rpm = Rpm::of(probes.foreign.iter(), probes.loaded.iter()).both().unwrap();
     assert!((rpm / 600.0 - 1.0).abs() < 0.08, "{rpm}");
+}
+
+/// What goresponsiveness makes of the same probes: it trims the thirds of foreign probes all together, and takes 60 s over
+/// the mean of the two round trips, which is the harmonic mean of the two responsivenesses.
+fn of_goresponsiveness(probes: &Probes) -> f64 {
+    let third = |p: &ForeignProbe| [(p.end - p.start).as_secs_f64() / 3.0; 3];
+    let mut foreign: Vec<f64> = probes.foreign.iter().flat_map(third).collect();
+    let mut own: Vec<f64> = probes.loaded.iter().map(|p| (p.end - p.start).as_secs_f64()).collect();
+    60.0 / ((trimmed_mean(&mut foreign).unwrap() + trimmed_mean(&mut own).unwrap()) / 2.0)
+}
+
+/// The two definitions differ by less than a tenth where the two round trips do not differ much, and lie apart, the
+/// draft's above, where a queue for each flow makes them 42 and 100 ms.
+#[test]
+fn goresponsiveness_makes_nearly_the_same_of_the_probes() {
+    let both = |aqm| {
+        let probes = Run { aqm, ..Default::default() }.probes();
+        let rpm = Rpm::of(probes.foreign.iter(), probes.loaded.iter());
+        (rpm, of_goresponsiveness(&probes))
+    };
+    let (rpm, other) = both(AqmConfig::DropTail(Default::default()));
+    assert!((rpm.both().unwrap() / other - 1.0).abs() < 0.01, "{rpm:?} {other}");
+    let flows = FqCodelParams { target: secs(1.0), interval: secs(2.0), ..Default::default() };
+    let (rpm, other) = both(AqmConfig::FqCodel(flows));
+    let (foreign, loaded) = (rpm.foreign.unwrap(), rpm.loaded.unwrap());
+    let harmonic = 2.0 / (1.0 / foreign + 1.0 / loaded);
+    assert!((other / harmonic - 1.0).abs() < 0.01 && harmonic < 0.9 * rpm.both().unwrap(), "{rpm:?} {other}");
 }
 
 /// What waits unsent in the socket is sent at a packet a millisecond, and only probes on the loaded connection wait for

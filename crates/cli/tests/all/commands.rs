@@ -820,7 +820,9 @@ fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
     let shown = bench.json(&["show", "three", "--metric", "queue_packets", "--format", "json"]);
     let mean = shown["points"][2]["rows"][1]["metrics"]["queue_packets"]["mean"].as_f64().unwrap();
     assert!(csv.contains(&format!("\r\nred,4,{mean},")), "{csv}");
-    for diagram in ["delay", "throughput", "input", "drops", "marks", "queue-cdf", "queue-pdf", "delay-cdf"] {
+    for diagram in
+        ["delay", "throughput", "input", "drops", "marks", "jain", "queue-cdf", "queue-pdf", "delay-cdf"]
+    {
         plot(&["three", "--diagram", diagram, "--point", "3", "--panels", "--aqm", "red"]);
     }
     plot(&["one", "--diagram", "throughput", "--class", "voice", "--seed", "2"]);

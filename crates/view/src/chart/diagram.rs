@@ -39,6 +39,7 @@ diagrams! {
     Input, "input", "The rate at which the queue is entered over time";
     Drops, "drops", "Drops over time";
     Marks, "marks", "Marks over time";
+    Jain, "jain", "Jain's fairness index of the bulk flows' goodputs over time";
     QueueCdf, "queue-cdf", "The distribution function of the queue over the measured window";
     QueuePdf, "queue-pdf", "The density of the queue over the measured window";
     DelayCdf, "delay-cdf", "The distribution function of the queueing delay";
@@ -121,6 +122,7 @@ impl Chart {
             Diagram::Input => found.input(),
             Diagram::Drops => found.events_per_second("drops", |s| &s.dropped_packets),
             Diagram::Marks => found.events_per_second("marks", |s| &s.marked_packets),
+            Diagram::Jain => found.jain(),
             Diagram::QueueCdf => found.queue(queue::cdf, "share of time with no more"),
             Diagram::QueuePdf => found.queue(queue::pdf, "share of time per packet"),
             Diagram::DelayCdf => found.delays(),
@@ -204,6 +206,12 @@ impl<'a> ChartSource<'a> {
     ) -> Chart {
         let (seed, curves) = self.series(|s| of(s).map(|(v, factor)| v.iter().map(|x| x * factor).collect()));
         self.chart(&of_seed(what, seed), "time (s)", y, Form::OverTime, curves)
+    }
+
+    fn jain(&self) -> Chart {
+        // It has gaps where fewer than two flows share; a curve of nothing else is none.
+        let known = |s: &LinkSeries| s.jain_index.iter().any(|x| x.is_finite());
+        self.over_time("Jain index", |s| known(s).then_some((&s.jain_index, 1.0)), "Jain index")
     }
 
     fn throughput(&self) -> Chart {
