@@ -497,7 +497,9 @@ fn convergence_time(flows: &[Shared<'_>], step: Duration, (from, to): (Time, Tim
         at -= 1;
     }
     let begun = if at == first { change } else { Time::from_nanos(at as u64 * step) };
-    Some(begun.since(change).as_secs_f64())
+    let time = begun.since(change);
+    // Spans that chance makes fair just before the end are not for good.
+    (time * 2 <= to.since(change)).then(|| time.as_secs_f64())
 }
 
 /// The transfers that began within a window.
@@ -1235,8 +1237,9 @@ mod tests {
         assert_eq!(time(0, 30), Some(7.3));
         assert_eq!(time(12, 30), Some(5.3), "from the window's beginning, if nothing changes within");
         assert_eq!(time(18, 30), Some(0.0));
-        // What comes after the window does not count: half of a span at 150 and 50 deviates by 25 %, two steps by 10 %.
-        assert_eq!(time(0, 16), Some(3.8));
+        assert_eq!(time(14, 17), Some(0.0), "what comes after the window does not count");
+        // Two steps of a span at 150 and 50 deviate by 10 %: 3.8 s, which is more than half of what there is.
+        assert_eq!(time(0, 16), None);
         assert_eq!(time(0, 14), None, "never within");
         assert_eq!(time(29, 30), Some(0.0), "a single span");
         assert_eq!(convergence_time(&[(&old, &one)], step, (secs(0), secs(30))), None);

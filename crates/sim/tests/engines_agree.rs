@@ -725,7 +725,7 @@ fn the_cases_are_busy_ones() {
     // transfers and both kinds of queue occur over its cases.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
-    let (mut pages, mut chunks, mut stalls) = (0, 0, 0);
+    let (mut pages, mut chunks, mut stalls, mut foreign, mut loaded) = (0, 0, 0, 0, 0);
     for _ in 0..240 {
         let case = case().new_tree(&mut runner).unwrap().current();
         let fast = outcome(&case, Engine::Fast);
@@ -743,6 +743,9 @@ fn the_cases_are_busy_ones() {
         };
         marks += classes(&fast);
         pages += fast.flows.iter().map(|f| f.pages.len()).sum::<usize>();
+        let tests = || fast.flows.iter().filter_map(|f| f.responsiveness.as_deref());
+        foreign += tests().map(|test| test.foreign.len()).sum::<usize>();
+        loaded += tests().map(|test| test.loaded.len()).sum::<usize>();
         let video = || fast.flows.iter().flat_map(|f| &f.video);
         chunks += video().map(|s| s.chunks).sum::<u64>();
         stalls += video().filter(|s| s.stalled_ns > 0 && s.played_ns > 0).count();
@@ -754,4 +757,5 @@ fn the_cases_are_busy_ones() {
     );
     assert!(marks > 100, "{marks}");
     assert!(pages > 200 && chunks > 500 && stalls > 50, "{pages} {chunks} {stalls}");
+    assert!(foreign > 1000 && loaded > 300, "{foreign} {loaded}");
 }

@@ -441,7 +441,8 @@ impl Load {
 
     /// The next probe whose bytes the receiver has, if there is one.
     fn arrived(&mut self) -> Option<(u8, u32)> {
-        self.riding.pop_front_if(|(_, seq)| *seq < self.tcp.receiver.next())
+        let (_, seq) = self.riding.front()?;
+        if *seq < self.tcp.receiver.next() { self.riding.pop_front() } else { None }
     }
 }
 

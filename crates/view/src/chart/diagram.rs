@@ -128,6 +128,13 @@ impl Chart {
             Diagram::DelayCdf => found.delays(),
             Diagram::Metric => return found.metric(),
         };
+        if diagram == Diagram::Jain && chart.curves().next().is_none() {
+            return Err(format!(
+                "{}: fewer than two bulk flows share the link, or the results do not have their goodput over time: \
+                 series are kept of the first seeds, or of all with --series all; earlier versions did not have it",
+                chart.title
+            ));
+        }
         if chart.curves().next().is_none() {
             return Err(format!(
                 "{}: the results have none of it; time series are kept of the first seeds, or of all with --series all",
