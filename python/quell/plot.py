@@ -38,6 +38,7 @@ __all__ = [
     "drops",
     "flow_goodput",
     "internals",
+    "jain",
     "marks",
     "metric",
     "nyquist",
@@ -226,6 +227,28 @@ def marks(
         The axes; x in seconds, y in packets per second.
     """
     return _over_time("marks", _View(results, point, link, algorithms), seed, ax)
+
+
+@_documented
+def jain(
+    results: Results,
+    *,
+    algorithms: Sequence[str] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    link: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot Jain's fairness index of the bulk flows' goodputs over time, one line per algorithm.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y from 0 to 1.
+    """
+    ax = _over_time("jain", _View(results, point, link, algorithms), seed, ax)
+    ax.set(ylim=(0, 1.05))
+    return ax
 
 
 @_documented
@@ -606,6 +629,7 @@ class Plots:
     throughput = _of(throughput)
     drops = _of(drops)
     marks = _of(marks)
+    jain = _of(jain)
     internals = _of(internals)
     queue_cdf = _of(queue_cdf)
     queue_pdf = _of(queue_pdf)

@@ -114,6 +114,10 @@ def test_rates_over_time(results: quell.Results) -> None:
     (_, delay) = lines(results.plot.delay())["red"]
     np.testing.assert_allclose(delay, 1e3 * series.queue_delay_mean_s)
     assert not lines(results.plot.marks())["drop-tail"][1].any()
+    ax = results.plot.jain()
+    assert ax.get_ylim() == (0, 1.05)
+    np.testing.assert_allclose(lines(ax)["red"][1], series.jain_index)
+    assert series.jain_index.between(0.1, 1 + 1e-12).any()
 
 
 def test_the_distribution_of_the_queue(results: quell.Results) -> None:

@@ -110,9 +110,16 @@ pub(crate) fn tcp_app(
                 asked: request.is_some(),
             }
         }
-        sim::App::Video(_) | sim::App::Pages(_) | sim::App::Connection { .. } => {
-            let kind = if matches!(app, sim::App::Video(_)) { "\"video\"" } else { "\"pages\"" };
-            let rule = "hosts here have no player and no browser; transfers that are asked for (kind = \"transfers\" or \
+        sim::App::Video(_)
+        | sim::App::Pages(_)
+        | sim::App::Responsiveness(_)
+        | sim::App::Connection { .. } => {
+            let kind = match app {
+                sim::App::Video(_) => "\"video\"",
+                sim::App::Responsiveness(_) => "\"responsiveness\"",
+                _ => "\"pages\"",
+            };
+            let rule = "hosts here have no player, no browser and no prober; transfers that are asked for (kind = \"transfers\" or \
                         \"sessions\" with request) are live";
             return Err(job.refuse_flow(fact, "kind", kind, rule));
         }

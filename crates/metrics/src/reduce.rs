@@ -6,9 +6,10 @@ use std::sync::Arc;
 use hdrhistogram::Histogram;
 use quell_scenario::{ACKS, Facts, FlowFact};
 use quell_sim::outcome::{
-    ClassStats, Counts, FlowOutcome, FlowSegment, LinkOutcome, LossEvent, Outcome, Page, Segment, Series,
-    TimedSegment, VideoSegment,
+    ClassStats, Counts, FlowOutcome, FlowSegment, ForeignProbe, LinkOutcome, LossEvent, Outcome, Page,
+    Probes, Segment, Series, TimedSegment, VideoSegment,
 };
+use quell_sim::responsiveness::Rpm;
 use quell_units::{Duration, QueueSize, Time};
 
 use crate::metric::{LANE, Metric, SIZE, SIZES, Values};
@@ -400,15 +401,105 @@ fn flow_figures(
     values.set(Metric::EcnResponses, sum.ecn_responses as f64);
     values.set(Metric::RetransmissionRate, sum.retransmitted_packets as f64 / sum.sent_packets as f64);
     values.set(Metric::Jain, jain_index(&shares));
+    if let Some(step) = step_of(&link.series) {
+        let bulk_flows: Vec<Shared<'_>> = shared_by_steps(facts, outcome, crosses).collect();
+        values.set(Metric::Convergence, convergence_time(&bulk_flows, step, window));
+    }
     if facts.flows.iter().zip(&outcome.flows).any(|(f, _)| crosses(f) && !f.bulk) {
         values.set(Metric::Transfers, 0.0);
     }
     let crossing = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f)).map(|(_, flow)| flow);
     page_figures(values, crossing.clone(), window);
+    let tests = facts.flows.iter().zip(&outcome.flows).filter(|(f, _)| crosses(f));
+    probe_figures(
+        values,
+        tests.filter_map(|(f, flow)| Some((f.start, flow.responsiveness.as_deref()?))),
+        window,
+    );
     timed_figures(values, crossing.clone().map(|flow| flow.timed.get(which.clone()).unwrap_or_default()));
     let bulk = || facts.flows.iter().filter(|f| f.bulk && crosses(f));
     values.set(Metric::LossSynchronization, synchronization(bulk, &link.loss_events, classes, window));
     video_figures(values, crossing.flat_map(|flow| flow.video.get(which.clone()).unwrap_or_default()));
+}
+
+/// A bulk flow, and the bytes that its receiver got in each step.
+type Shared<'a> = (&'a FlowFact, &'a [u64]);
+
+/// The bulk flows among those chosen whose goodput is kept by steps.
+fn shared_by_steps<'a>(
+    facts: &'a Facts,
+    outcome: &'a Outcome,
+    chosen: impl Fn(&FlowFact) -> bool,
+) -> impl Iterator<Item = Shared<'a>> {
+    let all = facts.flows.iter().zip(&outcome.flows);
+    all.filter(move |(fact, flow)| fact.bulk && !flow.step_bytes.is_empty() && chosen(fact))
+        .map(|(fact, flow)| (fact, flow.step_bytes.as_slice()))
+}
+
+/// The step of a time series; `None` if it has no sample. The first one stands at the end of the first step.
+fn step_of(series: &Series) -> Option<Duration> {
+    series.time_s.first().map(|first| Duration::from_secs_f64(*first))
+}
+
+/// Jain's index in each of so many steps, of the flows that are active for all of it; NaN if they are fewer than two.
+fn jain_by_steps(flows: &[Shared<'_>], step: Duration, count: usize) -> Vec<f64> {
+    let mut shares = Vec::with_capacity(flows.len());
+    let index = |i: usize| {
+        let (from, to) = (Time::ZERO + step * i as u64, Time::ZERO + step * (i as u64 + 1));
+        shares.clear();
+        let active = flows.iter().filter(|(fact, _)| fact.start <= from && fact.stop.is_none_or(|s| s >= to));
+        shares.extend(active.filter_map(|(_, bytes)| Some(*bytes.get(i)? as f64)));
+        if shares.len() < 2 { f64::NAN } else { jain_index(&shares).unwrap_or(f64::NAN) }
+    };
+    (0..count).map(index).collect()
+}
+
+/// The deviation from the fair share within which goodput has converged.
+const FAIR: f64 = 0.1;
+/// The round trips over which goodput is taken.
+const SPAN: u64 = 10;
+
+/// The seconds from the last change within a window until all flows have converged for good, see
+/// [`Metric::Convergence`].
+fn convergence_time(flows: &[Shared<'_>], step: Duration, (from, to): (Time, Time)) -> Option<f64> {
+    let within = |t: Time| t > from && t < to;
+    let changes = flows.iter().flat_map(|(fact, _)| std::iter::once(fact.start).chain(fact.stop));
+    let change = changes.filter(|t| within(*t)).max().unwrap_or(from);
+    let active = |fact: &FlowFact| fact.start <= change && fact.stop.is_none_or(|stop| stop >= to);
+    let active: Vec<&Shared<'_>> = flows.iter().filter(|(fact, _)| active(fact)).collect();
+    let longest = active.iter().map(|(fact, _)| fact.base_rtt).max()?;
+    let step = step.nanos().max(1);
+    let span = (longest * SPAN).nanos().div_ceil(step).max(1) as usize;
+    // The whole steps between the change and the end.
+    let (first, last) = (change.nanos().div_ceil(step) as usize, (to.nanos() / step) as usize);
+    let last = active.iter().map(|(_, bytes)| bytes.len()).fold(last, usize::min);
+    if active.len() < 2 || first + span > last {
+        return None;
+    }
+    // From the end: the first span met that is not within is the last one.
+    let sum = |bytes: &[u64], at: usize| bytes[at..at + span].iter().sum::<u64>();
+    let mut sums: Vec<u64> = active.iter().map(|(_, bytes)| sum(bytes, last - span)).collect();
+    let is_fair = |sums: &[u64]| {
+        let mean = sums.iter().sum::<u64>() as f64 / sums.len() as f64;
+        mean > 0.0 && sums.iter().all(|x| (*x as f64 - mean).abs() <= FAIR * mean)
+    };
+    let mut at = last - span;
+    if !is_fair(&sums) {
+        return None;
+    }
+    while at > first {
+        for (sum, (_, bytes)) in sums.iter_mut().zip(&active) {
+            *sum = *sum + bytes[at - 1] - bytes[at + span - 1];
+        }
+        if !is_fair(&sums) {
+            break;
+        }
+        at -= 1;
+    }
+    let begun = if at == first { change } else { Time::from_nanos(at as u64 * step) };
+    let time = begun.since(change);
+    // Spans that chance makes fair just before the end are not for good.
+    (time * 2 <= to.since(change)).then(|| time.as_secs_f64())
 }
 
 /// The transfers that began within a window.
@@ -497,6 +588,46 @@ fn page_figures<'a>(
     values.set(Metric::Pages, times.len() as f64);
     values.set(Metric::PageTimeMean, times.iter().sum::<f64>() / times.len() as f64);
     percentiles(values, [Metric::PageTimeP50, Metric::PageTimeP95, Metric::PageTimeP99], &times);
+}
+
+/// The tests of responsiveness, each with its beginning: their probes that were complete within the window.
+fn probe_figures<'a>(
+    values: &mut Values,
+    tests: impl Iterator<Item = (Time, &'a Probes)>,
+    (from, to): (Time, Time),
+) {
+    let tests: Vec<(Time, &Probes)> = tests.collect();
+    if tests.is_empty() {
+        return;
+    }
+    let within = |end: Time| end >= from && end < to;
+    let foreign = tests.iter().flat_map(|(_, test)| &test.foreign).filter(|probe| within(probe.end));
+    let loaded = tests.iter().flat_map(|(_, test)| &test.loaded).filter(|probe| within(probe.end));
+    let rpm = Rpm::of(foreign.clone(), loaded.clone());
+    values.set(Metric::Rpm, rpm.both());
+    values.set(Metric::RpmForeign, rpm.foreign);
+    values.set(Metric::RpmLoaded, rpm.loaded);
+    values.set(Metric::Probes, (foreign.clone().count() + loaded.clone().count()) as f64);
+    let results: Vec<(Duration, f64)> = tests
+        .iter()
+        .filter_map(|(start, test)| test.result.map(|(at, rpm)| (at.since(*start), rpm)))
+        .collect();
+    let count = results.len() as f64;
+    values.set(Metric::RpmResult, results.iter().map(|r| r.1).sum::<f64>() / count);
+    values.set(Metric::RpmResultTime, results.iter().map(|r| r.0.as_secs_f64()).sum::<f64>() / count);
+    let part = |of: fn(&ForeignProbe) -> Duration| foreign.clone().map(of).collect::<Vec<Duration>>();
+    let parts = [
+        (Metric::ProbeTcpP50, Metric::ProbeTcpP95, part(|p| p.tcp)),
+        (Metric::ProbeTlsP50, Metric::ProbeTlsP95, part(|p| p.tls)),
+        (Metric::ProbeHttpP50, Metric::ProbeHttpP95, part(|p| p.http)),
+        (Metric::ProbeLoadedP50, Metric::ProbeLoadedP95, loaded.map(|p| p.end - p.start).collect()),
+    ];
+    for (median, upper, mut times) in parts.into_iter().filter(|part| !part.2.is_empty()) {
+        times.sort_unstable();
+        let times: Vec<f64> = times.into_iter().map(Duration::as_secs_f64).collect();
+        values.set(median, quantile(&times, 0.50));
+        values.set(upper, quantile(&times, 0.95));
+    }
 }
 
 /// The mean, over the events of loss within the window that hit one of these flows, of the share of them that
@@ -666,9 +797,16 @@ fn delays(facts: &Facts, outcome: &Outcome) -> Vec<DelayRow> {
 
 /// The time series, one per link that has one; of classes, those with any traffic there.
 fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
-    let links = outcome.links.into_iter().filter(|l| !l.series.time_s.is_empty());
+    let jain = |l: &LinkOutcome| {
+        let flows: Vec<Shared<'_>> =
+            shared_by_steps(facts, &outcome, |fact| fact.links.contains(&l.link)).collect();
+        let step = step_of(&l.series)?;
+        (!flows.is_empty()).then(|| jain_by_steps(&flows, step, l.series.time_s.len()))
+    };
+    let jain: Vec<Vec<f64>> = outcome.links.iter().map(|l| jain(l).unwrap_or_default()).collect();
+    let links = outcome.links.into_iter().zip(jain).filter(|(l, _)| !l.series.time_s.is_empty());
     links
-        .map(|l| {
+        .map(|(l, jain_index)| {
             let s = l.series;
             let rates = facts.classes.iter().cloned().zip(s.throughput_bps);
             let internals = s.internals.into_iter().map(|i| InternalSeries {
@@ -685,6 +823,7 @@ fn series(facts: &Facts, outcome: Outcome) -> Vec<LinkSeries> {
                 queue_delay_mean_s: s.delay_mean_s,
                 dropped_packets: s.dropped,
                 marked_packets: s.marked,
+                jain_index,
                 throughput_bps: rates.filter(|(_, values)| values.iter().any(|x| *x > 0.0)).collect(),
                 internals: internals.collect(),
             }
@@ -719,7 +858,7 @@ pub(crate) fn internal_means(rows: &[MetricRow], series: &[LinkSeries]) -> Vec<I
 mod tests {
     use super::*;
     use quell_sim::network::LinkId;
-    use quell_sim::outcome::{Conservation, Series, Transfer};
+    use quell_sim::outcome::{Conservation, LoadedProbe, Series, Transfer};
 
     fn secs(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
@@ -1074,6 +1213,96 @@ mod tests {
     }
 
     /// A sample stands for the step that ends with it: one at the end of a window is within, one at its beginning not.
+    fn sharing(start: u64, stop: Option<u64>) -> FlowFact {
+        FlowFact { stop: stop.map(secs), ..fact(0, start, true, 0) }
+    }
+
+    /// Round trips of 100 ms make a span of a second, which is ten steps.
+    #[test]
+    fn convergence_is_from_the_last_change_on_and_for_good() {
+        let step = Duration::from_millis(100);
+        let (old, new) = (sharing(0, None), sharing(10, None));
+        let of = |first: &dyn Fn(usize) -> u64| -> Vec<u64> { (0..300).map(first).collect() };
+        // The new one has its share from 14 s on, and an outburst at 17 s that is over when 18 s are.
+        let one = of(&|i| if (100..140).contains(&i) { 150 } else { 100 });
+        let two = of(&|i| match i {
+            0..100 => 0,
+            100..140 => 50,
+            170..180 => 130,
+            _ => 100,
+        });
+        let time = |from, to| convergence_time(&[(&old, &one), (&new, &two)], step, (secs(from), secs(to)));
+        // A span with three of its ten steps at 130 deviates by 4.3 % of the mean, one with seven by 9.5 %, with
+        // eight by 10.7 %: 17.3 s is the first beginning from which on all are within.
+        assert_eq!(time(0, 30), Some(7.3));
+        assert_eq!(time(12, 30), Some(5.3), "from the window's beginning, if nothing changes within");
+        assert_eq!(time(18, 30), Some(0.0));
+        assert_eq!(time(14, 17), Some(0.0), "what comes after the window does not count");
+        // Two steps of a span at 150 and 50 deviate by 10 %: 3.8 s, which is more than half of what there is.
+        assert_eq!(time(0, 16), None);
+        assert_eq!(time(0, 14), None, "never within");
+        assert_eq!(time(29, 30), Some(0.0), "a single span");
+        assert_eq!(convergence_time(&[(&old, &one)], step, (secs(0), secs(30))), None);
+        // One that stops is a change, and shares nothing from then on.
+        let (other, left) = (sharing(0, None), sharing(0, Some(20)));
+        let flows = [(&old, &one[..]), (&other, &one[..]), (&left, &two[..])];
+        assert_eq!(convergence_time(&flows, step, (secs(0), secs(30))), Some(0.0));
+        assert_eq!(convergence_time(&flows[1..], step, (secs(0), secs(30))), None);
+    }
+
+    #[test]
+    fn jain_over_time_is_of_the_flows_that_are_active() {
+        let step = Duration::from_secs(1);
+        let (old, new, late) = (sharing(0, Some(4)), sharing(1, None), sharing(2, None));
+        let flows =
+            [(&old, &[5, 3, 4, 0, 0][..]), (&new, &[0, 1, 4, 6, 6][..]), (&late, &[0, 0, 4, 2, 0][..])];
+        let found = jain_by_steps(&flows, step, 5);
+        assert!(found[0].is_nan(), "one flow shares with nobody");
+        // 3 and 1; 4, 4 and 4; 0, 6 and 2; then the first has stopped: 6 and 0.
+        for (found, index) in found[1..].iter().zip([0.8, 1.0, 64.0 / 120.0, 0.5]) {
+            assert!((found - index).abs() < 1e-12, "{found} {index}");
+        }
+    }
+
+    /// Two probes of each kind within the window, and what the draft makes of them.
+    #[test]
+    fn probes_count_where_they_are_complete() {
+        let ms = Duration::from_millis;
+        let foreign = |end: u64, tcp, tls, http| ForeignProbe {
+            start: secs(end),
+            end: secs(end),
+            tcp: ms(tcp),
+            tls: ms(tls),
+            http: ms(http),
+        };
+        let loaded = |end: u64, took| LoadedProbe { start: secs(end), end: secs(end) + ms(took) };
+        let test = Probes {
+            foreign: vec![foreign(9, 900, 900, 900), foreign(12, 20, 40, 30), foreign(20, 900, 900, 900)],
+            loaded: vec![loaded(9, 500), loaded(12, 60), loaded(19, 1500)],
+            goodput_stable: Some(secs(8)),
+            result: Some((secs(11), 321.0)),
+        };
+        let mut values = Values::default();
+        probe_figures(&mut values, [(secs(1), &test)].into_iter(), (secs(10), secs(20)));
+        let close = |metric, to: f64| {
+            let found: f64 = values.get(metric).unwrap();
+            assert!((found - to).abs() < 1e-9 * to, "{metric:?} {found} {to}");
+        };
+        close(Metric::RpmForeign, 2000.0);
+        close(Metric::RpmLoaded, 1000.0);
+        close(Metric::Rpm, 1500.0);
+        close(Metric::RpmResult, 321.0);
+        close(Metric::RpmResultTime, 10.0);
+        close(Metric::Probes, 2.0);
+        close(Metric::ProbeTcpP50, 0.02);
+        close(Metric::ProbeTlsP95, 0.04);
+        close(Metric::ProbeHttpP50, 0.03);
+        close(Metric::ProbeLoadedP95, 0.06);
+        let mut none = Values::default();
+        probe_figures(&mut none, std::iter::empty(), (secs(10), secs(20)));
+        assert_eq!(none, Values::default());
+    }
+
     #[test]
     fn internal_means_are_over_the_steps_of_their_window() {
         let values = vec![1.0, 10.0, f64::NAN, 100.0];

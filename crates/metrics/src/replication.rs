@@ -72,6 +72,10 @@ pub struct LinkSeries {
     pub dropped_packets: Vec<u64>,
     /// Packets marked during the step.
     pub marked_packets: Vec<u64>,
+    /// Jain's fairness index of the goodputs during the step of the bulk flows that cross the link and are active for all of
+    /// it; NaN if there are fewer than two, if they got nothing, or if it is not known. Like what else earlier versions do
+    /// not have, it may be empty.
+    pub jain_index: Vec<f64>,
     /// The bits sent during the step over its length, per class seen at the link.
     pub throughput_bps: Vec<(String, Vec<f64>)>,
     /// The algorithm's internal signals.

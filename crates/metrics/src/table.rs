@@ -264,10 +264,15 @@ row! {
         queue_delay_mean_s: f64,
         dropped_packets: u64,
         marked_packets: u64,
+        jain_index: f64,
     }
 }
 
 impl Rows for Sample {
+    fn later(name: &str) -> bool {
+        name == "jain_index"
+    }
+
     fn of(r: &Replication, each: &mut dyn FnMut(&Self)) {
         for s in &r.series {
             let link = Arc::<str>::from(s.link.as_str());
@@ -281,6 +286,7 @@ impl Rows for Sample {
                     queue_delay_mean_s: s.queue_delay_mean_s[i],
                     dropped_packets: s.dropped_packets[i],
                     marked_packets: s.marked_packets[i],
+                    jain_index: s.jain_index.get(i).copied().unwrap_or(f64::NAN),
                 });
             }
         }
@@ -295,6 +301,7 @@ impl Rows for Sample {
         s.queue_delay_mean_s.push(self.queue_delay_mean_s);
         s.dropped_packets.push(self.dropped_packets);
         s.marked_packets.push(self.marked_packets);
+        s.jain_index.push(self.jain_index);
         Ok(())
     }
 }

@@ -647,7 +647,8 @@ pub struct FlowGroup {
     pub request: Option<Dist<Bytes>>,
     /// The number of objects of a page ("pages"), a number or a distribution (rounded up).
     pub objects: Option<Dist<Count>>,
-    /// Over how many connections a client loads a page ("pages"); default 6. Each is a flow to queues.
+    /// Over how many connections a client loads a page ("pages"); default 6. The most connections that make the load
+    /// ("responsiveness"); default 16, and 0 measures the idle path. Each is a flow to queues.
     pub connections: Option<u32>,
     /// The rates in which there are chunks of the video ("video"), rising.
     #[cfg_attr(test, schemars(with = "Option<Vec<Text<BitRate>>>"))]
@@ -666,6 +667,32 @@ pub struct FlowGroup {
     pub averaged_chunks: Option<u32>,
     /// Which share of that throughput the rate of the next chunk may take ("video"); default 0.9.
     pub throughput_share: Option<f64>,
+    /// Which way the load goes, seen from the client that probes ("responsiveness"): "download" (the default), the client
+    /// is where the data goes; "upload", it is where the data comes from.
+    pub load: Option<Load>,
+    /// The number of connections that make the load at the start ("responsiveness"); default 1. As many as
+    /// `connections`: a fixed number.
+    pub initial_connections: Option<u32>,
+    /// The number of connections that are added at each `interval` until responsiveness is stable ("responsiveness");
+    /// default 1.
+    pub added_connections: Option<u32>,
+    /// How often the client sees whether goodput and responsiveness are stable, and adds connections
+    /// ("responsiveness"); default 1 s.
+    #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
+    pub interval: Option<Duration>,
+    /// Over how many intervals averages move ("responsiveness"); default 4.
+    pub averaged_intervals: Option<u32>,
+    /// The deviation of the last averages, over the last one, below which they are stable ("responsiveness"); default
+    /// 0.05.
+    pub tolerance: Option<f64>,
+    /// The most probes of each kind per second ("responsiveness"); default 100.
+    pub probes_per_second: Option<f64>,
+    /// The share of the goodput that probes may take ("responsiveness"); default 0.05.
+    pub probe_share: Option<f64>,
+    /// What waits unsent in the socket of a loaded connection, so that a probe on it comes behind ("responsiveness");
+    /// rounded up to whole packets, default 0 packets.
+    #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
+    pub unsent: Option<QueueSize>,
     /// Sessions that arrive each second, as a Poisson process ("sessions").
     pub sessions_per_second: Option<f64>,
     /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
@@ -731,6 +758,8 @@ pub enum Kind {
     Pages,
     /// TCP, players of an adaptive video.
     Video,
+    /// TCP, a test of responsiveness under working conditions: connections that make load, and probes.
+    Responsiveness,
     /// UDP.
     Udp,
     /// Packets whose arrivals a file holds; nobody responds to marks and drops.
@@ -746,6 +775,7 @@ impl Kind {
             Kind::Sessions => "sessions",
             Kind::Pages => "pages",
             Kind::Video => "video",
+            Kind::Responsiveness => "responsiveness",
             Kind::Udp => "udp",
             Kind::Trace => "trace",
         }
@@ -769,6 +799,17 @@ pub enum Direction {
     Reverse,
     /// Parking lot: `count` flows over each single bottleneck, forward.
     Cross,
+}
+
+/// Which way the load of a test of responsiveness goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// To the client.
+    Download,
+    /// From the client.
+    Upload,
 }
 
 /// Mirrors [`Connection`] for files.

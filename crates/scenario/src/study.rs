@@ -242,7 +242,8 @@ impl Point {
                 .filter(|key| !dialect::gives(dialect, &at, table, key))
                 .collect();
             // A request is sent again after the first timeout, whatever the largest one is.
-            let asks = group.request.is_some() || matches!(group.kind, Kind::Pages | Kind::Video);
+            let asks = group.request.is_some()
+                || matches!(group.kind, Kind::Pages | Kind::Video | Kind::Responsiveness);
             let found = idle(tcp, &set).into_iter().filter(|idle| !(asks && idle.key == "initial_rto"));
             all.extend(found.map(|idle| {
                 let value = table.get(idle.key).map_or(String::new(), Node::show);

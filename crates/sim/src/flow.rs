@@ -9,7 +9,7 @@ use std::sync::Arc;
 use quell_aqm::Seed;
 use quell_units::{Duration, Time};
 
-use crate::network::{App, FlowSpec, Traffic};
+use crate::network::{App, FlowSpec, Responsiveness, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
@@ -19,15 +19,17 @@ mod client;
 mod dialog;
 mod host;
 mod open;
+mod responsiveness;
 mod tcp;
 mod video;
 mod watched;
 
 pub(crate) use alone::Alone;
 use client::Client;
-use host::Meter;
-pub(crate) use host::{Direction, Host};
+pub(crate) use host::{Direction, Host, Steps};
+use host::{Meter, Received};
 use open::OpenFlow;
+use responsiveness::Test;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
 use watched::Watched;
@@ -43,6 +45,8 @@ pub(crate) enum Flow {
     Tcp(Arc<Group>, TcpFlow),
     /// TCP whose data is asked for, over one connection or several.
     Asked(Arc<Group>, Box<Client>),
+    /// A test of responsiveness, with all its connections.
+    Test(Arc<Group>, Box<Test>),
     /// A connection of the flow so many numbers before, which has all of it.
     Connection(u32),
     /// Any of the others, whose packets are timed.
@@ -55,18 +59,30 @@ pub(crate) enum Flow {
 
 impl Flow {
     /// A flow that has not begun; a TCP flow has a configuration.
-    pub fn new(id: u32, spec: &FlowSpec, cfg: Option<&Arc<Group>>, seed: Seed, bounds: &[Time]) -> Self {
+    pub fn new(
+        id: u32,
+        spec: &FlowSpec,
+        cfg: Option<&Arc<Group>>,
+        seed: Seed,
+        (bounds, steps): (&[Time], Option<&Arc<Steps>>),
+    ) -> Self {
         let rng = seed.indexed_stream("flow.traffic", id as u64);
         let stop = spec.stop.unwrap_or(Time::MAX);
         match (&spec.traffic, cfg) {
             (&Traffic::Tcp { app: App::Connection { of }, .. }, _) => Flow::Connection(id - of),
+            (Traffic::Tcp { app: App::Responsiveness(test), .. }, Some(cfg)) => {
+                Flow::Test(Arc::clone(cfg), Box::new(Test::new(id, cfg, test, spec, rng, bounds)))
+            }
             (Traffic::Tcp { app, .. }, Some(cfg)) if app.asks() => {
                 let client = Client::new(id, cfg, spec, app, rng, bounds);
                 Flow::Asked(Arc::clone(cfg), Box::new(client))
             }
             (Traffic::Tcp { app, .. }, Some(cfg)) => {
+                let steps = steps.filter(|_| *app == App::Bulk);
                 let app = Application::new(app, rng);
-                Flow::Tcp(Arc::clone(cfg), TcpFlow::new(id, cfg, app, spec.start, stop, bounds))
+                let mut flow = TcpFlow::new(id, cfg, app, spec.start, stop, bounds);
+                flow.received = Received::new(bounds, steps);
+                Flow::Tcp(Arc::clone(cfg), flow)
             }
             (Traffic::Udp(udp), _) => Flow::Open(Box::new(OpenFlow::udp(id, udp, spec, rng, bounds))),
             (Traffic::Trace(trace), _) => Flow::Open(Box::new(OpenFlow::trace(id, trace, spec, bounds))),
@@ -80,6 +96,7 @@ impl Flow {
         match self {
             Flow::Tcp(_, f) => f.due(),
             Flow::Asked(_, f) => f.due(),
+            Flow::Test(_, f) => f.due(),
             Flow::Connection(_) => Time::MAX,
             Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
@@ -92,6 +109,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.advance(cfg, now, host),
             Flow::Asked(cfg, f) => f.advance(cfg, now, host),
+            Flow::Test(cfg, f) => f.advance(cfg, now, host),
             Flow::Connection(_) => {}
             Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
@@ -115,6 +133,7 @@ impl Flow {
         match self {
             Flow::Tcp(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Asked(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Test(cfg, f) => f.on_packet(cfg, now, pkt, host),
             Flow::Connection(_) => ELSEWHERE,
             Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
@@ -156,7 +175,9 @@ impl Flow {
     /// Returns whether its sender asks when its host has sent its packets.
     pub fn asks_host(&self) -> bool {
         match self {
-            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => cfg.tcp.asks_host(),
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Test(cfg, _) | Flow::Watched(cfg, _) => {
+                cfg.tcp.asks_host()
+            }
             Flow::Timed(f) => f.flow.asks_host(),
             Flow::Connection(_) | Flow::Open(_) => false,
         }
@@ -177,20 +198,21 @@ impl Flow {
             Flow::Asked(cfg, f) => f.connections.iter().filter_map(|c| c.tcp.unacknowledged(cfg)).collect(),
             Flow::Timed(f) => f.flow.unacknowledged(),
             Flow::Watched(cfg, f) => f.tcp.unacknowledged(cfg).into_iter().collect(),
-            Flow::Connection(_) | Flow::Open(_) => Vec::new(),
+            Flow::Test(..) | Flow::Connection(_) | Flow::Open(_) => Vec::new(),
         }
     }
 
     /// Adds what was measured at its ends to `outcomes`, which has that of each flow before it; of all connections of
     /// pages with the first.
     pub fn finish(self, class: u16, bounds: &[Time], outcomes: &mut Vec<FlowOutcome>) {
-        let ends = |sent: Meter<FlowSegment>, received: Meter<u64>| {
+        let put = |sent: Meter<FlowSegment>, (received, step_bytes): (Vec<u64>, Vec<u64>)| {
             let mut segments = sent.finish(bounds);
-            for (s, r) in segments.iter_mut().zip(received.finish(bounds)) {
+            for (s, r) in segments.iter_mut().zip(received) {
                 s.delivered_bytes = r;
             }
-            FlowOutcome { class, segments, ..FlowOutcome::default() }
+            FlowOutcome { class, segments, step_bytes, ..FlowOutcome::default() }
         };
+        let ends = |sent, received: Received| put(sent, received.finish(bounds));
         outcomes.push(match self {
             Flow::Tcp(_, f) => ends(f.sent, f.received),
             Flow::Asked(_, f) => {
@@ -200,13 +222,23 @@ impl Flow {
                 (outcomes[first].pages, outcomes[first].video) = (pages, video);
                 return;
             }
+            Flow::Test(_, f) => {
+                let first = outcomes.len();
+                let (load, probes) = f.finish();
+                outcomes.extend(load.map(|tcp| ends(tcp.sent, tcp.received)));
+                let none = || vec![FlowSegment::default(); bounds.len() - 1];
+                let foreign = || FlowOutcome { class, segments: none(), ..FlowOutcome::default() };
+                outcomes.extend(std::iter::repeat_with(foreign).take(Responsiveness::FOREIGN as usize));
+                outcomes[first].responsiveness = Some(Box::new(probes));
+                return;
+            }
             Flow::Connection(_) => return,
             Flow::Timed(f) => return f.finish(class, bounds, outcomes),
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
             }
-            Flow::Open(f) => ends(f.sent, f.received),
+            Flow::Open(f) => put(f.sent, (f.received.finish(bounds), Vec::new())),
         });
     }
 }
@@ -261,7 +293,9 @@ impl Host for Stamping<'_> {
 impl Timed {
     pub fn new(flow: Flow, bounds: &[Time]) -> Self {
         let stamps = match &flow {
-            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => !cfg.tcp.measures_delay(),
+            Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Test(cfg, _) | Flow::Watched(cfg, _) => {
+                !cfg.tcp.measures_delay()
+            }
             _ => true,
         };
         let connections = if let Flow::Asked(_, client) = &flow { client.connections.len() } else { 1 };

@@ -15,6 +15,7 @@ mod observe;
 pub mod outcome;
 mod packet;
 mod record;
+pub mod responsiveness;
 mod route;
 pub mod source;
 mod tap;

@@ -419,10 +419,14 @@ pub enum App {
     /// Pages, whose objects the receiver asks for over several connections. The flow is the first of them, and the
     /// flows that follow it are the others, each an [`App::Connection`].
     Pages(Pages),
-    /// One more connection for the pages of an earlier flow. All that is said of a flow but this, the ways included,
+    /// A test of responsiveness under working conditions. The flow and those that follow it, each an
+    /// [`App::Connection`], are the connections that make the load, then those for probes
+    /// ([`Responsiveness::flows`]).
+    Responsiveness(Responsiveness),
+    /// One more connection for the pages, or the test, of an earlier flow. All that is said of a flow but this, the ways included,
     /// is as that one has it.
     Connection {
-        /// The number of the flow with the pages.
+        /// The number of the flow with the pages or the test.
         of: u32,
     },
 }
@@ -433,7 +437,16 @@ impl App {
         match self {
             App::Bulk | App::Paced(_) => false,
             App::Transfers { request, .. } => request.is_some(),
-            App::Video(_) | App::Pages(_) | App::Connection { .. } => true,
+            App::Video(_) | App::Pages(_) | App::Responsiveness(_) | App::Connection { .. } => true,
+        }
+    }
+
+    /// The number of flows that it is: itself, and those that follow it as its further connections.
+    pub fn flows(&self) -> u32 {
+        match self {
+            App::Pages(pages) => pages.connections,
+            App::Responsiveness(test) => test.flows(),
+            _ => 1,
         }
     }
 }
@@ -497,6 +510,66 @@ pub struct Pages {
     pub connection: Connection,
     /// The size of a request as in [`App::Transfers`].
     pub request: Distribution,
+}
+
+/// A test of responsiveness under working conditions (draft-ietf-ippm-responsiveness-08): connections that carry data
+/// without end make the load, and a client measures how long probes take, on connections of their own ("foreign") and
+/// on those of the load ("self"). Connections are added at each interval until goodput and then responsiveness are
+/// stable. The client of the draft ends there. Here load and probes go on until the flow stops, so that any window can
+/// be measured.
+///
+/// Every foreign probe has three parts: the handshake of TCP, that of TLS 1.3 (one round trip), and a request for one
+/// byte. A probe on a loaded connection is a request for one byte that shares the connection with the load (HTTP/2).
+/// There it comes after all that has been handed to TCP before, so it is carried by one of the connection's packets of
+/// data and is there when that one is, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Responsiveness {
+    /// The client sends the load and is at the flow's sender; else it receives the load and is at the receiver.
+    pub upload: bool,
+    /// The number of connections that make the load at the start (the draft's INP).
+    pub initial: u32,
+    /// The number that is added at each interval (INC).
+    pub added: u32,
+    /// The most of them (MNP); without any, probes measure the idle path.
+    pub most: u32,
+    /// The interval (ID); longer than zero.
+    pub interval: Duration,
+    /// The intervals over which averages move (MAD); at least 1.
+    pub averaged: u32,
+    /// The standard deviation of the last averages, over the last one, below which they are stable (SDT).
+    pub tolerance: f64,
+    /// The most probes of each kind per second (MPS).
+    pub probes_per_second: f64,
+    /// The share of the goodput that probes may take (PTC).
+    pub share: f64,
+    /// The number of packets that wait in the socket of a loaded connection, handed to TCP and not yet sent, when a
+    /// probe comes behind them.
+    pub unsent: u32,
+}
+
+impl Responsiveness {
+    /// The number of flows that probes on connections of their own are, by turns: queues see that many.
+    pub const FOREIGN: u32 = 16;
+    /// The bytes that the probes of one launch take together, one of each kind, as the draft estimates them.
+    pub const PROBE_BYTES: u64 = 6000;
+
+    /// The number of flows: the connections that may make the load, and those for probes.
+    pub fn flows(&self) -> u32 {
+        self.most + Self::FOREIGN
+    }
+
+    /// The reason why it cannot be run, if it cannot.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if self.interval.is_zero() || self.averaged == 0 {
+            return Some("a test needs an interval, and averages over one at least");
+        }
+        if self.initial > self.most || (self.initial == 0) != (self.most == 0) || self.most > 1000 {
+            return Some("a test begins with a connection at least and has 1000 at most, or it has none");
+        }
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let sound = [self.tolerance, self.probes_per_second, self.share].into_iter().all(positive);
+        (!sound).then_some("a test needs a tolerance, a rate of probes and their share above 0")
+    }
 }
 
 /// The use of connections by transfers.

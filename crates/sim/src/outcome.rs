@@ -269,12 +269,18 @@ pub struct FlowOutcome {
     pub class: u16,
     /// One per segment.
     pub segments: Vec<FlowSegment>,
+    /// Bytes of new data that its receiver got in each step of the time series from time zero on. Of flows that always
+    /// have data to send ([`App::Bulk`](crate::network::App::Bulk)), where there are several and not so many that these
+    /// would be more than five million numbers; else empty.
+    pub step_bytes: Vec<u64>,
     /// Its window from time zero on, if [`Control::windows`](crate::Control::windows) asked for it.
     pub windows: Vec<WindowSample>,
     /// The doings of its player, one per segment; empty if it plays no video.
     pub video: Vec<VideoSegment>,
     /// The pages that were complete by the end of the run. Of several connections the first one has them.
     pub pages: Vec<Page>,
+    /// The probes of its test, if it makes one. Of several connections the first one has them.
+    pub responsiveness: Option<Box<Probes>>,
     /// The times that its packets were on their way, one per segment; empty unless
     /// [`FlowSpec::timed`](crate::network::FlowSpec::timed) asked for it. Of several connections the first one has it
     /// for all.
@@ -390,4 +396,42 @@ pub struct Page {
     pub end: Time,
     /// The size of all objects.
     pub packets: u32,
+}
+
+/// The probes of a test of responsiveness ([`Responsiveness`](crate::network::Responsiveness)).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probes {
+    /// Those on connections of their own that are complete, by the time of completion.
+    pub foreign: Vec<ForeignProbe>,
+    /// Those on the connections of the load that are complete, by the time of completion.
+    pub loaded: Vec<LoadedProbe>,
+    /// The time at which goodput was stable, if it was.
+    pub goodput_stable: Option<Time>,
+    /// The time at which responsiveness was stable after that, if it was, and the round trips per minute then: the test's
+    /// result.
+    pub result: Option<(Time, f64)>,
+}
+
+/// A probe on a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignProbe {
+    /// The time at which its SYN was sent.
+    pub start: Time,
+    /// The time at which its reply was complete.
+    pub end: Time,
+    /// The time from its SYN to the answer.
+    pub tcp: Duration,
+    /// The time of the round trip of TLS.
+    pub tls: Duration,
+    /// The time from the request for one byte to the reply.
+    pub http: Duration,
+}
+
+/// A probe on a connection of the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedProbe {
+    /// The time at which it was asked for.
+    pub start: Time,
+    /// The time at which the reply was complete.
+    pub end: Time,
 }

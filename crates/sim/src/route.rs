@@ -132,14 +132,14 @@ fn fault(app: &App, flow: &FlowSpec, next: &[FlowSpec], number: usize) -> Option
     match app {
         App::Transfers { count: Some(0), .. } => Some("it must make at least one transfer"),
         App::Video(video) => video.fault(),
-        App::Pages(pages) => {
-            let others = (pages.connections as usize).checked_sub(1).and_then(|n| next.get(..n));
+        App::Pages(_) | App::Responsiveness(_) => {
+            let others = (app.flows() as usize).checked_sub(1).and_then(|n| next.get(..n));
             let Some(others) = others else { return Some("a flow must follow for each further connection") };
-            let app = App::Connection { of: number as u32 };
+            let connection = App::Connection { of: number as u32 };
             let alike = |other: &FlowSpec| match (&other.traffic, &flow.traffic) {
                 (Traffic::Tcp { tcp, app: has }, Traffic::Tcp { tcp: own, .. }) => {
                     let rest = (&other.forward, &other.reverse, other.class, other.ack_class, other.dscp);
-                    *has == app
+                    *has == connection
                         && tcp == own
                         && rest == (&flow.forward, &flow.reverse, flow.class, flow.ack_class, flow.dscp)
                 }
@@ -148,7 +148,11 @@ fn fault(app: &App, flow: &FlowSpec, next: &[FlowSpec], number: usize) -> Option
             if !others.iter().all(alike) {
                 return Some("the flows that follow must be its further connections, with all that it has");
             }
-            (pages.count == Some(0)).then_some("it must load at least one page")
+            match app {
+                App::Pages(pages) => (pages.count == Some(0)).then_some("it must load at least one page"),
+                App::Responsiveness(test) => test.fault(),
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -174,12 +178,14 @@ fn check(network: &Network) -> Result<(), Error> {
     }
     let mut connections = 0..0;
     for (i, flow) in network.flows.iter().enumerate() {
-        if let Traffic::Tcp { app: App::Pages(pages), .. } = &flow.traffic {
-            connections = i as u32..i as u32 + pages.connections;
+        if let Traffic::Tcp { app: app @ (App::Pages(_) | App::Responsiveness(_)), .. } = &flow.traffic {
+            connections = i as u32..i as u32 + app.flows();
         } else if let Some(of) = flow.first_connection()
             && (of != connections.start || !connections.contains(&(i as u32)))
         {
-            return invalid(format!("flow {i}: flow {of} has no pages that it could be a connection of"));
+            return invalid(format!(
+                "flow {i}: flow {of} has no pages and no test that it could be a connection of"
+            ));
         }
         let ways = flow.forward.iter().chain(&flow.reverse);
         if let Some(l) = ways.into_iter().find(|l| l.0 as usize >= network.links.len()) {

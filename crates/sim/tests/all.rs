@@ -17,6 +17,7 @@ mod record;
 mod red_tail;
 mod reordering;
 mod requests;
+mod responsiveness;
 mod sizes;
 mod small_queues;
 mod steady;

@@ -345,7 +345,7 @@ fn network(case: &Case) -> Network {
         }
         // Requests are lost, and sent again, within the run.
         let initial_rto =
-            if [5, 8, 9].contains(&f.kind) { ms(300) } else { TcpParams::default().initial_rto };
+            if [5, 8, 9, 10].contains(&f.kind) { ms(300) } else { TcpParams::default().initial_rto };
         // Without ECN nobody tells of marks, and nobody lives on them.
         let model = f.model.filter(|_| f.paced.is_some());
         let ecn = marks(case) && model.is_none();
@@ -433,6 +433,21 @@ fn network(case: &Case) -> Network {
                     request: (f.kind == 5).then_some(Distribution::Uniform(0.0, 1500.0)),
                 },
             },
+            10 => Traffic::Tcp {
+                tcp,
+                app: App::Responsiveness(Responsiveness {
+                    upload: i % 2 == 1,
+                    initial: (i % 4 != 3) as u32,
+                    added: 1,
+                    most: if i % 4 == 3 { 0 } else { 3 },
+                    interval: ms(150),
+                    averaged: 2,
+                    tolerance: 0.2,
+                    probes_per_second: 40.0,
+                    share: 0.2,
+                    unsent: i as u32 % 3,
+                }),
+            },
             7 => Traffic::Trace(trace(case.seed, i, rate)),
             8 | 9 => Traffic::Tcp {
                 tcp,
@@ -452,7 +467,7 @@ fn network(case: &Case) -> Network {
         let stop = (i % 3 == 2).then(|| at(1800));
         let first = flows.len() as u32;
         flows.push(FlowSpec {
-            class: [0, 0, 1, 2, 2, 1, 0, 2, 1, 1][f.kind as usize],
+            class: [0, 0, 1, 2, 2, 1, 0, 2, 1, 1, 1][f.kind as usize],
             forward,
             reverse,
             ack_class: 3,
@@ -463,10 +478,11 @@ fn network(case: &Case) -> Network {
             stop,
             timed: i % 4 == 1,
         });
-        if let Some(FlowSpec { traffic: Traffic::Tcp { tcp, app: App::Pages(_) }, .. }) = flows.last() {
+        if let Some(FlowSpec { traffic: Traffic::Tcp { tcp, app }, .. }) = flows.last() {
+            let more = app.flows() as usize - 1;
             let (tcp, app) = (tcp.clone(), App::Connection { of: first });
             let other = FlowSpec { traffic: Traffic::Tcp { tcp, app }, ..flows[first as usize].clone() };
-            flows.extend(vec![other; PAGE_CONNECTIONS as usize - 1]);
+            flows.extend(vec![other; more]);
         }
     }
     Network {
@@ -505,7 +521,7 @@ fn flow() -> impl Strategy<Value = CaseFlow> {
     ];
     let paced = (prop::option::weighted(0.4, 1u32..12), models);
     let senders = (recovery, congestion, feedback, modern, paced, prop::array::uniform4(any::<bool>()));
-    (0u8..10, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
+    (0u8..11, senders, flags, 0u64..60, 0usize..3, 0usize..3).prop_map(
         |(
             kind,
             (recovery, congestion, feedback, modern, (paced, model), hosts),
@@ -709,7 +725,7 @@ fn the_cases_are_busy_ones() {
     // transfers and both kinds of queue occur over its cases.
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut drops, mut transfers, mut timeouts, mut marks, mut fewer) = (0, 0, 0, 0, 0);
-    let (mut pages, mut chunks, mut stalls) = (0, 0, 0);
+    let (mut pages, mut chunks, mut stalls, mut foreign, mut loaded) = (0, 0, 0, 0, 0);
     for _ in 0..240 {
         let case = case().new_tree(&mut runner).unwrap().current();
         let fast = outcome(&case, Engine::Fast);
@@ -727,6 +743,9 @@ fn the_cases_are_busy_ones() {
         };
         marks += classes(&fast);
         pages += fast.flows.iter().map(|f| f.pages.len()).sum::<usize>();
+        let tests = || fast.flows.iter().filter_map(|f| f.responsiveness.as_deref());
+        foreign += tests().map(|test| test.foreign.len()).sum::<usize>();
+        loaded += tests().map(|test| test.loaded.len()).sum::<usize>();
         let video = || fast.flows.iter().flat_map(|f| &f.video);
         chunks += video().map(|s| s.chunks).sum::<u64>();
         stalls += video().filter(|s| s.stalled_ns > 0 && s.played_ns > 0).count();
@@ -738,4 +757,5 @@ fn the_cases_are_busy_ones() {
     );
     assert!(marks > 100, "{marks}");
     assert!(pages > 200 && chunks > 500 && stalls > 50, "{pages} {chunks} {stalls}");
+    assert!(foreign > 1000 && loaded > 300, "{foreign} {loaded}");
 }

@@ -145,3 +145,28 @@ fn round_trip_times_count_in_their_segments() {
         assert!((mean / (propagation + queue) - 1.0).abs() < 0.05, "{mean} {propagation} {queue}");
     }
 }
+
+/// What a receiver got is the same by steps and by segments, whose boundaries cut steps; and nothing is counted by steps
+/// where one flow is alone or where no step is asked for.
+#[test]
+fn what_receivers_got_is_kept_by_steps() {
+    let network = |flows, step| {
+        let mut network = Dumbbell { flows, warmup: 2.0, end: 6.0, step, ..Default::default() }.network();
+        network.measure.boundaries = vec![at(3.333), at(5.0)];
+        network
+    };
+    let run = |flows, step| run(network(flows, step), Engine::Fast, &Control::default()).unwrap();
+    let outcome = run(5, Some(0.1));
+    for flow in &outcome.flows {
+        assert_eq!(flow.step_bytes.len(), 60);
+        let window = flow.segments.iter().map(|s| s.delivered_bytes).sum::<u64>();
+        assert_eq!(flow.step_bytes[20..].iter().sum::<u64>(), window);
+        assert_eq!(flow.step_bytes[50..].iter().sum::<u64>(), flow.segments[2].delivered_bytes);
+        assert!(flow.step_bytes[..20].iter().sum::<u64>() > 0, "the warm-up is there too");
+    }
+    let plain = run(5, None);
+    assert_eq!(outcome.digest, plain.digest);
+    for other in [plain, run(1, Some(0.1)), run(5, Some(1e-6))] {
+        assert!(other.flows.iter().all(|flow| flow.step_bytes.is_empty()));
+    }
+}

@@ -240,6 +240,16 @@ impl Sender {
         self.limit
     }
 
+    /// One past the highest packet sent: the number of the next packet that is sent for the first time.
+    pub fn end_of_sent(&self) -> u32 {
+        self.max
+    }
+
+    /// The first packet that is not acknowledged.
+    pub fn first_unacknowledged(&self) -> u32 {
+        self.una
+    }
+
     /// Returns whether everything the application gave has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -182,7 +182,7 @@
   const largest = (series) => series.reduce((m, s) => s.values.reduce((n, v) => Math.max(n, v || 0), m), 0) || 1;
 
   function drawOverTime() {
-    const boxes = ["queue", "delay", "throughput", "drops", "marks", "internals"].map((n) => byId("chart-" + n));
+    const boxes = ["queue", "delay", "throughput", "drops", "marks", "internals", "jain"].map((n) => byId("chart-" + n));
     const told = point().events.map((e) => place(e.at_s) + " s: " + e.label).join("; ");
     byId("events").textContent = told ? "Changes: " + told + "." : "";
     if (!point().over_time) return boxes.forEach((b) => none(b, "Not on this page for this point."));
@@ -204,6 +204,8 @@
       if (all.some((r) => r[field])) draw(box, (r) => r[field] || zero, what + " [packets/s]", steps);
       else none(box, "No packet was " + what + ".");
     }
+    if (all.some((r) => r.jain_index)) draw(boxes[6], (r) => r.jain_index, "Jain index");
+    else none(boxes[6], "Fewer than two bulk flows share the link, or their goodput over time is not kept.");
 
     let any = false;
     for (const r of all) {

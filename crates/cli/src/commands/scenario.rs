@@ -288,6 +288,7 @@ impl Group {
             (Some(n), Kind::Udp) => format!("{n} {} (UDP)", self.name),
             (Some(_), Kind::Trace) => format!("{} (trace)", self.name),
             (Some(n), Kind::Pages) => format!("{n} {} (pages)", self.name),
+            (Some(n), Kind::Responsiveness) => format!("{n} {} (responsiveness)", self.name),
             (Some(n), Kind::Video) => format!("{n} {} (video)", self.name),
             (Some(n), _) => format!("{n} {}", self.name),
         }

@@ -826,7 +826,9 @@ fn plot_draws_in_the_terminal_as_svg_and_as_csv() {
     let row: Vec<&str> = csv.lines().find(|line| line.starts_with("red,4,")).unwrap().split(',').collect();
     let number = |i: usize| row[i].parse::<f64>().unwrap();
     assert!((number(2) - mean).abs() <= 0.01 * number(3) && row[6] == "2", "{mean}: {row:?}");
-    for diagram in ["delay", "throughput", "input", "drops", "marks", "queue-cdf", "queue-pdf", "delay-cdf"] {
+    for diagram in
+        ["delay", "throughput", "input", "drops", "marks", "jain", "queue-cdf", "queue-pdf", "delay-cdf"]
+    {
         plot(&["three", "--diagram", diagram, "--point", "3", "--panels", "--aqm", "red"]);
     }
     plot(&["one", "--diagram", "throughput", "--class", "voice", "--seed", "2"]);

@@ -18,7 +18,7 @@ use crate::values::{Access, OneOr, Rtt, RttSpread, When, WhenSpread};
 
 /// Keys that only some kinds of groups have, and those kinds.
 const OWNED: &[(&[&str], &[Kind])] = {
-    use Kind::{Bulk, Pages, Sessions, Trace, Transfers, Udp, Video};
+    use Kind::{Bulk, Pages, Responsiveness, Sessions, Trace, Transfers, Udp, Video};
     &[
         (&["file", "sha256"], &[Trace]),
         // A trace begins at its first link, nobody answers, and its packets say what they are.
@@ -33,14 +33,29 @@ const OWNED: &[(&[&str], &[Kind])] = {
                 "dscp",
                 "hosts",
             ],
-            &[Bulk, Transfers, Sessions, Pages, Video, Udp],
+            &[Bulk, Transfers, Sessions, Pages, Video, Responsiveness, Udp],
         ),
-        (&["count"], &[Bulk, Transfers, Pages, Video, Udp]),
-        (&["tcp"], &[Bulk, Transfers, Sessions, Pages, Video]),
+        (&["count"], &[Bulk, Transfers, Pages, Video, Responsiveness, Udp]),
+        (&["tcp"], &[Bulk, Transfers, Sessions, Pages, Video, Responsiveness]),
         (&["size", "think"], &[Transfers, Sessions, Pages]),
         (&["transfers", "request"], &[Transfers, Sessions, Pages, Video]),
         (&["connection"], &[Transfers, Sessions, Pages]),
-        (&["objects", "connections"], &[Pages]),
+        (&["objects"], &[Pages]),
+        (&["connections"], &[Pages, Responsiveness]),
+        (
+            &[
+                "load",
+                "initial_connections",
+                "added_connections",
+                "interval",
+                "averaged_intervals",
+                "tolerance",
+                "probes_per_second",
+                "probe_share",
+                "unsent",
+            ],
+            &[Responsiveness],
+        ),
         (&["rates", "chunk", "playback_buffer", "start_up", "averaged_chunks", "throughput_share"], &[Video]),
         (&["sessions_per_second"], &[Sessions]),
         (&["rate", "rate_changes"], &[Bulk, Udp]),
@@ -118,7 +133,7 @@ impl Group {
             match app {
                 App::Transfers { count, .. } | App::Pages(Pages { count, .. }) => *count = Some(n),
                 App::Video(video) => video.chunks = Some(n),
-                App::Bulk | App::Paced(_) | App::Connection { .. } => {}
+                App::Bulk | App::Paced(_) | App::Responsiveness(_) | App::Connection { .. } => {}
             }
         }
         traffic
@@ -132,11 +147,12 @@ impl Group {
         }
     }
 
-    /// The connections over which each client loads its pages; 1 for other kinds.
+    /// The flows that each client is: the connections over which it loads its pages or makes its test; 1 for other
+    /// kinds.
     pub fn connections(&self) -> u32 {
         match &self.traffic {
-            Traffic::Tcp { app: App::Pages(pages), .. } => pages.connections,
-            _ => 1,
+            Traffic::Tcp { app, .. } => app.flows(),
+            Traffic::Udp(_) | Traffic::Trace(_) => 1,
         }
     }
 

@@ -1,13 +1,13 @@
 //! A scenario with every default in its place.
 
 use quell_aqm::catalog::AqmConfig;
-use quell_units::{Bytes, Duration};
+use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::series_step;
 use super::packets::{UDP_PACKET, access_rate, mean_packet};
 use crate::files::Loaded;
 use crate::format::{
-    AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Reverse, Scenario,
+    AqmChoice, BackAqm, Changes, ConnectionKind, FlowGroup, GapKind, Kind, Load, Reverse, Scenario,
 };
 use crate::tree::Node;
 use crate::values::{Access, Count, OneOr};
@@ -117,6 +117,19 @@ pub(super) fn fill(g: &mut FlowGroup, access: Access) {
             // The defaults of dash.js.
             g.averaged_chunks = g.averaged_chunks.or(Some(4));
             g.throughput_share = g.throughput_share.or(Some(0.9));
+        }
+        // The defaults of draft-ietf-ippm-responsiveness-08, section "Test Parameters".
+        Kind::Responsiveness => {
+            g.load = g.load.or(Some(Load::Download));
+            g.connections = g.connections.or(Some(16));
+            g.initial_connections = g.initial_connections.or(g.connections.map(|most| most.min(1)));
+            g.added_connections = g.added_connections.or(Some(1));
+            g.interval = g.interval.or(Some(Duration::from_secs(1)));
+            g.averaged_intervals = g.averaged_intervals.or(Some(4));
+            g.tolerance = g.tolerance.or(Some(0.05));
+            g.probes_per_second = g.probes_per_second.or(Some(100.0));
+            g.probe_share = g.probe_share.or(Some(0.05));
+            g.unsent = g.unsent.or(Some(QueueSize::Packets(0.0)));
         }
         Kind::Udp => {
             g.packet = g.packet.or(Some(OneOr::One(UDP_PACKET)));

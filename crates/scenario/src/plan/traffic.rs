@@ -1,12 +1,14 @@
 //! The traffic of a group, from what is written to what the simulator takes.
 
-use quell_sim::network::{ACK_BYTES, App, Distribution, Pace, Pages, Schedule, Traffic, UdpSpec, Video};
+use quell_sim::network::{
+    ACK_BYTES, App, Distribution, Pace, Pages, Responsiveness, Schedule, Traffic, UdpSpec, Video,
+};
 use quell_units::{Bytes, Duration, QueueSize};
 
 use super::measure::at as moment;
 use crate::error::{Problem, require};
 use crate::files::ArrivalsFile;
-use crate::format::{FlowGroup, Kind};
+use crate::format::{FlowGroup, Kind, Load};
 use crate::tree::Path;
 use crate::values::{Count, Dist, OneOr, Quantity, Shape};
 
@@ -79,6 +81,7 @@ impl Keys<'_> {
             Kind::Transfers | Kind::Sessions => self.transfers()?,
             Kind::Pages => self.pages()?,
             Kind::Video => self.video()?,
+            Kind::Responsiveness => (App::Responsiveness(self.responsiveness()?), None),
             Kind::Udp => return Ok((Traffic::Udp(self.udp()?), None)),
             Kind::Trace => {
                 let trace = file.map(|file| file.trace.clone());
@@ -107,6 +110,42 @@ impl Keys<'_> {
         let connection = self.need("connection", &self.group.connection)?.into();
         let request = self.need("request", &self.request()?)?;
         Ok((App::Pages(Pages { connections, objects, size, think, count, connection, request }), drawn))
+    }
+
+    fn responsiveness(&self) -> Result<Responsiveness, Problem> {
+        let (at, g) = (self.at, self.group);
+        let most = self.need("connections", &g.connections)?;
+        require(most <= 64, at.then("connections"), "must be 0 to 64")?;
+        let initial = self.need("initial_connections", &g.initial_connections)?;
+        let within = initial <= most && (initial > 0 || most == 0);
+        let rule = format!("must be 1 at least, and no more than connections ({most})");
+        require(within, at.then("initial_connections"), rule)?;
+        let interval = self.need("interval", &g.interval)?;
+        let least = Duration::from_millis(1);
+        require(interval >= least, at.then("interval"), format!("must be {least} at least"))?;
+        let averaged = self.need("averaged_intervals", &g.averaged_intervals)?;
+        require((1..=1000).contains(&averaged), at.then("averaged_intervals"), "must be 1 to 1000")?;
+        let positive = |key: &str, value: &Option<f64>, most: f64| {
+            let x = self.need(key, value)?;
+            let rule = format!("must be above 0 and at most {most}");
+            require(x > 0.0 && x <= most, at.then(key), rule)?;
+            Ok::<_, Problem>(x)
+        };
+        let packet = self.need("tcp", &g.tcp)?.packet;
+        let unsent = self.need("unsent", &g.unsent)?.in_packets(packet).ceil();
+        require(unsent <= 1e6, at.then("unsent"), "must be a million packets at most")?;
+        Ok(Responsiveness {
+            upload: self.need("load", &g.load)? == Load::Upload,
+            initial,
+            added: self.need("added_connections", &g.added_connections)?,
+            most,
+            interval,
+            averaged,
+            tolerance: positive("tolerance", &g.tolerance, 1.0)?,
+            probes_per_second: positive("probes_per_second", &g.probes_per_second, 10_000.0)?,
+            share: positive("probe_share", &g.probe_share, 1.0)?,
+            unsent: unsent as u32,
+        })
     }
 
     fn video(&self) -> Result<Drawn, Problem> {

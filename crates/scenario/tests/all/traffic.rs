@@ -439,3 +439,68 @@ fn delays_are_measured_where_a_group_asks_for_it() {
     // Half the round trip, and 1000 B at 100 Mbit/s and at 1 Mbit/s.
     assert_eq!(measured[0].least_ns, 50_000_000 + 80_000 + 8_000_000);
 }
+
+#[test]
+fn a_test_of_responsiveness_has_the_defaults_of_the_draft() {
+    let group = "kind = \"responsiveness\"\n";
+    let all = apps(&point(group), 1);
+    let [App::Responsiveness(test), others @ ..] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((test.initial, test.added, test.most, test.averaged), (1, 1, 16, 4));
+    assert_eq!((test.interval, test.tolerance), (Duration::from_secs(1), 0.05));
+    assert_eq!((test.probes_per_second, test.share, test.unsent, test.upload), (100.0, 0.05, 0, false));
+    assert_eq!(others, vec![App::Connection { of: 0 }; test.flows() as usize - 1]);
+    let other = apps(
+        &point(&format!(
+            "{group}load = \"upload\"\nconnections = 0\nunsent = \"4 kB\"\nprobe_share = 0.2\ninterval = \"5 s\""
+        )),
+        1,
+    );
+    let [App::Responsiveness(idle), ..] = &other[..] else { panic!("{other:?}") };
+    assert_eq!((idle.initial, idle.most, idle.upload, idle.share), (0, 0, true, 0.2));
+    assert_eq!((idle.interval, idle.unsent), (Duration::from_secs(5), 4));
+    let outcome = run(&point(&format!("{group}connections = 2")));
+    assert!(outcome.flows[0].responsiveness.as_ref().is_some_and(|probes| !probes.loaded.is_empty()));
+    for (line, why) in [
+        ("connections = 65", "flows[0].connections = 65: must be 0 to 64"),
+        ("initial_connections = 17", "must be 1 at least, and no more than connections (16)"),
+        ("initial_connections = 0", "must be 1 at least"),
+        ("interval = \"0 s\"", "must be 1 ms at least"),
+        ("averaged_intervals = 0", "must be 1 to 1000"),
+        ("tolerance = 0.0", "must be above 0 and at most 1"),
+        ("probes_per_second = 1e5", "must be above 0 and at most 10000"),
+        ("probe_share = 1.5", "must be above 0 and at most 1"),
+        ("unsent = \"2e6 packets\"", "must be a million packets at most"),
+        ("size = \"2 packets\"", "does not apply to kind \"responsiveness\""),
+    ] {
+        let error = refused(&format!("{group}{line}"));
+        assert!(error.contains(why), "{line}: {error}");
+    }
+    assert!(refused("kind = \"pages\"\nunsent = \"1 packets\"").contains("it belongs to \"responsiveness\""));
+}
+
+/// The scenario beside the documentation is sound, and its queues rank as they should: with a queue for each flow
+/// responsiveness is near that of the empty path, and the deep buffer costs most of it.
+#[test]
+fn the_example_of_responsiveness_runs() {
+    let text = include_str!("../../../../scenarios/responsiveness.toml");
+    let study = Study::parse(text, "responsiveness.toml", &Plugins::new()).unwrap();
+    let point = &study.points[0];
+    let rpm = |aqm: usize| {
+        let network = point.plan(aqm, 1, &Plugins::new()).unwrap().network;
+        let warmup = network.measure.warmup;
+        let outcome = quell_sim::run(network, Engine::Fast, &Control::default()).unwrap();
+        let probes = outcome.flows[0].responsiveness.as_ref().unwrap();
+        let foreign = probes.foreign.iter().filter(|p| p.end >= warmup);
+        let loaded = probes.loaded.iter().filter(|p| p.end >= warmup);
+        quell_sim::responsiveness::Rpm::of(foreign, loaded)
+    };
+    let [deep, codel, fq] = [0, 1, 2].map(|aqm| rpm(aqm).both().unwrap());
+    // 1000 packets of 1500 bytes are 240 ms at 50 Mbit/s: a round trip of 280 ms or less, as the windows let the queue
+    // fall to 7/10 of that pipe (CUBIC).
+    assert!((60.0 / 0.2802..60.0 / 0.19).contains(&deep), "{deep}");
+    assert!(fq > codel && codel > 3.0 * deep, "{deep} {codel} {fq}");
+    // The empty path: 40 ms, and 80, 4200 and 600 bytes; beside it, a packet in transmission for each one sent.
+    let alone = 60.0 / (0.04 + (80.0 + 4200.0 + 600.0) * 8.0 / 3.0 / 50e6);
+    let foreign = rpm(2).foreign.unwrap();
+    assert!(foreign < alone && foreign > 0.93 * alone, "{foreign} {alone}");
+}

@@ -23,7 +23,7 @@ use quell_queue::Limit;
 use quell_tcp::{Config, TcpParams};
 use quell_units::Time;
 
-use crate::flow::{Alone, Flow, Group};
+use crate::flow::{Alone, Flow, Group, Steps};
 use crate::network::{LinkId, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{Losses, Recorder, RoundTrips};
@@ -50,6 +50,7 @@ impl Ends {
         let merges = merges(network);
         let mut flows = Vec::with_capacity(network.flows.len());
         let mut alone = Alone::new(network);
+        let steps = Steps::of(network, bounds);
         for (i, spec) in network.flows.iter().enumerate() {
             let mut config = None;
             if let Traffic::Tcp { tcp, .. } = &spec.traffic {
@@ -66,7 +67,7 @@ impl Ends {
                 alone.add(network, i as u32, found);
                 config = Some(found);
             }
-            let flow = Flow::new(i as u32, spec, config, network.seed, bounds);
+            let flow = Flow::new(i as u32, spec, config, network.seed, (bounds, steps.as_ref()));
             let flow = match control.windows {
                 Some(step) => flow.watched(step, network.measure.end),
                 None => flow,

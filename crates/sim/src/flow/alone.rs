@@ -119,7 +119,7 @@ impl Alone {
 fn connection(network: &Network, flow: &FlowSpec) -> Option<Connection> {
     let Traffic::Tcp { app, .. } = &flow.traffic else { return None };
     match app {
-        App::Bulk | App::Paced(_) => None,
+        App::Bulk | App::Paced(_) | App::Responsiveness(_) => None,
         App::Transfers { connection, .. } => Some(*connection),
         App::Video(_) => Some(Connection::Persistent),
         App::Pages(pages) => Some(pages.connection),

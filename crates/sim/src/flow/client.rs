@@ -147,7 +147,9 @@ impl Client {
                 let reader = Reader::new(pages, (spec.start, stop), rng);
                 (pages.connections, pages.connection, Wishes::Reader(Box::new(reader)))
             }
-            App::Bulk | App::Paced(_) | App::Connection { .. } => unreachable!("nobody asks for their data"),
+            App::Bulk | App::Paced(_) | App::Responsiveness(_) | App::Connection { .. } => {
+                unreachable!("nobody asks for their data")
+            }
         };
         let due = if spec.start < stop { spec.start } else { Time::MAX };
         let exchange = |i| Exchange::new(id + i, cfg, connection, spec.dscp, due, bounds);

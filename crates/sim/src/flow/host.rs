@@ -1,7 +1,10 @@
 //! What a flow asks of whoever runs it, and what each of its ends counts.
 
+use std::sync::Arc;
+
 use quell_units::{Duration, Time};
 
+use crate::network::{App, FlowSpec, Network, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Pkt, SackTable};
 
@@ -63,11 +66,93 @@ impl<T: Default> Meter<T> {
     }
 
     /// The measured segments, without the warm-up.
-    pub fn finish(mut self, bounds: &[Time]) -> Vec<T> {
+    pub fn finish(self, bounds: &[Time]) -> Vec<T> {
+        self.all(bounds).split_off(1)
+    }
+
+    /// All of them.
+    fn all(mut self, bounds: &[Time]) -> Vec<T> {
         while self.done.len() < bounds.len() {
             self.roll(bounds);
         }
-        self.done.split_off(1)
+        self.done
+    }
+}
+
+/// Counts the bytes that a receiver got, segment by segment or by shorter steps.
+pub(crate) struct Received {
+    meter: Meter<u64>,
+    steps: Option<Arc<Steps>>,
+}
+
+/// The steps of the time series, and where they and the segments end.
+pub(crate) struct Steps {
+    step: Duration,
+    /// The end of the run comes last.
+    edges: Vec<Time>,
+}
+
+impl Steps {
+    /// The most counts that are kept of all flows together: ten thousand flows over the usual 500 steps.
+    const MOST: u64 = 5_000_000;
+
+    /// Those of a network, by which what each of its flows gets that always has data to send is counted. None if there
+    /// are fewer than two, which share nothing, or more than memory is for.
+    pub fn of(network: &Network, bounds: &[Time]) -> Option<Arc<Self>> {
+        let (step, end) = (network.measure.step?, network.measure.end);
+        let bulk = |flow: &&FlowSpec| matches!(flow.traffic, Traffic::Tcp { app: App::Bulk, .. });
+        let flows = network.flows.iter().filter(bulk).count() as u64;
+        let count = end.nanos() / step.nanos().max(1);
+        if flows < 2 || flows.saturating_mul(count) > Self::MOST {
+            return None;
+        }
+        let mut edges: Vec<Time> = (1..=count).map(|i| Time::from_nanos(i * step.nanos())).collect();
+        edges.extend(bounds);
+        edges.sort_unstable();
+        edges.dedup();
+        Some(Arc::new(Steps { step, edges }))
+    }
+}
+
+impl Received {
+    /// Counts by steps, or else by the segments that `bounds` says.
+    pub fn new(bounds: &[Time], steps: Option<&Arc<Steps>>) -> Self {
+        let meter = Meter::new(steps.map_or(bounds, |steps| &steps.edges));
+        Received { meter, steps: steps.cloned() }
+    }
+
+    /// The count of the time that `t` lies in; `t` never decreases.
+    #[inline]
+    pub fn at(&mut self, t: Time, host: &impl Host) -> &mut u64 {
+        while t >= self.meter.until {
+            self.roll(host.bounds());
+        }
+        &mut self.meter.now
+    }
+
+    #[cold]
+    fn roll(&mut self, bounds: &[Time]) {
+        self.meter.roll(self.steps.as_ref().map_or(bounds, |steps| &steps.edges));
+    }
+
+    /// The bytes of the measured segments, and those of the steps from time zero on, if they were counted.
+    pub fn finish(self, bounds: &[Time]) -> (Vec<u64>, Vec<u64>) {
+        let Some(steps) = self.steps else { return (self.meter.finish(bounds), Vec::new()) };
+        let mut segments = vec![0; bounds.len() - 1];
+        let count = bounds.last().map_or(0, |end| end.nanos() / steps.step.nanos());
+        let mut series = vec![0; count as usize];
+        let mut from = Time::ZERO;
+        for (bytes, to) in self.meter.all(&steps.edges).into_iter().zip(&steps.edges) {
+            let segment = bounds.partition_point(|bound| *bound <= from).checked_sub(1);
+            if let Some(sum) = segment.and_then(|i| segments.get_mut(i)) {
+                *sum += bytes;
+            }
+            if let Some(sum) = series.get_mut((from.nanos() / steps.step.nanos()) as usize) {
+                *sum += bytes;
+            }
+            from = *to;
+        }
+        (segments, series)
     }
 }
 

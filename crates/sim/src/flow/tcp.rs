@@ -6,7 +6,7 @@ use quell_aqm::{Ecn, Rng};
 use quell_tcp::{Arrival, Config, Outgoing, Receiver, Report, Sender};
 use quell_units::Time;
 
-use super::host::{Direction, Host, Meter};
+use super::host::{Direction, Host, Meter, Received};
 use crate::network::{App, Connection};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Entry, Kind, Pkt};
@@ -72,7 +72,7 @@ pub(crate) struct TcpFlow {
     stop: Time,
     pub sent: Meter<FlowSegment>,
     /// Bytes.
-    pub received: Meter<u64>,
+    pub received: Received,
 }
 
 pub(crate) enum Application {
@@ -129,7 +129,9 @@ impl Application {
                 let law = Transfers::new((size, think), None, count, rng);
                 Application::Transfers(Box::new((law, Server::new(connection))))
             }
-            App::Video(_) | App::Pages(_) | App::Connection { .. } => unreachable!("their receivers ask"),
+            App::Video(_) | App::Pages(_) | App::Responsiveness(_) | App::Connection { .. } => {
+                unreachable!("their clients ask")
+            }
         }
     }
 }
@@ -193,7 +195,7 @@ impl TcpFlow {
             whole: 0,
             stop,
             sent: Meter::new(bounds),
-            received: Meter::new(bounds),
+            received: Received::new(bounds, None),
         }
     }
 

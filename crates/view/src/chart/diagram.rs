@@ -42,6 +42,7 @@ diagrams! {
     Input, "input", "The rate at which the queue is entered over time";
     Drops, "drops", "Drops over time";
     Marks, "marks", "Marks over time";
+    Jain, "jain", "Jain's fairness index of the bulk flows' goodputs over time";
     QueueCdf, "queue-cdf", "The distribution function of the queue over the measured window";
     QueuePdf, "queue-pdf", "The density of the queue over the measured window";
     DelayCdf, "delay-cdf", "The distribution function of the queueing delay";
@@ -133,6 +134,7 @@ impl Chart {
             Diagram::Input => found.input(),
             Diagram::Drops => found.events_per_second("drops", |s| &s.dropped_packets),
             Diagram::Marks => found.events_per_second("marks", |s| &s.marked_packets),
+            Diagram::Jain => found.jain(),
             Diagram::QueueCdf => found.queue(queue::cdf, "share of time with no more"),
             Diagram::QueuePdf => found.queue(queue::pdf, "share of time per packet"),
             Diagram::DelayCdf => found.delays(),
@@ -143,6 +145,13 @@ impl Chart {
         if chart.curves().next().is_none() && matches!(diagram, Diagram::CompletionCdf | Diagram::SlowdownCdf)
         {
             return Err(format!("{}: no transfer that began in the window was completed", chart.title));
+        }
+        if diagram == Diagram::Jain && chart.curves().next().is_none() {
+            return Err(format!(
+                "{}: fewer than two bulk flows share the link, or the results do not have their goodput over time: \
+                 series are kept of the first seeds, or of all with --series all; earlier versions did not have it",
+                chart.title
+            ));
         }
         if chart.curves().next().is_none() {
             return Err(format!(
@@ -226,6 +235,12 @@ impl<'a> ChartSource<'a> {
     ) -> Chart {
         let (seed, curves) = self.series(|s| of(s).map(|(v, factor)| v.iter().map(|x| x * factor).collect()));
         self.chart(&of_seed(what, seed), "time (s)", y, Form::OverTime, curves)
+    }
+
+    fn jain(&self) -> Chart {
+        // It has gaps where fewer than two flows share; a curve of nothing else is none.
+        let known = |s: &LinkSeries| s.jain_index.iter().any(|x| x.is_finite());
+        self.over_time("Jain index", |s| known(s).then_some((&s.jain_index, 1.0)), "Jain index")
     }
 
     fn throughput(&self) -> Chart {

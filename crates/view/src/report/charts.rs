@@ -98,6 +98,8 @@ struct Run<'a> {
     /// Packets per second, by `rate_time_s`; `None` where there is none at any time.
     drops_pps: Option<Vec<Num>>,
     marks_pps: Option<Vec<Num>>,
+    /// `None` where it is not known at any time.
+    jain_index: Option<Vec<Num>>,
     /// The throughput of each class that has traffic, and before them of all if they are several.
     throughput: Vec<Throughput<'a>>,
     internals: Vec<Signal<'a>>,
@@ -348,8 +350,8 @@ impl Room {
     fn of(groups: &[Group<'_>]) -> Room {
         // Per point: series of one seed of every algorithm.
         let series_of = |g: &Group<'_>| -> usize {
-            // Queue, delay, drops, marks, and the throughput of all classes together.
-            let of_link = |s: &LinkSeries| 5 + s.throughput_bps.len() + s.internals.len();
+            // Queue, delay, drops, marks, Jain's index, and the throughput of all classes together.
+            let of_link = |s: &LinkSeries| 6 + s.throughput_bps.len() + s.internals.len();
             let of_run = |r: &&Replication| r.series.iter().map(of_link).sum::<usize>();
             g.replications.iter().filter_map(|runs| runs.first()).map(of_run).sum()
         };
@@ -462,6 +464,10 @@ fn run<'a>(
         delay_ms: mean_of(&|s| &s.queue_delay_mean_s, 1e3),
         drops_pps: rate(|s| &s.dropped_packets),
         marks_pps: rate(|s| &s.marked_packets),
+        jain_index: series
+            .iter()
+            .all(|s| s.jain_index.iter().any(|x| x.is_finite()))
+            .then(|| mean_of(&|s| &s.jain_index, 1.0)),
         throughput: all.into_iter().chain(classes.iter().map(|c| Some(*c))).map(throughput).collect(),
         internals: internals.iter().enumerate().map(signal).collect(),
     }
