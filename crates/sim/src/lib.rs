@@ -18,6 +18,7 @@ mod record;
 mod route;
 pub mod source;
 mod tap;
+pub mod trace;
 pub mod topology;
 mod wire;
 
