@@ -25,6 +25,7 @@ mod selection;
 mod simulate;
 mod table;
 mod terminal;
+mod traces;
 
 use std::ffi::OsString;
 
