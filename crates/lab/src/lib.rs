@@ -58,6 +58,7 @@ pub use store::{
     without_temporary_name, write_results, write_results_with,
 };
 pub use trace::{
-    TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing, read_trace, trace_size,
+    TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing, read_trace,
+    read_trace_file, trace_size,
 };
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use quell_metrics::Column;
+use quell_metrics::{Column, Columns};
 use quell_scenario::{Facts, Plan, Plugins, Point, Study};
 use quell_sim::network::LinkId;
 use quell_sim::trace::{Chosen, Trace, TraceRequest};
@@ -242,10 +242,32 @@ impl Tracing {
     }
 }
 
-/// A trace of results on disk: its columns, in order.
+/// A trace of results on disk.
 ///
 /// # Errors
 /// If the results have none of that name, or it is damaged.
-pub fn read_trace(dir: &Path, table: TraceTable) -> Result<Vec<(String, Column)>, StoreError> {
-    crate::store::read_table(dir, &table.file())
+pub fn read_trace(dir: &Path, table: TraceTable) -> Result<Columns, StoreError> {
+    let found = crate::store::read_table(dir, &table.file())?;
+    declared(table, found).map_err(|why| StoreError { path: dir.join(table.file()), why })
+}
+
+/// A trace in a file that [`Tracing::finish`] gave.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_trace_file(file: &File, table: TraceTable) -> Result<Columns, StoreError> {
+    let path = PathBuf::from(table.file());
+    let found = file.try_clone().map_err(at(&path, "read"))?;
+    let found = parquet::read(found).map_err(at(&path, "read"))?;
+    declared(table, found).map_err(|why| StoreError { path, why })
+}
+
+/// The columns that a table has, of those in a file.
+fn declared(table: TraceTable, found: Vec<(String, Column)>) -> Result<Columns, String> {
+    let mut found: BTreeMap<String, Column> = found.into_iter().collect();
+    let column = |column: &TraceColumn| {
+        let cells = found.remove(column.name).ok_or_else(|| format!("lacks the column {}", column.name))?;
+        Ok((column.name, cells))
+    };
+    Ok(Columns(table.columns().iter().map(column).collect::<Result<_, String>>()?))
 }
