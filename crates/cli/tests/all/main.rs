@@ -14,3 +14,4 @@ mod options;
 mod reproduce;
 mod survival;
 mod theory;
+mod traces;
