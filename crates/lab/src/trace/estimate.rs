@@ -2,7 +2,7 @@
 
 use quell_scenario::Study;
 
-use super::TraceOptions;
+use super::options::TraceOptions;
 
 /// The room that the traces of a run take, roughly and rather more than less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

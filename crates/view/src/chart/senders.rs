@@ -83,7 +83,7 @@ pub const FLOWS: usize = 3;
 const SAMPLES: usize = 4000;
 
 impl Chart {
-    /// The chart of senders over time, of a table of traces: a panel for each algorithm with a curve for each flow.
+    /// The chart of senders over time, of a table of traces: a curve for each algorithm and flow.
     ///
     /// # Errors
     /// A sentence, if the trace has nothing to show in it.
@@ -122,10 +122,9 @@ impl Chart {
         }
         let chosen = if choice.flows.is_empty() { &known[..known.len().min(FLOWS)] } else { choice.flows };
         let wanted = |name: &&String| choice.algorithms.is_none_or(|some| some.contains(name));
-        let mut panels = Vec::new();
+        let mut curves = Vec::new();
         for name in results.algorithms(choice.point).iter().filter(wanted) {
-            let mut curves = Vec::new();
-            for (style, flow) in chosen.iter().enumerate() {
+            for flow in chosen {
                 let own = rows.iter().copied().filter(|row| {
                     names[labels.numbers()[*row] as usize] == name
                         && number(flows, *row) == f64::from(*flow)
@@ -140,14 +139,12 @@ impl Chart {
                     .map(|row| (number(time, *row), factor * number(value, *row)))
                     .unzip();
                 if !x.is_empty() {
-                    curves.push(Curve::new(&format!("flow {flow}"), style, x, y));
+                    // They differ in algorithm and flow: each has a style of its own.
+                    curves.push(Curve::new(format!("{name}, flow {flow}"), curves.len(), x, y));
                 }
             }
-            if !curves.is_empty() {
-                panels.push(Panel { title: name.clone(), curves });
-            }
         }
-        if panels.is_empty() {
+        if curves.is_empty() {
             return Err(format!("{what}: the trace has none of it, of this point, seed and these flows"));
         }
         let title =
@@ -157,9 +154,9 @@ impl Chart {
             x: Horizontal { label: "time (s)".to_string(), log: false, names: Vec::new() },
             y: label.to_string(),
             y_factor: 1.0,
-            panel_key: ALGORITHM.to_string(),
-            curve_key: "flow".to_string(),
-            panels,
+            panel_key: String::new(),
+            curve_key: ALGORITHM.to_string(),
+            panels: vec![Panel { title: String::new(), curves }],
             form: Form::OverTime,
             warmup: point.segments.first().map(|s| s.0).filter(|t| *t > 0.0),
             events: events(point),
