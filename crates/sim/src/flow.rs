@@ -398,7 +398,7 @@ pub(crate) struct Traced {
 
 impl Traced {
     /// The trace of `flow`, whose first connection has the number `first`, if anything of it is asked for.
-    pub fn new(
+    pub fn around(
         flow: Flow,
         (first, connections): (u32, u32),
         request: &TraceRequest,
