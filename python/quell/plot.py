@@ -148,12 +148,12 @@ def flow_trace(
     point: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot what a trace of senders has over time, one line per flow; results need ``run(..., trace="flows")``.
+    """Plot what a trace of senders has over time, one line per flow, of ``run(..., trace="flows")``.
 
     Parameters
     ----------
     column : str, default "cwnd_packets"
-        Which column of ``results.trace("flows")``, such as "srtt_s", "in_flight_packets" or "pacing_rate_bps".
+        Which column of ``results.trace("flows")``, such as "srtt_s" or "in_flight_packets".
     flows : sequence of int, optional
         Which flows, by number; by default the first four that were traced.
 
@@ -171,7 +171,7 @@ def flow_trace(
     """
     view = _View(results, point, None, algorithms)
     trace = results.trace("flows")
-    if column not in trace or not isinstance(trace[column][0] if len(trace) else 0.0, (int, float, type(None))):
+    if column not in trace or column in ("algorithm", "group", "phase"):
         numbers = [name for name in trace.column_names if name not in ("algorithm", "group", "phase")]
         raise ValueError(f"column = {column!r}: there are {', '.join(numbers)}")
     rows = _Rows(trace, point=point, seed=view.seed(seed))
@@ -186,7 +186,8 @@ def flow_trace(
             of = rows.of(algorithm=name, flow=flow)
             time, values = of["time_s"], np.asarray(of[column], dtype=float)
             line = {**style, "linestyle": _LINES[i % len(_LINES)]}
-            ax.plot(time, values, label=f"{name}, flow {flow}", linewidth=1.0, drawstyle="steps-post", **line)
+            line |= {"label": f"{name}, flow {flow}", "linewidth": 1.0, "drawstyle": "steps-post"}
+            ax.plot(time, values, **line)
     _mark_times(ax, view.info)
     words = column.split("_")
     unit = {"packets": "packets", "bytes": "B", "s": "s", "bps": "bit/s"}.get(words[-1])
