@@ -30,6 +30,7 @@ mod selection;
 mod simulate;
 mod table;
 mod terminal;
+mod traces;
 
 use std::ffi::OsString;
 

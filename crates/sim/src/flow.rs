@@ -13,6 +13,8 @@ use crate::network::{App, FlowSpec, Responsiveness, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
+use crate::trace::log::Tracer;
+use crate::trace::{FoundBy, Phase, SenderEvent, SenderSample, SenderWhat, TraceRequest};
 
 mod alone;
 mod client;
@@ -21,6 +23,7 @@ mod host;
 mod open;
 mod responsiveness;
 mod tcp;
+mod traced;
 mod video;
 mod watched;
 
@@ -32,6 +35,7 @@ use open::OpenFlow;
 use responsiveness::Test;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
+use traced::{Log, Recording};
 use watched::Watched;
 
 /// What [`Flow::on_packet`] says of a packet that the flow does not take: the one that [`Flow::first_connection`] names
@@ -53,6 +57,8 @@ pub(crate) enum Flow {
     Timed(Box<Timed>),
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
+    /// Any of the others, of which a trace is kept.
+    Traced(Box<Traced>),
     /// UDP, or the packets of a trace.
     Open(Box<OpenFlow>),
 }
@@ -100,6 +106,7 @@ impl Flow {
             Flow::Connection(_) => Time::MAX,
             Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
+            Flow::Traced(f) => f.due(),
             Flow::Open(f) => f.due,
         }
     }
@@ -113,6 +120,7 @@ impl Flow {
             Flow::Connection(_) => {}
             Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
+            Flow::Traced(f) => f.advance(now, host),
             Flow::Open(f) => f.advance(now, host),
         }
     }
@@ -137,6 +145,7 @@ impl Flow {
             Flow::Connection(_) => ELSEWHERE,
             Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Traced(f) => f.on_packet(now, pkt, host),
             Flow::Open(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
                 Time::MAX
@@ -172,6 +181,61 @@ impl Flow {
         }
     }
 
+    /// Its connection of a number, if it is TCP and has one.
+    fn tcp(&self, number: usize) -> Option<(&Group, &TcpFlow)> {
+        match self {
+            Flow::Tcp(cfg, f) => (number == 0).then_some((cfg, f)),
+            Flow::Watched(cfg, f) => (number == 0).then_some((cfg, &f.tcp)),
+            Flow::Asked(cfg, f) => f.connections.get(number).map(|c| (&**cfg, &c.tcp)),
+            Flow::Test(cfg, f) => f.tcp(number).map(|tcp| (&**cfg, tcp)),
+            Flow::Timed(f) => f.flow.tcp(number),
+            Flow::Traced(f) => f.flow().tcp(number),
+            Flow::Connection(_) | Flow::Open(_) => None,
+        }
+    }
+
+    /// The packets of a connection that its sender knows to have arrived, of the connection open now.
+    fn delivered(&self, number: usize) -> u32 {
+        self.tcp(number).map_or(0, |(cfg, tcp)| tcp.sender.state(&cfg.tcp).delivered)
+    }
+
+    /// The time at which something is due at the sender's end; [`Time::MAX`] for never, and if it is not TCP.
+    fn sender_due(&self) -> Time {
+        match self {
+            Flow::Tcp(_, f) => f.sender_due(),
+            Flow::Watched(_, f) => f.tcp.sender_due(),
+            Flow::Asked(_, f) => f.server_due(),
+            Flow::Test(_, f) => f.sender_due(),
+            Flow::Timed(f) => f.flow.sender_due(),
+            Flow::Traced(f) => f.flow().sender_due(),
+            Flow::Connection(_) | Flow::Open(_) => Time::MAX,
+        }
+    }
+
+    /// Does everything due at the sender's end at or before `now`.
+    fn advance_sender(&mut self, now: Time, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(cfg, f) => f.advance_sender(cfg, now, host),
+            Flow::Watched(cfg, f) => f.advance_sender(cfg, now, host),
+            Flow::Asked(cfg, f) => f.advance_server(cfg, now, host),
+            Flow::Test(cfg, f) => f.advance_sender(cfg, now, host),
+            Flow::Timed(f) => f.advance_sender(now, host),
+            Flow::Traced(_) | Flow::Connection(_) | Flow::Open(_) => {}
+        }
+    }
+
+    /// Does everything due at the receiver's end at or before `now`.
+    fn advance_receiver(&mut self, now: Time, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(cfg, f) => f.advance_receiver(cfg, now, host),
+            Flow::Watched(cfg, f) => f.tcp.advance_receiver(cfg, now, host),
+            Flow::Asked(cfg, f) => f.advance_client(cfg, now, host),
+            Flow::Test(cfg, f) => f.advance_receiver(cfg, now, host),
+            Flow::Timed(f) => f.advance_receiver(now, host),
+            Flow::Traced(_) | Flow::Connection(_) | Flow::Open(_) => {}
+        }
+    }
+
     /// Returns whether its sender asks when its host has sent its packets.
     pub fn asks_host(&self) -> bool {
         match self {
@@ -179,6 +243,7 @@ impl Flow {
                 cfg.tcp.asks_host()
             }
             Flow::Timed(f) => f.flow.asks_host(),
+            Flow::Traced(f) => f.flow().asks_host(),
             Flow::Connection(_) | Flow::Open(_) => false,
         }
     }
@@ -197,6 +262,7 @@ impl Flow {
             Flow::Tcp(cfg, f) => f.unacknowledged(cfg).into_iter().collect(),
             Flow::Asked(cfg, f) => f.connections.iter().filter_map(|c| c.tcp.unacknowledged(cfg)).collect(),
             Flow::Timed(f) => f.flow.unacknowledged(),
+            Flow::Traced(f) => f.flow().unacknowledged(),
             Flow::Watched(cfg, f) => f.tcp.unacknowledged(cfg).into_iter().collect(),
             Flow::Test(..) | Flow::Connection(_) | Flow::Open(_) => Vec::new(),
         }
@@ -234,6 +300,7 @@ impl Flow {
             }
             Flow::Connection(_) => return,
             Flow::Timed(f) => return f.finish(class, bounds, outcomes),
+            Flow::Traced(f) => return f.finish().finish(class, bounds, outcomes),
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
@@ -310,6 +377,14 @@ impl Timed {
         self.flow.advance(now, &mut Stamping { host, stamps: self.stamps });
     }
 
+    fn advance_receiver(&mut self, now: Time, host: &mut dyn Host) {
+        self.flow.advance_receiver(now, &mut Stamping { host, stamps: self.stamps });
+    }
+
+    fn advance_sender(&mut self, now: Time, host: &mut dyn Host) {
+        self.flow.advance_sender(now, &mut Stamping { host, stamps: self.stamps });
+    }
+
     /// See [`Flow::on_packet`].
     pub fn on_packet(&mut self, now: Time, mut pkt: Pkt, host: &mut dyn Host) -> Time {
         let stamps = self.stamps;
@@ -346,5 +421,192 @@ impl Timed {
             ..counts.delays.finish()
         });
         outcomes[first].timed = segments.collect();
+    }
+}
+
+/// A flow that is traced, and its log.
+pub(crate) struct Traced {
+    flow: Flow,
+    log: Log,
+    /// The time between samples; `None` for one after each change.
+    step: Option<Duration>,
+    end: Time,
+    tracer: Arc<Tracer>,
+}
+
+impl Traced {
+    /// The trace of `flow`, whose first connection has the number `first`, if anything of it is asked for.
+    pub fn around(
+        flow: Flow,
+        (first, connections): (u32, u32),
+        request: &TraceRequest,
+        cfg: Option<&Arc<Group>>,
+        end: Time,
+        tracer: &Arc<Tracer>,
+    ) -> Flow {
+        let numbers = || first..first + connections;
+        let senders = cfg.is_some() && numbers().any(|n| request.senders.has(&n));
+        let records = !request.links.is_none() && numbers().any(|n| request.packets.has(&n));
+        if !senders && !records {
+            return flow;
+        }
+        let log = Log::new((first, connections), request, (cfg, records));
+        Flow::Traced(Box::new(Traced { flow, log, step: request.step, end, tracer: Arc::clone(tracer) }))
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub fn due(&self) -> Time {
+        self.flow.due()
+    }
+
+    pub fn advance(&mut self, now: Time, host: &mut dyn Host) {
+        self.log.rest(host);
+        self.advance_sender(now, host);
+        self.flow.advance(now, &mut Recording { host, log: &mut self.log });
+    }
+
+    /// See [`Flow::on_packet`].
+    pub fn on_packet(&mut self, now: Time, mut pkt: Pkt, host: &mut dyn Host) -> Time {
+        self.log.rest(host);
+        let sent = self.log.arrives(pkt);
+        host.sacks().unname(&mut pkt);
+        let number = (pkt.flow() - self.log.first) as usize;
+        if !pkt.is_ack() {
+            // A timer that runs out now, or did before, knows nothing of the packet.
+            self.flow.advance_receiver(now, &mut Recording { host, log: &mut self.log });
+            self.log.connections[number].on_data(pkt, sent);
+            self.log.answers_syn = pkt.is_syn();
+            let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
+            self.log.answers_syn = false;
+            return due;
+        }
+        self.advance_sender(now, host);
+        self.before(now);
+        let seen = &mut self.log.connections[number];
+        seen.echo = sent.or(seen.echo);
+        // What it sends comes after it.
+        let place = seen.log.events.len();
+        let of_this = pkt.seq() != 0 && pkt.epoch() == seen.epoch;
+        let delivered = self.flow.delivered(number);
+        let (ack, ece) = (pkt.seq(), pkt.is_ece());
+        let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
+        let seen = &mut self.log.connections[number];
+        if self.log.events && of_this && seen.senders {
+            let newly = match pkt.epoch() == seen.epoch {
+                true => self.flow.delivered(number).saturating_sub(delivered),
+                false => ack.saturating_sub(1).saturating_sub(delivered),
+            };
+            let what = SenderWhat::Acked { ack, newly, ece };
+            seen.log.events.insert(place, SenderEvent { time: now, connection: pkt.epoch(), what });
+        }
+        self.after(now);
+        due
+    }
+
+    /// Does what is due at the sender's end, one time after the other.
+    fn advance_sender(&mut self, now: Time, host: &mut dyn Host) {
+        loop {
+            let due = self.flow.sender_due();
+            if due > now || due == Time::MAX {
+                return;
+            }
+            self.before(due);
+            self.flow.advance_sender(due, &mut Recording { host, log: &mut self.log });
+            self.after(due);
+        }
+    }
+
+    /// Takes the samples before `t`, until which nothing has changed at the sender.
+    fn before(&mut self, t: Time) {
+        let Some(step) = self.step else { return };
+        for i in 0..self.log.connections.len() {
+            while self.log.connections[i].next < t && self.log.connections[i].next <= self.end {
+                let time = self.log.connections[i].next;
+                self.sample(i, time);
+                self.log.connections[i].next += step;
+            }
+        }
+    }
+
+    /// Something has happened at the sender at `now`.
+    fn after(&mut self, now: Time) {
+        if self.log.events {
+            self.judge();
+        }
+        if self.step.is_some() {
+            return;
+        }
+        for i in 0..self.log.connections.len() {
+            self.sample(i, now);
+        }
+    }
+
+    /// Losses that are repaired while the sender recovers from a timeout were found by the timer.
+    fn judge(&mut self) {
+        for (i, seen) in self.log.connections.iter_mut().enumerate() {
+            let fresh = seen.judged.min(seen.log.events.len());
+            seen.judged = seen.log.events.len();
+            if fresh == seen.judged {
+                continue;
+            }
+            let Some((cfg, tcp)) = self.flow.tcp(i) else { return };
+            if tcp.sender.state(&cfg.tcp).phase == Phase::Loss {
+                for event in &mut seen.log.events[fresh..] {
+                    if let SenderWhat::Lost { by, .. } = &mut event.what {
+                        *by = FoundBy::Timeout;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Records the state of a connection, where it is not the one recorded last or samples are equally spaced.
+    fn sample(&mut self, i: usize, time: Time) {
+        let Some((cfg, tcp)) = self.flow.tcp(i) else { return };
+        let seen = &mut self.log.connections[i];
+        if !seen.senders {
+            return;
+        }
+        let state = tcp.sender.state(&cfg.tcp);
+        let counts = tcp.sent.total();
+        let base = if tcp.epoch == seen.epoch { seen.delivered.0 } else { seen.all_delivered() };
+        let sample = SenderSample {
+            time,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+            srtt: state.srtt,
+            rtt: seen.rtt,
+            rto: state.rto,
+            pacing: state.pacing,
+            in_flight: state.in_flight,
+            delivery: state.delivery,
+            phase: state.phase,
+            sent: seen.sent,
+            retransmitted: seen.again,
+            delivered: base + u64::from(state.delivered),
+            timeouts: counts.timeouts,
+            fast_retransmits: counts.fast_retransmits,
+            ecn_responses: counts.ecn_responses,
+        };
+        if tcp.epoch == seen.epoch {
+            seen.delivered.1 = state.delivered;
+        }
+        match seen.log.samples.last_mut() {
+            Some(last) if self.step.is_none() && SenderSample { time, ..*last } == sample => {}
+            Some(last) if last.time == time => *last = sample,
+            _ => seen.log.samples.push(sample),
+        }
+    }
+
+    /// The flow, whose log goes to the tracer.
+    pub fn finish(mut self) -> Flow {
+        self.before(Time::MAX);
+        let Traced { flow, log, tracer, .. } = self;
+        let packets = log.packets.map(|way| way.into_iter().collect());
+        tracer.keep_flows(log.connections.into_iter().map(|seen| seen.log).collect(), packets);
+        flow
     }
 }

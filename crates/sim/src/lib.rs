@@ -20,6 +20,7 @@ mod route;
 pub mod source;
 mod tap;
 pub mod topology;
+pub mod trace;
 mod wire;
 
 pub use control::{Control, Engine, Error, IdleCores};

@@ -17,3 +17,4 @@ mod reproduce;
 mod scale;
 mod survival;
 mod theory;
+mod traces;

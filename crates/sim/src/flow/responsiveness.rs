@@ -169,11 +169,17 @@ impl Test {
         Test { id, dscp: spec.dscp, load: (0..test.most).map(load).collect(), client }
     }
 
+    /// A connection of the load; `None` for those of probes, which have no sender of TCP.
+    pub fn tcp(&self, number: usize) -> Option<&TcpFlow> {
+        self.load.get(number).map(|load| &load.tcp)
+    }
+
     pub fn due(&self) -> Time {
         self.sender_due().min(self.receiver_due())
     }
 
-    fn sender_due(&self) -> Time {
+    /// The time at which something is due at the sender's end.
+    pub fn sender_due(&self) -> Time {
         let load = self.load.iter().map(Load::sender_due).min().unwrap_or(Time::MAX);
         if self.client.spec.upload { load.min(self.client.due()) } else { load }
     }
@@ -190,7 +196,7 @@ impl Test {
     }
 
     /// Does what is due at the sender's end, each at its time; at one instant the connections come first.
-    fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    pub fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let due = self.sender_due();
             if due > now || due == Time::MAX {
@@ -204,7 +210,7 @@ impl Test {
     }
 
     /// Does what is due at the receiver's end.
-    fn advance_receiver(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    pub fn advance_receiver(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let due = self.receiver_due();
             if due > now || due == Time::MAX {
