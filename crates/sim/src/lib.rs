@@ -18,8 +18,8 @@ mod record;
 mod route;
 pub mod source;
 mod tap;
-pub mod trace;
 pub mod topology;
+pub mod trace;
 mod wire;
 
 pub use control::{Control, Engine, Error, IdleCores};
