@@ -872,6 +872,7 @@ mod tests {
             conservation: Conservation::default(),
             digest: 1,
             events: 2,
+            trace: None,
         };
         (facts, outcome)
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use quell_units::Duration;
 
 use crate::network::LinkId;
+use crate::trace::TraceRequest;
 
 /// The engine that runs a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Control {
     pub windows: Option<Duration>,
     /// The observed links whose packets are logged one by one: [`LinkOutcome::log`](crate::outcome::LinkOutcome::log).
     pub logged: Vec<LinkId>,
+    /// The traces that are recorded, if any are: [`Outcome::trace`](crate::outcome::Outcome::trace).
+    pub trace: Option<TraceRequest>,
     /// Cores that a run may use beside its own. The sample path is the same.
     pub idle: Arc<IdleCores>,
     /// The number of parts into which the fast engine divides the flows, each of which another core can take further,

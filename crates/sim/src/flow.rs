@@ -20,6 +20,7 @@ mod dialog;
 mod host;
 mod open;
 mod tcp;
+mod traced;
 mod video;
 mod watched;
 
@@ -30,6 +31,7 @@ pub(crate) use host::{Direction, Host};
 use open::OpenFlow;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
+pub(crate) use traced::Traced;
 use watched::Watched;
 
 /// What [`Flow::on_packet`] says of a packet that the flow does not take: the one that [`Flow::first_connection`] names
@@ -49,6 +51,8 @@ pub(crate) enum Flow {
     Timed(Box<Timed>),
     /// TCP whose window is recorded.
     Watched(Arc<Group>, Box<Watched>),
+    /// Any of the others, of which a trace is kept.
+    Traced(Box<Traced>),
     /// UDP, or the packets of a trace.
     Open(Box<OpenFlow>),
 }
@@ -83,6 +87,7 @@ impl Flow {
             Flow::Connection(_) => Time::MAX,
             Flow::Timed(f) => f.due(),
             Flow::Watched(_, f) => f.due(),
+            Flow::Traced(f) => f.due(),
             Flow::Open(f) => f.due,
         }
     }
@@ -95,6 +100,7 @@ impl Flow {
             Flow::Connection(_) => {}
             Flow::Timed(f) => f.advance(now, host),
             Flow::Watched(cfg, f) => f.advance(cfg, now, host),
+            Flow::Traced(f) => f.advance(now, host),
             Flow::Open(f) => f.advance(now, host),
         }
     }
@@ -118,6 +124,7 @@ impl Flow {
             Flow::Connection(_) => ELSEWHERE,
             Flow::Timed(f) => f.on_packet(now, pkt, host),
             Flow::Watched(cfg, f) => f.on_packet(cfg, now, pkt, host),
+            Flow::Traced(f) => f.on_packet(now, pkt, host),
             Flow::Open(f) => {
                 *f.received.at(now, host) += pkt.bytes() as u64;
                 Time::MAX
@@ -153,11 +160,52 @@ impl Flow {
         }
     }
 
+    /// Its connection of a number, if it is TCP and has one.
+    fn tcp(&self, number: usize) -> Option<(&Group, &TcpFlow)> {
+        match self {
+            Flow::Tcp(cfg, f) => (number == 0).then_some((cfg, f)),
+            Flow::Watched(cfg, f) => (number == 0).then_some((cfg, &f.tcp)),
+            Flow::Asked(cfg, f) => f.connections.get(number).map(|c| (&**cfg, &c.tcp)),
+            Flow::Timed(f) => f.flow.tcp(number),
+            Flow::Traced(f) => f.flow().tcp(number),
+            Flow::Connection(_) | Flow::Open(_) => None,
+        }
+    }
+
+    /// The packets of a connection that its sender knows to have arrived, of the connection open now.
+    fn delivered(&self, number: usize) -> u32 {
+        self.tcp(number).map_or(0, |(cfg, tcp)| tcp.sender.state(&cfg.tcp).delivered)
+    }
+
+    /// The time at which something is due at the sender's end; [`Time::MAX`] for never, and if it is not TCP.
+    fn sender_due(&self) -> Time {
+        match self {
+            Flow::Tcp(_, f) => f.sender_due(),
+            Flow::Watched(_, f) => f.tcp.sender_due(),
+            Flow::Asked(_, f) => f.server_due(),
+            Flow::Timed(f) => f.flow.sender_due(),
+            Flow::Traced(f) => f.flow().sender_due(),
+            Flow::Connection(_) | Flow::Open(_) => Time::MAX,
+        }
+    }
+
+    /// Does everything due at the sender's end at or before `now`.
+    fn advance_sender(&mut self, now: Time, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(cfg, f) => f.advance_sender(cfg, now, host),
+            Flow::Watched(cfg, f) => f.advance_sender(cfg, now, host),
+            Flow::Asked(cfg, f) => f.advance_server(cfg, now, host),
+            Flow::Timed(f) => f.advance_sender(now, host),
+            Flow::Traced(_) | Flow::Connection(_) | Flow::Open(_) => {}
+        }
+    }
+
     /// Returns whether its sender asks when its host has sent its packets.
     pub fn asks_host(&self) -> bool {
         match self {
             Flow::Tcp(cfg, _) | Flow::Asked(cfg, _) | Flow::Watched(cfg, _) => cfg.tcp.asks_host(),
             Flow::Timed(f) => f.flow.asks_host(),
+            Flow::Traced(f) => f.flow().asks_host(),
             Flow::Connection(_) | Flow::Open(_) => false,
         }
     }
@@ -176,6 +224,7 @@ impl Flow {
             Flow::Tcp(cfg, f) => f.unacknowledged(cfg).into_iter().collect(),
             Flow::Asked(cfg, f) => f.connections.iter().filter_map(|c| c.tcp.unacknowledged(cfg)).collect(),
             Flow::Timed(f) => f.flow.unacknowledged(),
+            Flow::Traced(f) => f.flow().unacknowledged(),
             Flow::Watched(cfg, f) => f.tcp.unacknowledged(cfg).into_iter().collect(),
             Flow::Connection(_) | Flow::Open(_) => Vec::new(),
         }
@@ -202,6 +251,7 @@ impl Flow {
             }
             Flow::Connection(_) => return,
             Flow::Timed(f) => return f.finish(class, bounds, outcomes),
+            Flow::Traced(f) => return f.finish().finish(class, bounds, outcomes),
             Flow::Watched(cfg, mut f) => {
                 f.finish(&cfg);
                 FlowOutcome { windows: f.windows, ..ends(f.tcp.sent, f.tcp.received) }
@@ -274,6 +324,10 @@ impl Timed {
 
     pub fn advance(&mut self, now: Time, host: &mut dyn Host) {
         self.flow.advance(now, &mut Stamping { host, stamps: self.stamps });
+    }
+
+    fn advance_sender(&mut self, now: Time, host: &mut dyn Host) {
+        self.flow.advance_sender(now, &mut Stamping { host, stamps: self.stamps });
     }
 
     /// See [`Flow::on_packet`].

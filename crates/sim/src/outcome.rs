@@ -10,6 +10,7 @@ use quell_units::{Duration, Time};
 pub use quell_queue::{Admission, DropPoint};
 
 use crate::network::LinkId;
+use crate::trace::Trace;
 
 /// Declares counters that are added up, and compared with what they were.
 macro_rules! counters {
@@ -57,6 +58,8 @@ pub struct Outcome {
     pub digest: u64,
     /// Events the engine handled; the two engines differ in this and in nothing else.
     pub events: u64,
+    /// The traces, if [`Control::trace`](crate::Control::trace) asked for any.
+    pub trace: Option<Box<Trace>>,
 }
 
 counters! {

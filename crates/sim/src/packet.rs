@@ -1,5 +1,7 @@
 //! A packet as the simulator carries it: sixteen bytes.
 
+use std::collections::VecDeque;
+
 use quell_aqm::{Ecn, FlowId, Transport};
 use quell_queue::Packet;
 use quell_tcp::Report;
@@ -203,6 +205,11 @@ impl Pkt {
         has_room
     }
 
+    /// The field that names an entry, or holds something else.
+    fn field(self) -> u32 {
+        (self.1 >> SACK) as u32 & NO_SACK
+    }
+
     /// It carries nothing beside itself.
     pub fn clear_sack(&mut self) {
         self.set_sack(SackId(NO_SACK));
@@ -306,7 +313,7 @@ impl Packet for Pkt {
 }
 
 /// An entry of the [`SackTable`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SackId(u32);
 
 /// The part of a packet that has no room in it.
@@ -316,6 +323,8 @@ pub(crate) enum Entry {
     Report(Report),
     /// The time at which data was sent, and whether it was sent before.
     Sent(Time, bool),
+    /// Nothing: the entry is the packet's name, and this was in its place.
+    Name(u32),
 }
 
 /// The reports of the acknowledgments on their way. Few packets carry anything of the kind, so it is kept
@@ -324,12 +333,23 @@ pub(crate) enum Entry {
 pub(crate) struct SackTable {
     entries: Vec<Entry>,
     free: Vec<u32>,
+    /// Free entries that are used again only when [`RESTING`] others are: names of packets.
+    resting: VecDeque<u32>,
 }
+
+/// So many entries are free for longer than a name that is used again: within the time that a packet is on its way
+/// there are fewer new ones, so that its name tells it from all others of its flow.
+const RESTING: usize = 1 << 18;
 
 impl SackTable {
     /// Keeps `entry` until it is taken.
     pub fn put(&mut self, entry: Entry) -> SackId {
         let id = self.free.pop().unwrap_or_else(|| {
+            if self.resting.len() > RESTING
+                && let Some(id) = self.resting.pop_front()
+            {
+                return id;
+            }
             self.entries.push(entry);
             self.entries.len() as u32 - 1
         });
@@ -345,6 +365,29 @@ impl SackTable {
             None => None,
             Some(id) => Some(self.take_entry(id)),
         }
+    }
+
+    /// Gives a packet a name: the entry that it has, or one of its own. [`SackTable::rest`] was called before whatever
+    /// put that.
+    pub fn name(&mut self, pkt: &mut Pkt) -> SackId {
+        pkt.sack().unwrap_or_else(|| {
+            let id = self.put(Entry::Name(pkt.field()));
+            pkt.set_sack(id);
+            id
+        })
+    }
+
+    /// Takes from a packet a name that is nothing else.
+    pub fn unname(&mut self, pkt: &mut Pkt) {
+        if let Some(Entry::Name(field)) = self.look(*pkt).copied() {
+            self.take(*pkt);
+            pkt.set_sack(SackId(field));
+        }
+    }
+
+    /// Lets all free entries rest: the next one to be put gets a name that no packet had for long.
+    pub fn rest(&mut self) {
+        self.resting.extend(self.free.drain(..));
     }
 
     /// The entry of a packet.

@@ -7,11 +7,15 @@
 //! Sequence numbers count packets of a connection: data is numbered from 1, a SYN is number 0. The first byte of data
 //! number `n` is byte `(n - 1) * payload` of the connection ([`TracedFlow::payload`]).
 
-use quell_aqm::{Cause, Ecn};
+pub(crate) mod log;
+
+use quell_aqm::{Cause, Ecn, Transport};
 use quell_queue::DropPoint;
 use quell_units::{Duration, Time};
 
 use crate::network::LinkId;
+
+pub use quell_tcp::SenderPhase as Phase;
 
 /// The flows or links that are traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,37 +100,6 @@ pub struct TracedFlow {
     pub samples: Vec<SenderSample>,
     /// What happened at its sender, by time.
     pub events: Vec<SenderEvent>,
-}
-
-/// The phase of a sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Phase {
-    /// The SYN has not been acknowledged, or the connection has not begun.
-    Handshake,
-    /// The window is below its threshold.
-    SlowStart,
-    /// The window is not below its threshold.
-    CongestionAvoidance,
-    /// Losses that acknowledgments found are being repaired.
-    Recovery,
-    /// Losses that the retransmission timer found are being repaired.
-    Loss,
-    /// A state of the congestion control's own, such as those of BBR, while no loss is being repaired.
-    Own(&'static str),
-}
-
-impl Phase {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::Handshake => "handshake",
-            Phase::SlowStart => "slow start",
-            Phase::CongestionAvoidance => "congestion avoidance",
-            Phase::Recovery => "recovery",
-            Phase::Loss => "loss",
-            Phase::Own(name) => name,
-        }
-    }
 }
 
 /// The state of a sender at one instant, after all that happened then if samples follow changes; before it if they are
@@ -276,11 +249,12 @@ pub struct TracedPacket {
     pub connection: u8,
     /// Its kind.
     pub kind: PacketKind,
+    /// The protocol that queues see.
+    pub transport: Transport,
+    /// It opens a connection: a SYN, also one of a recorded trace.
+    pub syn: bool,
     /// Data: its number. An acknowledgment: the next number expected.
     pub number: u32,
-    /// Data and acknowledgments: the number that it would have the other way: of data the next one expected (always 1,
-    /// since receivers send no data), of acknowledgments the next one to send (always 1).
-    pub other: u32,
     /// Its size on the wire in bytes.
     pub bytes: u16,
     /// The ECN field with which it was sent.

@@ -23,5 +23,6 @@ mod steady;
 mod tcp_laws;
 mod timed;
 mod traces;
+mod tracing;
 mod vrc;
 mod windows;

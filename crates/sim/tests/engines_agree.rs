@@ -11,6 +11,7 @@ use quell_aqm::{
 };
 use quell_sim::network::*;
 use quell_sim::outcome::{Admission, Counts, Left, Outcome};
+use quell_sim::trace::{Chosen, TraceRequest};
 use quell_sim::{Control, Engine, run};
 use quell_tcp::{
     AckTimer, CongestionControl, Feedback, Growth, LossWindow, MarkReduction, Recovery, Rules, SlowStart,
@@ -682,6 +683,38 @@ proptest! {
         assert_same(&fast, &logged(&case, Engine::Reference, None));
         prop_assert_eq!(fast.digest, outcome(&case, Engine::Fast).digest);
         assert_counted(&fast);
+    }
+}
+
+/// With a trace of all senders, at a step or at each change, and of each packet at every observed link.
+fn with_traces(case: &Case, engine: Engine, step: Option<Duration>, parts: Option<usize>) -> Outcome {
+    let request =
+        TraceRequest { senders: Chosen::All, step, events: true, links: Chosen::All, packets: Chosen::All };
+    let control = Control { trace: Some(request), parts, ..Control::default() };
+    control.idle.add(parts.map_or(0, |_| 1));
+    run(network(case), engine, &control).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_engines_keep_the_same_traces(
+        case in case(),
+        parts in prop::option::weighted(0.4, 2usize..9),
+        step in prop::option::weighted(0.3, (1u64..200).prop_map(Duration::from_millis)),
+    ) {
+        let fast = with_traces(&case, Engine::Fast, step, parts);
+        let reference = with_traces(&case, Engine::Reference, step, None);
+        assert_same(&fast, &reference);
+        let (mut fast, mut reference) = (fast, reference);
+        let [ours, theirs] = [&mut fast, &mut reference].map(|o| o.trace.take().unwrap());
+        for (ours, theirs) in ours.flows.iter().zip(&theirs.flows) {
+            prop_assert!(ours == theirs, "flow {}", ours.flow);
+        }
+        prop_assert!(ours.packets == theirs.packets);
+        prop_assert!(ours == theirs);
+        assert_same(&fast, &outcome(&case, Engine::Fast));
     }
 }
 

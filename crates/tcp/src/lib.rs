@@ -42,4 +42,4 @@ pub use params::{Config, TcpParams};
 pub use receiver::{Acknowledgment, Arrival, Received, Receiver};
 pub use rtt::RttEstimator;
 pub use scoreboard::{Block, SackBlocks};
-pub use sender::{Outgoing, Reaction, Sender};
+pub use sender::{Outgoing, Reaction, Sender, SenderPhase, SenderState};

@@ -182,6 +182,11 @@ impl Pacer {
         }
     }
 
+    /// The rate in packets per second; zero while it is not known.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
     /// Follows the rate that a model has set, else as many windows a round-trip time as Linux does.
     #[inline(always)]
     pub fn follow(&mut self, rate: Option<f64>, window: &Window, srtt: Option<Duration>) {

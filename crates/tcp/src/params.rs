@@ -543,6 +543,11 @@ impl Config {
         self.syn_size
     }
 
+    /// The way in which losses are found and repaired.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
     /// The ECN field of a data packet: sent for the first time, or again.
     pub fn ecn(&self, retransmission: bool) -> Ecn {
         let capable = self.ecn && (!retransmission || self.ecn_retransmissions);

@@ -32,8 +32,11 @@ mod pace;
 pub(crate) mod path;
 #[cfg(test)]
 mod reductions;
+mod state;
 #[cfg(test)]
 mod twin;
+
+pub use state::{SenderPhase, SenderState};
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -114,7 +114,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let bounds = bounds(&network.measure);
     let measure = network.measure.clone();
     let round_trips = RoundTrips::new(&network);
-    let ends = Ends::new(&network, &bounds, control)?;
+    let mut ends = Ends::new(&network, &bounds, control)?;
 
     let mut merging = vec![END; network.links.len()];
     let merge = (0..network.links.len()).filter(|i| plan.merges[*i]);
@@ -153,7 +153,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     }
     let mut classes_of_hops = Vec::new();
     let mut crowds = Vec::new();
-    let mut flows = ends.flows.into_iter();
+    let mut flows = std::mem::take(&mut ends.flows).into_iter();
     for first in (0..number.max(1)).step_by(1 << shift) {
         let range = first..(first + (1 << shift)).min(number);
         let first_hop = classes_of_hops.len() as u32;
@@ -164,7 +164,10 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
     let hosts = hosts_of_flows(&network);
     let links: Vec<Link> = (0..network.links.len())
         .filter(|i| plan.merges[*i])
-        .map(|i| Link::new(&mut network, i, bits, taps(control, i), &hosts))
+        .map(|i| {
+            let taps = taps(control, ends.tracer.as_ref(), &network.links[i], i);
+            Link::new(&mut network, i, bits, taps, &hosts)
+        })
         .collect();
     drop(network);
 

@@ -23,12 +23,14 @@ use quell_queue::Limit;
 use quell_tcp::{Config, TcpParams};
 use quell_units::Time;
 
-use crate::flow::{Alone, Flow, Group};
-use crate::network::{LinkId, Network, QueueSpec, Traffic};
+use crate::flow::{Alone, Flow, Group, Traced};
+use crate::network::{LinkId, LinkSpec, Network, QueueSpec, Traffic};
 use crate::outcome::{Conservation, Fate, FlowOutcome, LinkOutcome, Outcome, Transfer};
 use crate::record::{Losses, Recorder, RoundTrips};
 use crate::route::merges;
 use crate::tap::Tap;
+use crate::trace::log::{LinkTap, Tracer};
+use crate::trace::{Chosen, Trace, TraceRequest};
 use crate::{Control, Error};
 
 /// The flows of a network and their classes.
@@ -38,6 +40,7 @@ struct Ends {
     classes: Vec<[u16; 2]>,
     alone: Alone,
     warmup: Time,
+    tracer: Option<Arc<Tracer>>,
 }
 
 impl Ends {
@@ -45,6 +48,14 @@ impl Ends {
         let observed = |link: &LinkId| network.links.get(link.0 as usize).is_some_and(|l| l.observe);
         if let Some(LinkId(link)) = control.logged.iter().find(|link| !observed(link)) {
             return Err(Error::Invalid(format!("link {link} is not observed, so it has no log")));
+        }
+        let tracer = control.trace.as_ref().map(|_| Arc::<Tracer>::default());
+        if let Some(TraceRequest { links: Chosen::These(links), .. }) = &control.trace
+            && let Some(LinkId(link)) = links.iter().find(|link| !observed(link))
+        {
+            return Err(Error::Invalid(format!(
+                "link {link} is not observed, so its packets are not traced"
+            )));
         }
         let mut known: Vec<(&TcpParams, u8, bool, Arc<Group>)> = Vec::new();
         let merges = merges(network);
@@ -71,29 +82,42 @@ impl Ends {
                 Some(step) => flow.watched(step, network.measure.end),
                 None => flow,
             };
-            flows.push(if spec.timed { flow.timed(bounds) } else { flow });
+            let flow = if spec.timed { flow.timed(bounds) } else { flow };
+            flows.push(match (&control.trace, &tracer) {
+                (Some(request), Some(tracer)) if spec.first_connection().is_none() => {
+                    let others =
+                        network.flows[i + 1..].iter().take_while(|f| f.first_connection() == Some(i as u32));
+                    let numbers = (i as u32, 1 + others.count() as u32);
+                    Traced::new(flow, numbers, request, config, network.measure.end, tracer)
+                }
+                _ => flow,
+            });
         }
         let classes = network.flows.iter().map(|f| [f.class, f.ack_class]).collect();
-        Ok(Ends { flows, classes, alone, warmup: network.measure.warmup })
+        Ok(Ends { flows, classes, alone, warmup: network.measure.warmup, tracer })
     }
 
-    /// The outcomes of the flows. Adds to `transfers`, which are acknowledged, those that are complete and are not, and
+    /// The outcomes of the flows, and the traces; the links are done. Adds to `transfers`, which are acknowledged, those that are complete and are not, and
     /// to each the time that it takes alone.
-    fn finish(self, bounds: &[Time], transfers: &mut Vec<Transfer>) -> Vec<FlowOutcome> {
+    fn finish(
+        self,
+        bounds: &[Time],
+        transfers: &mut Vec<Transfer>,
+    ) -> (Vec<FlowOutcome>, Option<Box<Trace>>) {
         transfers.extend(self.flows.iter().flat_map(Flow::unacknowledged));
         self.alone.put(transfers, self.warmup);
         let mut outcomes = Vec::with_capacity(self.flows.len());
-        for (flow, [class, _]) in self.flows.into_iter().zip(self.classes) {
-            flow.finish(class, bounds, &mut outcomes);
+        for (flow, [class, _]) in self.flows.into_iter().zip(&self.classes) {
+            flow.finish(*class, bounds, &mut outcomes);
         }
-        outcomes
+        (outcomes, self.tracer.map(|tracer| Box::new(tracer.finish(&self.classes))))
     }
 }
 
 /// Puts an outcome together; `links` are finished recorders in the order of the network's links.
 fn outcome(
     mut links: Vec<(LinkOutcome, u64)>,
-    flows: Vec<FlowOutcome>,
+    (flows, trace): (Vec<FlowOutcome>, Option<Box<Trace>>),
     mut transfers: Vec<Transfer>,
     round_trips: RoundTrips,
     warmup: Time,
@@ -115,7 +139,7 @@ fn outcome(
         fold(t.acknowledged.map_or(u64::MAX, Time::nanos));
     }
     let links = links.into_iter().map(|(outcome, _)| outcome).collect();
-    Outcome { links, flows, transfers, conservation, digest, events }
+    Outcome { links, flows, transfers, conservation, digest, events, trace }
 }
 
 /// Events after which an engine looks again whether it should stop.
@@ -137,9 +161,19 @@ fn recorder(network: &Network, link: usize) -> Option<Recorder> {
 }
 
 /// The observers that follow the packets at a link one by one.
-fn taps(control: &Control, link: usize) -> Vec<Box<dyn Tap>> {
-    let logged = control.logged.iter().any(|logged| logged.0 as usize == link);
-    if logged { vec![Box::new(Vec::<Fate>::new())] } else { Vec::new() }
+fn taps(control: &Control, tracer: Option<&Arc<Tracer>>, spec: &LinkSpec, link: usize) -> Vec<Box<dyn Tap>> {
+    let id = LinkId(link as u32);
+    let mut taps: Vec<Box<dyn Tap>> = Vec::new();
+    if control.logged.contains(&id) {
+        taps.push(Box::new(Vec::<Fate>::new()));
+    }
+    if let (Some(request), Some(tracer)) = (&control.trace, tracer)
+        && spec.observe
+        && request.links.has(&id)
+    {
+        taps.push(Box::new(LinkTap::new(id, &request.packets, tracer)));
+    }
+    taps
 }
 
 /// A queue's algorithm, limit and whether it marks; an unlimited drop-tail queue for none.

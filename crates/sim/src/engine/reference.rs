@@ -193,9 +193,10 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let links = network.links.into_iter().zip(recorders).enumerate().map(|(i, (spec, recorder))| {
         let wire = Wire::new(&spec, seed, i as u32);
         let rng = seed.indexed_stream("link.aqm", i as u64);
+        let taps = taps(control, ends.tracer.as_ref(), &spec, i);
         let (algorithm, limit, ecn) = super::queue_parts(spec.queue);
         let queue = Queue::new(algorithm, rng, limit, ecn, Some(spec.rate.initial));
-        let observer = Tapped::new(recorder, taps(control, i));
+        let observer = Tapped::new(recorder, taps);
         ServedLink::new(queue, &spec.rate, wire, observer, hosts.clone())
     });
     let links: Vec<_> = links.collect();

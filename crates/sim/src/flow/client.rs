@@ -164,8 +164,13 @@ impl Client {
         self.advance_client(cfg, now, host);
     }
 
+    /// The time at which a timer at the senders' end is due.
+    pub fn server_due(&self) -> Time {
+        self.connections.iter().map(Exchange::server_due).min().unwrap_or(Time::MAX)
+    }
+
     /// Runs the timers at the senders' end, each at its time.
-    fn advance_server(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    pub fn advance_server(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         while let Some((due, i)) = first(&self.connections, Exchange::server_due, now) {
             self.connections[i].advance_server(cfg, due, host);
         }

@@ -1,5 +1,7 @@
 //! What a flow asks of whoever runs it, and what each of its ends counts.
 
+use std::ops::AddAssign;
+
 use quell_units::{Duration, Time};
 
 use crate::outcome::{FlowSegment, Transfer};
@@ -60,6 +62,17 @@ impl<T: Default> Meter<T> {
     pub fn roll(&mut self, bounds: &[Time]) {
         self.done.push(std::mem::take(&mut self.now));
         self.until = bounds.get(self.done.len()).copied().unwrap_or(Time::MAX);
+    }
+
+    /// The counts of all segments so far, with the warm-up.
+    pub fn total(&self) -> T
+    where
+        T: Clone + AddAssign,
+    {
+        self.done.iter().fold(self.now.clone(), |mut sum, one| {
+            sum += one.clone();
+            sum
+        })
     }
 
     /// The measured segments, without the warm-up.

@@ -202,6 +202,11 @@ impl TcpFlow {
         self.app_due.min(self.sender.deadline()).min(self.receiver.deadline())
     }
 
+    /// The time at which something is due at the sender's end.
+    pub fn sender_due(&self) -> Time {
+        self.app_due.min(self.sender.deadline())
+    }
+
     /// When the transfer began that a packet brings a part of. Asked by the receiver's end about what the sender's
     /// knows: before the first packet of a transfer is there, the sender is not further than that.
     pub fn transfer_of(&self, pkt: Pkt) -> Option<Time> {

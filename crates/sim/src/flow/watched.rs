@@ -43,7 +43,7 @@ impl Watched {
     }
 
     /// Does what is due at the sender, one thing at a time.
-    fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    pub fn advance_sender(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         loop {
             let due = self.tcp.app_due.min(self.tcp.sender.deadline());
             if due > now || due == Time::MAX {

@@ -600,6 +600,19 @@ impl Bbr1 {
 impl Congestion for Bbr1 {
     model_events!();
 
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw => "probe bandwidth",
+            State::ProbeRtt => "probe round trip",
+        })
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        Some(Bbr1::bandwidth(self))
+    }
+
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         match cause {
             Cause::Timeout => self.on_timeout(window),

@@ -442,6 +442,22 @@ impl Bbr3 {
 impl Congestion for Bbr3 {
     model_events!();
 
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::Down => "probe down",
+            State::Cruise => "probe cruise",
+            State::Refill => "probe refill",
+            State::Up => "probe up",
+            State::ProbeRtt => "probe round trip",
+        })
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        Some(self.bandwidth.now)
+    }
+
     fn reduce(&mut self, window: &mut Window, cause: Cause) {
         if cause == Cause::Timeout {
             self.on_timeout(window);

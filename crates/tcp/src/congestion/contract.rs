@@ -206,6 +206,16 @@ pub(crate) trait Congestion {
         None
     }
 
+    /// The name of its state, if it has states of its own.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The bandwidth of its model of the path, in packets per second.
+    fn bandwidth(&self) -> Option<f64> {
+        None
+    }
+
     /// Returns whether the window begins with a slow start.
     fn slow_starts(&self) -> bool {
         true
