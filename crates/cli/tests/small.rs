@@ -11,9 +11,18 @@ fn quell(args: &[&str]) -> (Option<i32>, String) {
 fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
     let (code, help) = quell(&["--help"]);
     assert_eq!(code, Some(0), "{help}");
-    for name in
-        ["reproduce", "characterize", "wire", "gateway", "measure", "conformance", "analyze", "design", "map"]
-    {
+    for name in [
+        "reproduce",
+        "characterize",
+        "wire",
+        "gateway",
+        "measure",
+        "import",
+        "conformance",
+        "analyze",
+        "design",
+        "map",
+    ] {
         assert!(help.contains(&format!("\n  {name} ")), "{help}");
         for args in [&[name][..], &[name, "--help"], &[name, "--list", "x", "--", "y"]] {
             let (code, said) = quell(args);
