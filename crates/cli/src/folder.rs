@@ -1,5 +1,6 @@
 //! Results folders: where they go, that they can be written, and that nothing of the user's is lost.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ const RUN_JSON: &str = "run.json";
 pub struct Place {
     dir: PathBuf,
     overwrite: bool,
+    /// Further files that belong to the results.
+    further: BTreeMap<String, fs::File>,
     /// No other run takes the name while this one works.
     _claim: Claim,
     made: Made,
@@ -124,7 +127,8 @@ impl Place {
                 Some(_) if may_differ && dir.symlink_metadata().is_ok() => {}
                 Some(claim) => {
                     refuse_to_lose(&dir, overwrite)?;
-                    return Ok(Place { dir, overwrite, _claim: claim, made });
+                    let further = BTreeMap::new();
+                    return Ok(Place { dir, overwrite, further, _claim: claim, made });
                 }
                 None if may_differ => {}
                 None => {
@@ -143,9 +147,15 @@ impl Place {
         &self.dir
     }
 
+    /// Adds files that will be written with the results, under these names.
+    pub fn add(&mut self, files: BTreeMap<String, fs::File>) {
+        self.further.extend(files);
+    }
+
     /// Writes results; gives the folder.
     pub fn save(mut self, results: &Results) -> Result<PathBuf, Failure> {
-        quell_lab::write_results(results, &self.dir, self.overwrite)
+        let further = std::mem::take(&mut self.further);
+        quell_lab::write_results_with(results, further, &self.dir, self.overwrite)
             .map_err(|e| Failure::cannot("write results to", e))?;
         self.made.0.clear();
         Ok(self.dir.clone())

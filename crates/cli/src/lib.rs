@@ -27,6 +27,7 @@ mod selection;
 mod simulate;
 mod table;
 mod terminal;
+mod traces;
 
 use std::ffi::OsString;
 

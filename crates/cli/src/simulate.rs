@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quell_aqm::catalog::{self, CATALOG};
-use quell_lab::{Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, files_in};
+use quell_lab::{
+    Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, Tracing, files_in,
+};
 use quell_scenario::{Document, Hole, LeftOut, Plugins, Point, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
@@ -455,8 +457,7 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
 pub fn run(
     study: &Study,
     args: &SimulationArgs,
-    auto: Option<&Auto>,
-    finished: bool,
+    (auto, tracing, finished): (Option<&Auto>, Option<&Tracing>, bool),
     line: Vec<String>,
 ) -> Result<Results, Failure> {
     let watch = Watch { engine: args.engine, ..Watch::new(args.quiet) };
@@ -466,7 +467,7 @@ pub fn run(
     }
     let results = watch.attend((0, 1), line, |options| match auto {
         Some(auto) => quell_lab::run_auto(study, auto, options),
-        None => quell_lab::run(study, options),
+        None => quell_lab::run(study, &Options { trace: tracing, ..options.clone() }),
     });
     watch.finish();
     let results = results?;

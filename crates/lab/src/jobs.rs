@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use quell_metrics::Replication;
 use quell_scenario::{Identity, Point, Study};
+use quell_sim::trace::TraceRequest;
 use quell_sim::{Control, IdleCores};
 
 use crate::cache::{About, Cache, Hit, Key, Lookup, Syncer};
@@ -61,6 +62,11 @@ impl Job<'_> {
     /// Its key; `None` if it cannot be kept.
     pub(crate) fn key(&self) -> Option<Key> {
         Key::new(&self.cached()?.identity, self.seed).ok()
+    }
+
+    /// Traces are kept of it.
+    pub(crate) fn trace(&mut self, request: TraceRequest) {
+        self.control.trace = Some(request);
     }
 
     fn duration_ns(&self) -> u64 {
@@ -215,8 +221,9 @@ fn simulate(job: &Job<'_>, options: &Options<'_>) -> Result<Replication, Ended<R
         return Err(Ended::Stopped);
     }
     let with = (options.engine, &options.plugins);
+    let traces = options.trace.map(|tracing| (tracing, job.point));
     let mut found =
-        replicate(job.spec, job.aqm, job.seed, with, &job.control).map_err(|ended| match ended {
+        replicate(job.spec, job.aqm, job.seed, with, &job.control, traces).map_err(|ended| match ended {
             Ended::Stopped => Ended::Stopped,
             Ended::Failed(why) => {
                 let (point, algorithm) = (job.spec.title(), job.label().to_string());
@@ -232,7 +239,7 @@ fn simulate(job: &Job<'_>, options: &Options<'_>) -> Result<Replication, Ended<R
 
 /// The replication that the cache has of a job, as the job wants it.
 fn look_up(job: &Job<'_>, options: &Options<'_>, cache: &Cache, key: &Key) -> Option<Replication> {
-    if options.reuse == Reuse::No {
+    if options.reuse == Reuse::No || job.control.trace.is_some() {
         return None;
     }
     match cache.get(key) {

@@ -33,6 +33,7 @@ mod run;
 mod search;
 mod space;
 mod store;
+mod trace;
 mod work;
 
 pub use auto::run_auto;
@@ -54,6 +55,9 @@ pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchErro
 pub use space::{Space, free_space, space};
 pub use store::{
     CHARACTERIZATION, REPORT, StoreError, foreign_files, read_results, temporary_file,
-    without_temporary_name, write_results,
+    without_temporary_name, write_results, write_results_with,
+};
+pub use trace::{
+    TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing, read_trace, trace_size,
 };
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

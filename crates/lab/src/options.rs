@@ -8,6 +8,7 @@ use quell_scenario::Plugins;
 use quell_sim::Engine;
 
 use crate::cache::{Cache, Key};
+use crate::trace::Tracing;
 
 /// Surrounds all the work that a thread does in a run; must call what it is given, once.
 pub type Surround = Arc<dyn Fn(&(dyn Fn() + Sync)) + Send + Sync>;
@@ -68,6 +69,8 @@ pub struct Options<'a> {
     /// The rows of flows and of transfers are left out of the results, which take most of their room where there are
     /// thousands; a cache has them all the same.
     pub without_flows: bool,
+    /// Takes the traces of the first seeds, which are run for that whatever a cache has.
+    pub trace: Option<&'a Tracing>,
     /// The command to record in `run.json`, word by word.
     pub command: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! Columns as Parquet files, by the library `parquet` without Arrow: <https://parquet.apache.org/docs/>.
 
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type a
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -23,15 +25,14 @@ const GROUP: usize = 1 << 17;
 pub(crate) fn write<'n, 'c>(
     columns: impl Iterator<Item = (&'n str, &'c Column)> + Clone,
 ) -> Result<Vec<u8>, ParquetError> {
-    let fields = columns.clone().map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
+    let schema = schema(columns.clone())?;
     let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     for (name, _) in columns.clone().filter(|(_, column)| is_varied(column)) {
         properties = properties.set_column_dictionary_enabled(ColumnPath::from(name), false);
     }
     let properties = properties.build();
     let mut file = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(&mut file, schema, Arc::new(properties))?;
     let rows = columns.clone().next().map_or(0, |(_, column)| column.len());
     for from in (0..rows).step_by(GROUP) {
         let mut group = writer.next_row_group()?;
@@ -42,6 +43,58 @@ pub(crate) fn write<'n, 'c>(
     }
     writer.close()?;
     Ok(file)
+}
+
+fn schema<'n, 'c>(columns: impl Iterator<Item = (&'n str, &'c Column)>) -> Result<Arc<Type>, ParquetError> {
+    let fields = columns.map(|(name, column)| declare(name, column)).collect::<Result<_, _>>()?;
+    Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?))
+}
+
+/// A file that is written group by group, with the units of its columns in its metadata: keys "unit.COLUMN".
+pub(crate) struct Stream<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+}
+
+impl<W: Write + Send> Stream<W> {
+    /// A file with these columns.
+    ///
+    /// # Errors
+    /// If the library cannot encode them.
+    pub fn new<'n, 'c>(
+        file: W,
+        columns: impl Iterator<Item = (&'n str, &'c Column)>,
+        units: impl Iterator<Item = (&'static str, &'static str)>,
+    ) -> Result<Self, ParquetError> {
+        let units = units.map(|(name, unit)| KeyValue::new(format!("unit.{name}"), unit.to_string()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(units.collect()))
+            .build();
+        Ok(Stream { writer: SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties))? })
+    }
+
+    /// Adds a group of rows.
+    ///
+    /// # Errors
+    /// If they cannot be encoded or written.
+    pub fn add<'n, 'c>(
+        &mut self,
+        columns: impl Iterator<Item = (&'n str, &'c Column)>,
+    ) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for (_, column) in columns {
+            write_column(&mut group, column, 0..column.len())?;
+        }
+        group.close().map(drop)
+    }
+
+    /// The file, whole.
+    ///
+    /// # Errors
+    /// If its end cannot be written.
+    pub fn finish(self) -> Result<W, ParquetError> {
+        self.writer.into_inner()
+    }
 }
 
 /// True of numbers that hardly repeat each other, by some of them: a dictionary of these takes time and
@@ -73,31 +126,37 @@ fn declare(name: &str, column: &Column) -> Result<Arc<Type>, ParquetError> {
     column.with_logical_type(meaning).build().map(Arc::new)
 }
 
-type Group<'a, 'b> = SerializedRowGroupWriter<'a, &'b mut Vec<u8>>;
+type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
 
 /// Writes some rows of a column. Parquet's integers have a sign only by their meaning.
-fn write_column(group: &mut Group<'_, '_>, column: &Column, rows: Range<usize>) -> Result<(), ParquetError> {
+fn write_column<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    column: &Column,
+    rows: Range<usize>,
+) -> Result<(), ParquetError> {
     match column {
         Column::U32(v) => {
-            write_cells::<Int32Type>(group, true, v[rows].iter().map(|x| x.map(u32::cast_signed)))
+            write_cells::<Int32Type, W>(group, true, v[rows].iter().map(|x| x.map(u32::cast_signed)))
         }
         Column::U64(v) => {
-            write_cells::<Int64Type>(group, false, v[rows].iter().map(|x| Some(x.cast_signed())))
+            write_cells::<Int64Type, W>(group, false, v[rows].iter().map(|x| Some(x.cast_signed())))
         }
-        Column::F64(v) => {
-            write_cells::<DoubleType>(group, true, v[rows].iter().map(|x| Some(*x).filter(|x| !x.is_nan())))
-        }
+        Column::F64(v) => write_cells::<DoubleType, W>(
+            group,
+            true,
+            v[rows].iter().map(|x| Some(*x).filter(|x| !x.is_nan())),
+        ),
         Column::Text(v) => {
             let distinct: Vec<ByteArray> = v.distinct().map(ByteArray::from).collect();
             let text = |number: &u32| Some(distinct[*number as usize].clone());
-            write_cells::<ByteArrayType>(group, false, v.numbers()[rows].iter().map(text))
+            write_cells::<ByteArrayType, W>(group, false, v.numbers()[rows].iter().map(text))
         }
     }
 }
 
 /// Writes the next column of a group: values, and where cells may be empty which of them have one.
-fn write_cells<T: DataType>(
-    group: &mut Group<'_, '_>,
+fn write_cells<T: DataType, W: Write + Send>(
+    group: &mut Group<'_, W>,
     nullable: bool,
     cells: impl Iterator<Item = Option<T::T>>,
 ) -> Result<(), ParquetError> {

@@ -7,6 +7,8 @@ use quell_metrics::{Replication, Table, reduce};
 use quell_scenario::{Plugins, Point};
 use quell_sim::{Control, Engine};
 
+use crate::trace::{Traced, Tracing};
+
 /// The end of work that is not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended<E> {
@@ -32,6 +34,7 @@ pub(crate) fn replicate(
     seed: u64,
     (engine, plugins): (Engine, &Plugins),
     control: &Control,
+    traces: Option<(&Tracing, usize)>,
 ) -> Result<Replication, Ended<String>> {
     let clock = Instant::now();
     // A plug-in may panic: that must not take the other replications' results along unnamed.
@@ -43,10 +46,14 @@ pub(crate) fn replicate(
             Err(e) => Err(Ended::Failed(e.to_string())),
         }
     }));
-    let (facts, outcome) = result.map_err(|panic| format!("it panicked: {}", message(&*panic)))??;
+    let (facts, mut outcome) = result.map_err(|panic| format!("it panicked: {}", message(&*panic)))??;
     let elapsed_s = clock.elapsed().as_secs_f64();
     let measured = point.measure();
     let algorithm = point.scenario.aqm[aqm].label().to_string();
+    if let (Some((tracing, point)), Some(trace)) = (traces, outcome.trace.take()) {
+        let of = Traced { point, algorithm: &algorithm, seed, facts: &facts };
+        tracing.take(of, &trace).map_err(|e| e.to_string())?;
+    }
     let found = reduce(&facts, outcome, (measured.warmup, measured.end));
     Ok(Replication { algorithm, seed, elapsed_s, ..found })
 }

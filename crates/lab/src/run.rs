@@ -11,7 +11,7 @@ use quell_scenario::{Point, Study, notes};
 use crate::cache::Indexed;
 use crate::commit::commit;
 use crate::fingerprint::fingerprint;
-use crate::jobs::{Finished, execute, jobs};
+use crate::jobs::{Finished, Job, execute, jobs};
 use crate::options::{Options, RunError};
 
 /// Runs every replication of `study`.
@@ -48,6 +48,7 @@ pub fn run_in_parts(
 ) -> Result<(), RunError> {
     let (started, clock) = (std::time::SystemTime::now(), Instant::now());
     let mut jobs = jobs(study, options, options.cache.is_some());
+    ask_for_traces(&mut jobs, options)?;
     // All algorithms meet one seed before any meets the next, so that a run that is stopped has pairs to
     // compare.
     jobs.sort_by_key(|job| (job.point, job.seed_index, job.aqm));
@@ -145,6 +146,22 @@ pub fn run_in_parts(
         if let Some(rest) = waiting.into_inner().unwrap_or_else(PoisonError::into_inner) {
             hand_over(part, rest);
         }
+    }
+    Ok(())
+}
+
+/// Tells the replications of the first seeds what of them is traced.
+fn ask_for_traces(jobs: &mut [Job<'_>], options: &Options<'_>) -> Result<(), RunError> {
+    let Some(tracing) = options.trace else { return Ok(()) };
+    let wanted = tracing.options();
+    for job in jobs.iter_mut().filter(|job| job.seed_index < wanted.seeds) {
+        let asked = wanted.of(job.spec, job.aqm, job.seed, &options.plugins);
+        job.trace(asked.map_err(|error| RunError::Failed {
+            point: job.spec.title(),
+            algorithm: job.label().to_string(),
+            seed: job.seed,
+            why: error.to_string(),
+        })?);
     }
     Ok(())
 }

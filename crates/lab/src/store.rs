@@ -4,15 +4,17 @@
 //! whole or not at all. `run.json` lists the other files with lengths and hashes, so that what was
 //! damaged later is not read as a result.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use quell_files::Limit;
-use quell_metrics::{FileInfo, Results, RunInfo, Table, hex};
+use quell_metrics::{Column, FileInfo, Results, RunInfo, Table, hex};
 use sha2::{Digest, Sha256};
 
 use crate::parquet;
+use crate::trace::TraceTable;
 
 /// The file that makes a folder a result.
 const RUN: &str = "run.json";
@@ -40,9 +42,22 @@ pub(crate) fn at<E: std::fmt::Display>(path: &Path, doing: &str) -> impl FnOnce(
 /// # Errors
 /// If the folder cannot be written (no permission, no space) or something is in the way.
 pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(), StoreError> {
+    write_results_with(results, BTreeMap::new(), dir, overwrite)
+}
+
+/// The same with further files, such as traces: their names, and their contents.
+///
+/// # Errors
+/// As [`write_results`].
+pub fn write_results_with(
+    results: &Results,
+    further: BTreeMap<String, File>,
+    dir: &Path,
+    overwrite: bool,
+) -> Result<(), StoreError> {
     check_target(dir, overwrite)?;
     let staging = stage(dir)?;
-    let files = Table::ALL
+    let mut files = Table::ALL
         .iter()
         .map(|table| {
             let name = format!("{}.parquet", table.name());
@@ -51,6 +66,9 @@ pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(
             write_file(staging.path(), &name, &bytes, dir)
         })
         .collect::<Result<Vec<_>, _>>()?;
+    for (name, file) in further {
+        files.push(copy_file(staging.path(), &name, file, dir)?);
+    }
     let (notes, sha256) = (results.notes(), UNSEALED.to_string());
     let run = RunInfo { files, notes, sha256, ..results.run.clone() };
     let json = serde_json::to_string_pretty(&run).map_err(at(&dir.join(RUN), "encode"))?;
@@ -133,7 +151,10 @@ pub const CHARACTERIZATION: &str = "characterization.html";
 pub fn foreign_files(dir: &Path) -> Vec<String> {
     let is_ours = |name: &str| {
         let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
-        [RUN, REPORT, CHARACTERIZATION].contains(&name) || name.strip_suffix(".parquet").is_some_and(table)
+        let trace = |name: &str| TraceTable::ALL.iter().any(|t| t.file() == name);
+        trace(name)
+            || [RUN, REPORT, CHARACTERIZATION].contains(&name)
+            || name.strip_suffix(".parquet").is_some_and(table)
     };
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut foreign: Vec<String> =
@@ -191,6 +212,50 @@ fn write_file(staging: &Path, name: &str, bytes: &[u8], target: &Path) -> Result
     };
     write().map_err(at(&target.join(name), "write"))?;
     Ok(FileInfo { name: name.to_string(), bytes: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) })
+}
+
+/// Copies and syncs one file.
+fn copy_file(staging: &Path, name: &str, mut from: File, target: &Path) -> Result<FileInfo, StoreError> {
+    let (mut hash, mut piece, mut length) = (Sha256::new(), vec![0; 1 << 16], 0);
+    let mut copy = || {
+        from.rewind()?;
+        let mut to = File::create_new(staging.join(name))?;
+        loop {
+            match from.read(&mut piece)? {
+                0 => return to.sync_all(),
+                n => {
+                    to.write_all(&piece[..n])?;
+                    hash.update(&piece[..n]);
+                    length += n as u64;
+                }
+            }
+        }
+    };
+    copy().map_err(at(&target.join(name), "write"))?;
+    Ok(FileInfo { name: name.to_string(), bytes: length, sha256: hex(&hash.finalize()) })
+}
+
+/// A file without a name on the disk of a folder of results: it goes with the process, however that ends.
+pub(crate) fn nameless(dir: &Path) -> Result<File, StoreError> {
+    let parent = parent(dir);
+    fs::create_dir_all(parent).map_err(at(parent, "make the folder"))?;
+    tempfile::tempfile_in(parent).map_err(|e| at(parent, "write")(without_temporary_name(e)))
+}
+
+/// A table of a folder of results that not all have.
+pub(crate) fn read_table(dir: &Path, name: &str) -> Result<Vec<(String, Column)>, StoreError> {
+    let path = dir.join(name);
+    let json = quell_files::read_text(&dir.join(RUN), ABOUT).map_err(at(&dir.join(RUN), "read"))?;
+    let run: RunInfo = serde_json::from_str(&json).map_err(at(&dir.join(RUN), "read"))?;
+    let wrong = |why: &str| StoreError { path: path.clone(), why: why.to_string() };
+    let info = run.files.iter().find(|f| f.name == name);
+    let info =
+        info.ok_or_else(|| wrong("is not there: these results were made without this trace (--trace)"))?;
+    let file = quell_files::open_within(&path, TABLE).map_err(at(&path, "read"))?;
+    if !is_whole(&file, info).map_err(at(&path, "read"))? {
+        return Err(wrong("differs from the file that was written: the result is damaged"));
+    }
+    parquet::read(file).map_err(at(&path, "read"))
 }
 
 #[cfg(unix)]

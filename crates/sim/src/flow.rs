@@ -200,6 +200,17 @@ impl Flow {
         }
     }
 
+    /// Does everything due at the receiver's end at or before `now`.
+    fn advance_receiver(&mut self, now: Time, host: &mut impl Host) {
+        match self {
+            Flow::Tcp(cfg, f) => f.advance_receiver(cfg, now, host),
+            Flow::Watched(cfg, f) => f.tcp.advance_receiver(cfg, now, host),
+            Flow::Asked(cfg, f) => f.advance_client(cfg, now, host),
+            Flow::Timed(f) => f.advance_receiver(now, host),
+            Flow::Traced(_) | Flow::Connection(_) | Flow::Open(_) => {}
+        }
+    }
+
     /// Returns whether its sender asks when its host has sent its packets.
     pub fn asks_host(&self) -> bool {
         match self {
@@ -324,6 +335,10 @@ impl Timed {
 
     pub fn advance(&mut self, now: Time, host: &mut dyn Host) {
         self.flow.advance(now, &mut Stamping { host, stamps: self.stamps });
+    }
+
+    fn advance_receiver(&mut self, now: Time, host: &mut dyn Host) {
+        self.flow.advance_receiver(now, &mut Stamping { host, stamps: self.stamps });
     }
 
     fn advance_sender(&mut self, now: Time, host: &mut dyn Host) {

@@ -710,7 +710,16 @@ proptest! {
         let (mut fast, mut reference) = (fast, reference);
         let [ours, theirs] = [&mut fast, &mut reference].map(|o| o.trace.take().unwrap());
         for (ours, theirs) in ours.flows.iter().zip(&theirs.flows) {
+            for (a, b) in ours.samples.iter().zip(&theirs.samples) {
+                prop_assert_eq!(a, b, "flow {}", ours.flow);
+            }
+            for (a, b) in ours.events.iter().zip(&theirs.events) {
+                prop_assert_eq!(a, b, "flow {}", ours.flow);
+            }
             prop_assert!(ours == theirs, "flow {}", ours.flow);
+        }
+        for (a, b) in ours.packets.iter().zip(&theirs.packets) {
+            prop_assert_eq!(a, b);
         }
         prop_assert!(ours.packets == theirs.packets);
         prop_assert!(ours == theirs);

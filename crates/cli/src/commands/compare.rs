@@ -91,7 +91,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     };
     notes::say(&study, 1);
     simulate::check_space(&study, &args.simulation, place.as_ref().map(Place::dir))?;
-    let results = simulate::run(&study, &args.simulation, auto.as_ref(), false, line)?;
+    let results = simulate::run(&study, &args.simulation, (auto.as_ref(), None, false), line)?;
     let kept = keep(place, &results, true, false);
     selection.say_lacking(&results);
     // The others were said before it ran.

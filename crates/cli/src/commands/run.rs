@@ -6,6 +6,7 @@ use crate::args::{Format, FormatArgs, SimulationArgs, ViewArgs};
 use crate::failure::Failure;
 use crate::folder::{self, Place};
 use crate::keep::{interrupted, keep};
+use crate::traces::TraceArgs;
 use crate::{notes, selection, simulate, terminal};
 
 /// Arguments of `run`.
@@ -25,6 +26,7 @@ Examples:
   quell run my.toml --finished     # a look at what was finished, before the rest is
   quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
   quell run before.toml after.toml --metric goodput_bps,queue_packets
+  quell run my.toml --out results/seen --trace flows,packets --trace-flows ftp    # docs/traces.md
 
 With --seeds auto each algorithm gets, at each point, the seeds 1, 2, 3, ... until its intervals are narrow \
 enough (Chow and Robbins 1965, at least 10 seeds): docs/seeds.md has the measured coverage. Several scenarios \
@@ -48,10 +50,12 @@ pub struct Args {
     #[arg(long)]
     no_report: bool,
     /// Run nothing: take what the cache has, and mark the results partial unless that is all.
-    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify"])]
+    #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify", "trace"])]
     finished: bool,
     #[command(flatten)]
     simulation: SimulationArgs,
+    #[command(flatten)]
+    traces: TraceArgs,
     #[command(flatten)]
     view: ViewArgs,
     #[command(flatten)]
@@ -66,11 +70,16 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     simulate::check_view(&selection, &study)?;
     let auto = simulate::auto(&args.simulation, &selection, None, &study)?;
     notes::say(&study, 1);
-    let place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
+    let mut place = Place::choose(args.out.as_deref(), &folder::name(&args.scenarios), args.overwrite)?;
     if !args.finished {
         simulate::check_space(&study, &args.simulation, Some(place.dir()))?;
     }
-    let results = simulate::run(&study, &args.simulation, auto.as_ref(), args.finished, line)?;
+    let tracing = args.traces.prepare(&study, args.simulation.seeds.as_ref(), place.dir())?;
+    let how = (auto.as_ref(), tracing.as_ref(), args.finished);
+    let results = simulate::run(&study, &args.simulation, how, line)?;
+    if let Some(tracing) = tracing {
+        place.add(tracing.finish().map_err(|e| Failure::cannot("write traces to", e))?);
+    }
     // The findings are printed even if the files cannot be written.
     let kept = keep(Some(place), &results, !args.no_report, args.finished);
     let (folder, report) = (kept.folder.as_deref(), kept.report.as_deref());

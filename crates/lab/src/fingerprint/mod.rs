@@ -53,10 +53,12 @@ fn golden_runs(algorithm: &str) -> Result<String, String> {
             for seed in point.scenario.seeds.list() {
                 let with = (Engine::default(), &Plugins::new());
                 let found =
-                    replicate(point, 0, seed, with, &Control::default()).map_err(|ended| match ended {
-                        Ended::Stopped => "stopped".to_string(),
-                        Ended::Failed(why) => format!("{algorithm} with seed {seed}: {why}"),
-                    })?;
+                    replicate(point, 0, seed, with, &Control::default(), None).map_err(
+                        |ended| match ended {
+                            Ended::Stopped => "stopped".to_string(),
+                            Ended::Failed(why) => format!("{algorithm} with seed {seed}: {why}"),
+                        },
+                    )?;
                 hash.update(bytes(&Replication { point: at, ..found })?);
             }
         }

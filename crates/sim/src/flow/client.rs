@@ -177,7 +177,7 @@ impl Client {
     }
 
     /// Runs the timers at the receivers' end, each at its time.
-    fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
+    pub fn advance_client(&mut self, cfg: &Group, now: Time, host: &mut impl Host) {
         while let Some((due, i)) = first(&self.connections, Exchange::client_due, now) {
             let connection = &mut self.connections[i];
             if !connection.asks_first(due) {

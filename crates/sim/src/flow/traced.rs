@@ -131,6 +131,8 @@ impl Traced {
         host.sacks().unname(&mut pkt);
         let number = (pkt.flow() - self.log.first) as usize;
         if !pkt.is_ack() {
+            // A timer that runs out now, or did before, knows nothing of the packet.
+            self.flow.advance_receiver(now, &mut Recording { host, log: &mut self.log });
             self.log.connections[number].on_data(pkt, sent);
             self.log.answers_syn = pkt.is_syn();
             let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
@@ -320,7 +322,10 @@ impl Host for Recording<'_> {
         let seen = &mut connections[(pkt.flow() - *first) as usize];
         let (mut again, mut echo) = (false, seen.recent);
         let kind = match direction {
-            Direction::Forward if !seen.log.tcp => PacketKind::Datagram,
+            Direction::Forward if !seen.log.tcp => {
+                echo = None;
+                PacketKind::Datagram
+            }
             Direction::Forward => {
                 again = seen.leaves(pkt);
                 echo = seen.echo;

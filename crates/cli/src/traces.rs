@@ -1,0 +1,119 @@
+//! Traces of flows and packets: what the command line asks for, and whether there is room.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use quell_lab::{TraceOptions, Tracing, free_space, trace_size};
+use quell_scenario::Study;
+use quell_units::{Bytes, Duration};
+
+use crate::args::Seeds;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// A trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceKind {
+    /// The state of each sender over time: flow_trace.parquet.
+    Flows,
+    /// Each packet at the links: packet_trace.parquet.
+    Packets,
+}
+
+/// The traces that a run keeps.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TraceArgs {
+    /// Keep traces of the first seed of each algorithm at each point: of senders, of packets, or both (flows,packets);
+    /// needs --out.
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', requires = "out")]
+    pub trace: Vec<TraceKind>,
+    /// The time between two samples of a sender, such as 10ms; default: a sample after each change.
+    #[arg(long, value_name = "TIME", requires = "trace")]
+    pub trace_step: Option<Duration>,
+    /// The flows that are traced, by the names of their groups or by number; default: all.
+    #[arg(long, value_name = "NAME|NUMBER", value_delimiter = ',', requires = "trace")]
+    pub trace_flows: Vec<String>,
+    /// The links whose packets are traced; default: all that are measured.
+    #[arg(long, value_name = "LINK", value_delimiter = ',', requires = "trace")]
+    pub trace_links: Vec<String>,
+    /// The number of seeds that are traced, of each algorithm at each point.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "trace")]
+    pub trace_seeds: u32,
+    /// The room that traces may take on disk, such as 500MB; what would be more is refused before anything runs.
+    #[arg(long, value_name = "SIZE", default_value = "2 GB", requires = "trace")]
+    pub trace_limit: Bytes,
+}
+
+impl TraceArgs {
+    fn options(&self) -> TraceOptions {
+        TraceOptions {
+            flows: self.trace.contains(&TraceKind::Flows),
+            packets: self.trace.contains(&TraceKind::Packets),
+            step: self.trace_step,
+            of_flows: self.trace_flows.clone(),
+            links: self.trace_links.clone(),
+            seeds: self.trace_seeds as usize,
+        }
+    }
+
+    /// Ready to trace a study whose results will be in `folder`; `None` if nothing is to be traced.
+    ///
+    /// # Errors
+    /// If what is to be traced is not there, or is more than there is room for.
+    pub fn prepare(
+        &self,
+        study: &Study,
+        seeds: Option<&Seeds>,
+        folder: &Path,
+    ) -> Result<Option<Tracing>, Failure> {
+        let options = self.options();
+        if !options.any() {
+            return Ok(None);
+        }
+        if seeds == Some(&Seeds::Auto) {
+            return Err(bad_input!("--trace needs to know its seeds: give --seeds a number instead of auto"));
+        }
+        options.check(study).map_err(|why| bad_input!("--trace: {why}"))?;
+        let size = trace_size(study, &options);
+        let (disk, memory) = (size.disk as u64, size.memory as u64);
+        let less = "trace fewer flows (--trace-flows), links (--trace-links) or points, samples at a step \
+                    (--trace-step 100ms), or a shorter run (--set duration=\"10 s\")";
+        let about = format!(
+            "--trace: about {} rows of {}, {} on disk and {} of memory at a time",
+            quell_units::text::three_digits(size.rows),
+            match size.replications {
+                1 => "1 replication".to_string(),
+                n => format!("{n} replications"),
+            },
+            terminal::size(disk),
+            terminal::size(memory)
+        );
+        if disk > self.trace_limit.get() {
+            return Err(bad_input!(
+                "{about}; more than --trace-limit {}, which can be raised: {less}",
+                terminal::size(self.trace_limit.get())
+            ));
+        }
+        if let Some(free) = free_space(folder).filter(|free| *free < disk) {
+            return Err(bad_input!("{about}; {} is free: {less}", terminal::size(free)));
+        }
+        if let Some(free) = free_memory().filter(|free| *free < memory) {
+            return Err(bad_input!("{about}; {} of memory is free: {less}", terminal::size(free)));
+        }
+        let of = match self.trace_seeds {
+            1 => "the first seed".to_string(),
+            n => format!("the first {n} seeds"),
+        };
+        terminal::note(&format!("{about}: of {of} of each algorithm at each point (--trace-seeds)"));
+        Tracing::new(options, folder).map(Some).map_err(|e| Failure::cannot("write traces to", e))
+    }
+}
+
+/// The memory that is free, where the system tells.
+fn free_memory() -> Option<u64> {
+    let told =
+        quell_files::read_text(Path::new("/proc/meminfo"), quell_files::Limit::of_data("/proc/meminfo"));
+    let text = told.ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
