@@ -1,8 +1,11 @@
 //! Options that cannot be used, and captures that cannot be measured.
 
 use std::io;
+use std::net::IpAddr;
 
 use quell_units::text::cut;
+
+use crate::report::{Damage, Direction};
 
 /// An option that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,4 +45,97 @@ pub enum CaptureError {
     /// An option breaks a rule.
     #[error(transparent)]
     Option(#[from] OptionError),
+}
+
+/// Packets of one interface and direction in a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The interface's name; none in a pcap file.
+    pub interface: Option<String>,
+    /// Their direction.
+    pub direction: Direction,
+    /// Their number.
+    pub packets: u64,
+    /// The address that the first of them came from.
+    pub from: IpAddr,
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let way = match self.direction {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        };
+        if let Some(name) = &self.interface {
+            write!(f, "\"{}\" ", cut(name))?;
+        }
+        write!(f, "{way}: {} packets, the first from {}", self.packets, self.from)
+    }
+}
+
+fn listed(found: &[Found]) -> String {
+    let lines: Vec<String> = found.iter().map(Found::to_string).collect();
+    lines.join("; ")
+}
+
+/// The reason why the arrivals of a capture cannot be taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrivalsError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// It is cut or damaged.
+    #[error("the capture is incomplete: {} at byte {}; --partial takes what lies before", .0.why, .0.at_byte)]
+    Damaged(Damage),
+    /// No packet is meant.
+    #[error(
+        "has no packets to take: {others} of its packets come from elsewhere or go the other way, and {unreadable} have \
+         no IP header or no time"
+    )]
+    None {
+        /// Packets that were not meant.
+        others: u64,
+        /// Packets that could not be read.
+        unreadable: u64,
+    },
+    /// It has packets of several interfaces.
+    #[error("has packets of several interfaces, of which --interface NAME takes one: {}", listed(.found))]
+    Interfaces {
+        /// What it has.
+        found: Vec<Found>,
+    },
+    /// It has no such interface.
+    #[error("has no interface \"{}\"; it has: {}", cut(.wanted), .there.join(", "))]
+    NoInterface {
+        /// The name.
+        wanted: String,
+        /// Those that it has.
+        there: Vec<String>,
+    },
+    /// It has packets of both directions.
+    #[error(
+        "has packets of both directions, of which a link carries one: --direction up or down, or --src ADDRESS, takes \
+         one of: {}",
+        listed(.found)
+    )]
+    Directions {
+        /// What it has.
+        found: Vec<Found>,
+    },
+    /// A packet is larger than a scenario's.
+    #[error(
+        "has a packet of {bytes} bytes, and at most 65535 are possible: capture behind the host's card, or switch off its \
+         segmentation and receive offload (ethtool -K ... tso off gso off gro off)"
+    )]
+    TooLarge {
+        /// Its size.
+        bytes: u32,
+    },
+    /// There are more packets than a scenario may have.
+    #[error("has more than {most} packets; cut it, as by editcap -i SECONDS or tcpdump -c COUNT")]
+    TooMany {
+        /// The most.
+        most: usize,
+    },
 }

@@ -3,6 +3,7 @@
 //! Both formats are fixed headers around bytes, and are read here because a capture that is cut or
 //! damaged is to be measured up to the damage, with its place.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -20,6 +21,8 @@ pub(super) struct Record {
     pub link: u16,
     /// The resolution of its time, in nanoseconds.
     pub tick: u64,
+    /// The interface that it was captured on: an index into [`Reader::interfaces`].
+    pub interface: u32,
 }
 
 /// The next item in the buffer.
@@ -46,6 +49,30 @@ struct Interface {
     offset: i64,
     /// Packets dropped since the beginning, by its latest statistics.
     dropped: u64,
+    /// Its place among the names.
+    name: u32,
+}
+
+/// The names of the interfaces of all sections: where two have the same, that is one interface.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    places: HashMap<String, u32>,
+}
+
+impl Names {
+    /// The place of the interface with this number and, if it has one, name.
+    fn place(&mut self, number: usize, name: Option<&[u8]>) -> u32 {
+        let name = match name.map(String::from_utf8_lossy) {
+            Some(name) if !name.trim().is_empty() => name.trim().chars().take(LONGEST_NAME).collect(),
+            _ => number.to_string(),
+        };
+        let next = self.all.len() as u32;
+        *self.places.entry(name).or_insert_with_key(|name| {
+            self.all.push(name.clone());
+            next
+        })
+    }
 }
 
 impl Interface {
@@ -94,6 +121,7 @@ enum Kind {
     Pcapng {
         order: Order,
         interfaces: Vec<Interface>,
+        names: Names,
         dropped: u64,
     },
 }
@@ -120,6 +148,8 @@ const LARGEST_PACKET: u32 = 262_144;
 const LARGEST_BLOCK: u32 = 16 << 20;
 /// The most interfaces of a section: each takes memory. The older packet blocks cannot name more.
 const MOST_INTERFACES: usize = 1 << 16;
+/// The most characters of an interface's name that are kept.
+const LONGEST_NAME: usize = 64;
 const BUFFER: usize = 1 << 18;
 const PCAP_HEADER: usize = 24;
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -133,7 +163,12 @@ impl<R: Read> Reader<R> {
             rest: 0..0,
             at: 0,
             ended: false,
-            kind: Kind::Pcapng { order: Order::Little, interfaces: Vec::new(), dropped: 0 },
+            kind: Kind::Pcapng {
+                order: Order::Little,
+                interfaces: Vec::new(),
+                names: Names::default(),
+                dropped: 0,
+            },
             unreadable: 0,
             damage: None,
         };
@@ -186,6 +221,14 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// The names of the interfaces so far: of those without one, their number in their section. None in a pcap file.
+    pub fn interfaces(&self) -> &[String] {
+        match &self.kind {
+            Kind::Pcap { .. } => &[],
+            Kind::Pcapng { names, .. } => &names.all,
+        }
+    }
+
     /// The next packet and the bytes that were kept of it; none at the end, or at the damage.
     pub fn next(&mut self) -> io::Result<Option<(Record, &[u8])>> {
         loop {
@@ -195,7 +238,9 @@ impl<R: Read> Reader<R> {
             }
             let step = match &mut self.kind {
                 Kind::Pcap { order, nanos, link } => pcap_packet(bytes, *order, *nanos, *link),
-                Kind::Pcapng { order, interfaces, dropped } => block(bytes, order, interfaces, dropped),
+                Kind::Pcapng { order, interfaces, names, dropped } => {
+                    block(bytes, order, interfaces, names, dropped)
+                }
             };
             match step {
                 Step::Packet(record, data, length) => {
@@ -275,7 +320,7 @@ fn pcap_packet(bytes: &[u8], order: Order, nanos: u64, link: u16) -> Step {
         return Step::More;
     }
     let time = Some(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * nanos);
-    Step::Packet(Record { time, length: length.max(kept), link, tick: nanos }, HEADER..end, end)
+    Step::Packet(Record { time, length: length.max(kept), link, tick: nanos, interface: 0 }, HEADER..end, end)
 }
 
 /// The order of a section's bytes, if these begin one.
@@ -287,7 +332,13 @@ fn section_order(bytes: &[u8]) -> Option<Order> {
     }
 }
 
-fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropped: &mut u64) -> Step {
+fn block(
+    bytes: &[u8],
+    order: &mut Order,
+    interfaces: &mut Vec<Interface>,
+    names: &mut Names,
+    dropped: &mut u64,
+) -> Step {
     if bytes.len() < 12 {
         return Step::More;
     }
@@ -313,7 +364,7 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
     }
     let body = &bytes[8..length - 4];
     match kind {
-        1 => match interface(body, *order) {
+        1 => match interface(body, *order, interfaces.len(), names) {
             Some(_) if interfaces.len() == MOST_INTERFACES => {
                 return Step::Bad("a section has more than 65536 interfaces");
             }
@@ -330,7 +381,13 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
                 return Step::Unreadable(length);
             };
             let time = Some(on.nanos(ticks));
-            let record = Record { time, length: original.max(kept), link: on.link, tick: on.tick() };
+            let record = Record {
+                time,
+                length: original.max(kept),
+                link: on.link,
+                tick: on.tick(),
+                interface: on.name,
+            };
             return Step::Packet(record, 28..8 + end, length);
         }
         // Simple packet blocks have no time.
@@ -338,7 +395,8 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
             let Some(on) = interfaces.first() else { return Step::Unreadable(length) };
             let original = order.u32(body, 0);
             let end = 4 + (original as usize).min(body.len() - 4);
-            let record = Record { time: None, length: original, link: on.link, tick: on.tick() };
+            let record =
+                Record { time: None, length: original, link: on.link, tick: on.tick(), interface: on.name };
             return Step::Packet(record, 12..8 + end, length);
         }
         2 | 3 | 6 => return Step::Unreadable(length),
@@ -355,18 +413,21 @@ fn block(bytes: &[u8], order: &mut Order, interfaces: &mut Vec<Interface>, dropp
     Step::Other(length)
 }
 
-fn interface(body: &[u8], order: Order) -> Option<Interface> {
+fn interface(body: &[u8], order: Order, number: usize, names: &mut Names) -> Option<Interface> {
     if body.len() < 8 {
         return None;
     }
-    let mut found = Interface { link: order.u16(body, 0), resolution: 6, offset: 0, dropped: 0 };
+    let mut found = Interface { link: order.u16(body, 0), resolution: 6, offset: 0, dropped: 0, name: 0 };
+    let mut name = None;
     for (code, value) in options(&body[8..], order) {
         match (code, value.len()) {
+            (2, _) => name = Some(value),
             (9, 1) => found.resolution = value[0],
             (14, 8) => found.offset = wide(value, order) as i64,
             _ => {}
         }
     }
+    found.name = names.place(number, name);
     Some(found)
 }
 

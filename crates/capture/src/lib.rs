@@ -30,6 +30,7 @@
 //! Lengths are those of whole frames, as `capinfos` counts them.
 #![deny(missing_docs)]
 
+mod arrivals;
 mod clock;
 mod error;
 mod file;
@@ -42,7 +43,8 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use error::{CaptureError, OptionError};
+pub use arrivals::{Arrival, ArrivalOptions, Arrivals, Size, arrivals};
+pub use error::{ArrivalsError, CaptureError, Found, OptionError};
 pub use measure::measure;
 pub use options::{Options, Subnet};
 pub use report::{

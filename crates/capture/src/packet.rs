@@ -16,6 +16,10 @@ pub(super) struct Packet {
     pub protocol: u8,
     /// The two bits of explicit congestion notification.
     pub ecn: u8,
+    /// The differentiated-services codepoint.
+    pub dscp: u8,
+    /// The IP packet's length on the wire, with its header.
+    pub length: u32,
     pub tcp: Option<Segment>,
 }
 
@@ -115,17 +119,20 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
         _ => return Err(Other::UnknownLink(link)),
     };
     let net = sliced.map_err(Other::NotIp)?.net.ok_or(Other::NotIp(NotIp::Cut))?;
-    let (from, to, ecn, declared) = match &net {
+    let (from, to, (ecn, dscp), declared, header) = match &net {
         LaxNetSlice::Ipv4(ip) => {
             let header = ip.header();
             let declared = usize::from(header.total_len()).saturating_sub(header.slice().len());
-            (mapped(header.source()), mapped(header.destination()), header.ecn().value(), declared)
+            let bits = (header.ecn().value(), header.dcp().value());
+            let length = header.slice().len();
+            (mapped(header.source()), mapped(header.destination()), bits, declared, length)
         }
         LaxNetSlice::Ipv6(ip) => {
             let header = ip.header();
             let extensions = ip.extensions().slice().len();
             let declared = usize::from(header.payload_length()).saturating_sub(extensions);
-            (header.source(), header.destination(), header.ecn().value(), declared)
+            let bits = (header.ecn().value(), header.dscp().value());
+            (header.source(), header.destination(), bits, declared, header.slice().len() + extensions)
         }
         LaxNetSlice::Arp(_) => return Err(Other::NotIp(NotIp::EtherType(EtherType::ARP.0))),
     };
@@ -144,7 +151,15 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
         _ => 0,
     };
     let tcp = (payload.ip_number == IpNumber::TCP && !is_fragment).then(|| segment(bytes, on_wire)).flatten();
-    Ok(Packet { from: (from, port(0)), to: (to, port(2)), protocol: payload.ip_number.0, ecn, tcp })
+    Ok(Packet {
+        from: (from, port(0)),
+        to: (to, port(2)),
+        protocol: payload.ip_number.0,
+        ecn,
+        dscp,
+        length: u32::try_from(header + on_wire).unwrap_or(u32::MAX),
+        tcp,
+    })
 }
 
 const PPPOE_SESSION: u16 = 0x8864;

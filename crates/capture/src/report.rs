@@ -13,7 +13,7 @@ pub enum Format {
 }
 
 /// The way that a packet went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// The way from the side that opens connections, or from inside.

@@ -206,6 +206,21 @@ fn replace_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
     temporary.persist(file).map(drop).map_err(|e| cannot(&e.error))
 }
 
+/// Writes a file piece by piece beside its place and then puts it there in one step, in the place of what may be there.
+#[cfg(feature = "all")]
+pub fn replace_by(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let cannot = |e: &dyn std::fmt::Display| Failure::cannot(format!("write {}", quell_files::name(file)), e);
+    let temporary = quell_lab::temporary_file(&parent(file)).map_err(|e| cannot(&e))?;
+    let mut out = std::io::BufWriter::new(temporary.as_file());
+    write(&mut out).and_then(|()| out.flush()).map_err(|e| cannot(&e))?;
+    drop(out);
+    temporary.as_file().sync_all().map_err(|e| cannot(&e))?;
+    temporary.persist(file).map(drop).map_err(|e| cannot(&e.error))
+}
+
 /// The folder that contains `path`.
 fn parent(path: &Path) -> PathBuf {
     match path.parent() {

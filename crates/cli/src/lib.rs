@@ -11,6 +11,8 @@ mod align;
 mod args;
 #[cfg(feature = "theory")]
 mod assess;
+#[cfg(feature = "all")]
+mod captured;
 mod commands;
 #[cfg(feature = "theory")]
 mod diagram;

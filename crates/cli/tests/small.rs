@@ -18,6 +18,7 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
         "wire",
         "gateway",
         "measure",
+        "import",
         "conformance",
         "analyze",
         "design",

@@ -53,6 +53,7 @@ mod write;
 pub use error::ScenarioError;
 pub use files::{Files, FoundFile};
 pub use format::Scenario;
+pub use limits::ARRIVALS;
 pub use notes::notes;
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};

@@ -16,8 +16,8 @@ pub(crate) const CLASS_SEGMENTS: usize = 2_000;
 /// Steps of a trace, and changes that a link meets in a run.
 pub(crate) const STEPS: u64 = 10_000_000;
 pub(crate) const CHANGES: u64 = 1_000_000_000;
-/// Packets of a trace of arrivals, each of 24 bytes.
-pub(crate) const ARRIVALS: usize = 20_000_000;
+/// The most packets of a trace of arrivals, each of 24 bytes.
+pub const ARRIVALS: usize = 20_000_000;
 /// The samples that the second half of a segment has at least.
 pub(crate) const STEADY_SAMPLES: u64 = 20;
 /// The points of a sweep: nobody waits for more.

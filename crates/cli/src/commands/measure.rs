@@ -1,9 +1,8 @@
 //! `quell measure`: R, N and C from a packet capture.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use quell_capture::{
     self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Subnet,
@@ -13,6 +12,7 @@ use quell_units::BitRate;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
+use crate::captured::{Watched, open};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::table::{self, Column, Tint};
@@ -78,7 +78,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
     let meter = Meter::new(args.quiet);
-    let watched = Watched { input, read: 0, size, begun: Instant::now(), meter: &meter, stop };
+    let watched = Watched::new(input, size, &meter, stop);
     let options = Options { interval: args.interval, window: args.window, inside: args.inside.clone() };
     let mut intervals = Vec::new();
     let keep = |interval: &Interval| {
@@ -110,42 +110,6 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     terminal::print(&text(&said, &report, &options, &intervals))?;
     remarks(&said, &report).iter().for_each(|remark| terminal::note(remark));
     Ok(())
-}
-
-/// The input, and its size if that is known.
-fn open(path: &Path) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
-    if path == Path::new("-") {
-        return Ok((Box::new(io::stdin().lock()), None));
-    }
-    let cannot = |e: io::Error| bad_input!("{}: cannot read: {e}", quell_files::name(path));
-    let file = quell_files::open(path).map_err(cannot)?;
-    let about = file.metadata().map_err(cannot)?;
-    // A pipe has no size.
-    Ok((Box::new(file), about.is_file().then_some(about.len())))
-}
-
-/// Shows how far the reading is, once it takes long, and ends it when asked to.
-struct Watched<'a, R> {
-    input: R,
-    read: u64,
-    size: Option<u64>,
-    begun: Instant,
-    meter: &'a Meter,
-    stop: &'a AtomicBool,
-}
-
-impl<R: Read> Read for Watched<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
-        let n = self.input.read(buffer)?;
-        self.read += n as u64;
-        if let Some(size) = self.size.filter(|&size| size > 0) {
-            self.meter.advance_since(self.begun, (self.read as f64 / size as f64).min(1.0));
-        }
-        Ok(n)
-    }
 }
 
 fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) -> String {

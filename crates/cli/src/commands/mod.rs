@@ -18,6 +18,8 @@ mod conformance;
 mod design;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod gateway;
+#[cfg(feature = "all")]
+mod import;
 #[cfg(feature = "theory")]
 mod map;
 #[cfg(feature = "all")]
@@ -47,7 +49,8 @@ use {absent as gateway, absent as wire};
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
-    absent as bundle, absent as characterize, absent as conformance, absent as measure, absent as reproduce,
+    absent as bundle, absent as characterize, absent as conformance, absent as import, absent as measure,
+    absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -70,6 +73,7 @@ Examples:
   quell tcp describe cubic
   quell scenario check my.toml
   quell measure trace.pcap
+  quell import pcap trace.pcap
   quell conformance run -- ./my-aqm
 
 Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
@@ -82,7 +86,8 @@ pub struct Cli {
 /// What the help of a build without all commands ends with.
 pub fn note_of_absent() -> Option<String> {
     let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
-    let others = ["bundle", "reproduce", "characterize", "wire", "gateway", "measure", "conformance"].iter();
+    let others =
+        ["bundle", "reproduce", "characterize", "wire", "gateway", "measure", "import", "conformance"].iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
@@ -153,6 +158,8 @@ pub enum Command {
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
+    /// Make traffic for scenarios of what was captured or measured elsewhere.
+    Import(import::Args),
     /// List the algorithms, or describe one.
     #[command(subcommand)]
     Aqm(aqm::Command),
@@ -189,6 +196,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Wire(args) => wire::run(&args, line),
         Command::Gateway(args) => gateway::run(&args, line),
         Command::Measure(args) => measure::run(&args, line),
+        Command::Import(args) => import::run(&args, line),
         Command::Aqm(command) => aqm::run(&command),
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
