@@ -212,7 +212,7 @@ fn simulated(path: &Path, args: &SimulationArgs, line: Vec<String>) -> Result<te
         |e: std::io::Error| Failure::cannot("make a temporary folder", quell_lab::without_temporary_name(e));
     let folder = tempfile::tempdir().map_err(cannot)?;
     simulate::check_space(&study, args, Some(folder.path()))?;
-    let mut results = simulate::run(&study, args, auto.as_ref(), false, line)?;
+    let mut results = simulate::run(&study, args, (auto.as_ref(), None, false), line)?;
     interrupted(&results, None, true)?;
     // What depends on the hour, and on what the cache had, is not of the study.
     if let Some(epoch) = epoch {

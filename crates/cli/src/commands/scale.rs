@@ -80,7 +80,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     }
     simulate::check_view(&selection, &one)?;
     notes::say(&many, 1);
-    let run = |study: &Study| simulate::run(study, &args.simulation, None, false, line.clone());
+    let run = |study: &Study| simulate::run(study, &args.simulation, (None, None, false), line.clone());
     let (small, large) = (run(&one)?, run(&many)?);
     let rows = rows(args, &selection, (&small, &large));
     let partial = [&small, &large].into_iter().any(|results| results.replications.len() < results.asked());

@@ -1,7 +1,7 @@
 //! What a flow asks of whoever runs it, and what each of its ends counts.
 
-use std::sync::Arc;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use quell_units::{Duration, Time};
 
