@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quell_metrics::Column;
 use quell_scenario::{Facts, Plan, Plugins, Point, Study};
@@ -17,7 +17,7 @@ use quell_sim::trace::{Chosen, Trace, TraceRequest};
 use quell_units::Duration;
 
 use crate::parquet;
-use crate::store::{StoreError, at};
+use crate::store::{Piece, StoreError, at};
 
 mod estimate;
 mod rows;
@@ -40,7 +40,27 @@ pub struct TraceOptions {
     pub links: Vec<String>,
     /// The first so many seeds of each algorithm at each point are traced.
     pub seeds: usize,
+    /// What an [`Exporter`] needs beside the tables.
+    pub export: Export,
 }
+
+/// The needs of an [`Exporter`], and the room that its files take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Export {
+    /// Senders, with each packet that they send and lose.
+    pub senders: bool,
+    /// Packets at links.
+    pub packets: bool,
+    /// Bytes for each packet of data at a sender.
+    pub bytes_per_sent: f64,
+    /// Bytes for each packet at a link that it comes to and leaves.
+    pub bytes_per_packet: f64,
+}
+
+/// Writes the trace of a replication in other formats: one file after the other into the output, each of which begins
+/// where the one before ended; their names, below the folder of the results, and the places at which they end.
+pub type Exporter =
+    dyn Fn(Traced<'_>, &Trace, &mut dyn io::Write) -> io::Result<Vec<(String, u64)>> + Send + Sync;
 
 /// A trace that was asked for cannot be made; says what is wrong, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +70,7 @@ pub struct TraceError(String);
 impl TraceOptions {
     /// Returns whether anything is asked for.
     pub fn any(&self) -> bool {
-        self.flows || self.packets
+        self.flows || self.packets || self.export.senders || self.export.packets
     }
 
     /// The request for a replication whose plan is known.
@@ -60,7 +80,8 @@ impl TraceOptions {
     pub fn request(&self, plan: &Plan) -> Result<TraceRequest, TraceError> {
         let flows = self.chosen_flows(&plan.facts)?;
         let (mut links, mut wrong) = (Chosen::None, None);
-        if self.packets {
+        let (senders, packets) = (self.flows || self.export.senders, self.packets || self.export.packets);
+        if packets {
             let observed =
                 |name: &str| plan.network.links.iter().position(|link| link.observe && link.name == name);
             links = match self.links.as_slice() {
@@ -87,11 +108,11 @@ impl TraceOptions {
         }
         let none = Chosen::None;
         Ok(TraceRequest {
-            senders: if self.flows { flows.clone() } else { none.clone() },
+            senders: if senders { flows.clone() } else { none.clone() },
             step: self.step,
-            events: false,
+            events: self.export.senders,
             links,
-            packets: if self.packets { flows } else { none },
+            packets: if packets { flows } else { none },
         })
     }
 
@@ -161,6 +182,17 @@ pub struct Tracing {
     /// The folder in which the files will be.
     folder: PathBuf,
     tables: Mutex<Vec<(TraceTable, Writer)>>,
+    exporter: Option<Box<Exporter>>,
+    exported: Mutex<Exported>,
+}
+
+/// Files of an [`Exporter`] under way: one behind the other in a file, for there may be more of them than a process may
+/// have open.
+#[derive(Default)]
+struct Exported {
+    spool: Option<File>,
+    length: u64,
+    parts: Vec<(String, u64, u64)>,
 }
 
 /// A file under way, on the disk of the results.
@@ -194,7 +226,24 @@ impl Tracing {
             let writer = parquet::Stream::new(file, columns.iter(), units);
             tables.push((table, writer.map_err(at(&folder.join(table.file()), "encode"))?));
         }
-        Ok(Tracing { options, folder: folder.to_path_buf(), tables: Mutex::new(tables) })
+        Ok(Tracing {
+            options,
+            folder: folder.to_path_buf(),
+            tables: Mutex::new(tables),
+            exporter: None,
+            exported: Mutex::default(),
+        })
+    }
+
+    /// Also writes each trace in other formats, as [`TraceOptions::export`] says.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn exporting(mut self, exporter: Box<Exporter>) -> Result<Self, StoreError> {
+        let exported = self.exported.get_mut().unwrap_or_else(PoisonError::into_inner);
+        exported.spool = Some(crate::store::nameless(&self.folder)?);
+        self.exporter = Some(exporter);
+        Ok(self)
     }
 
     /// The traces that are asked for.
@@ -219,6 +268,22 @@ impl Tracing {
                 return Err(at(&self.folder.join(table.file()), "write")(error));
             }
         }
+        drop(tables);
+        self.export(of, trace).map_err(at(&self.folder.join("traces"), "write"))
+    }
+
+    fn export(&self, of: Traced<'_>, trace: &Trace) -> io::Result<()> {
+        let Some(exporter) = &self.exporter else { return Ok(()) };
+        let mut exported = self.exported.lock().unwrap_or_else(PoisonError::into_inner);
+        let Exported { spool: Some(spool), length, parts } = &mut *exported else { return Ok(()) };
+        let mut out = io::BufWriter::new(&*spool);
+        let files = exporter(of, trace, &mut out)?;
+        out.flush()?;
+        let begin = *length;
+        for (name, end) in files {
+            parts.push((name, *length, begin + end - *length));
+            *length = begin + end;
+        }
         Ok(())
     }
 
@@ -227,18 +292,26 @@ impl Tracing {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn finish(self) -> Result<BTreeMap<String, File>, StoreError> {
+    pub fn finish(self) -> Result<BTreeMap<String, Piece>, StoreError> {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         let folder = self.folder;
-        tables
+        let tables = tables
             .into_iter()
             .map(|(table, writer)| {
                 let path = folder.join(table.file());
                 let mut file = writer.finish().map_err(at(&path, "encode"))?;
                 file.flush().map_err(|e: io::Error| at(&path, "write")(e))?;
-                Ok((table.file(), file))
+                let length = file.metadata().map_err(at(&path, "write"))?.len();
+                Ok((table.file(), Piece { file: Arc::new(file), from: 0, length }))
             })
-            .collect()
+            .collect::<Result<BTreeMap<_, _>, _>>()?;
+        let exported = self.exported.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let spool = exported.spool.map(Arc::new);
+        let parts = exported
+            .parts
+            .into_iter()
+            .filter_map(|(name, from, length)| Some((name, Piece { file: spool.clone()?, from, length })));
+        Ok(tables.into_iter().chain(parts).collect())
     }
 }
 
