@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use quell_files::Limit;
-use quell_lab::{Results, foreign_files};
+use quell_lab::{Piece, Results, foreign_files};
 
 use crate::failure::Failure;
 
@@ -19,7 +19,7 @@ pub struct Place {
     dir: PathBuf,
     overwrite: bool,
     /// Further files that belong to the results.
-    further: BTreeMap<String, fs::File>,
+    further: BTreeMap<String, Piece>,
     /// No other run takes the name while this one works.
     _claim: Claim,
     made: Made,
@@ -148,7 +148,7 @@ impl Place {
     }
 
     /// Adds files that will be written with the results, under these names.
-    pub fn add(&mut self, files: BTreeMap<String, fs::File>) {
+    pub fn add(&mut self, files: BTreeMap<String, Piece>) {
         self.further.extend(files);
     }
 

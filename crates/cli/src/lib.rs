@@ -16,6 +16,8 @@ mod captured;
 mod commands;
 #[cfg(feature = "theory")]
 mod diagram;
+#[cfg(feature = "all")]
+mod exports;
 mod folder;
 mod interrupt;
 mod json;

@@ -18,12 +18,22 @@ pub enum TraceKind {
     Flows,
     /// Each packet at the links: packet_trace.parquet.
     Packets,
+    /// Each packet at the links as a capture, for Wireshark: traces/*.pcapng.
+    #[cfg(feature = "all")]
+    Pcapng,
+    /// The log of each sender, for tools that read qlog: traces/*.sqlog.
+    #[cfg(feature = "all")]
+    Qlog,
+    /// Queues, waiting packets and senders for ui.perfetto.dev: traces/*.pftrace.
+    #[cfg(feature = "all")]
+    Perfetto,
 }
 
 /// The traces that a run keeps.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TraceArgs {
-    /// Keep traces of the first seed of each algorithm at each point: of senders, of packets, or both (flows,packets);
+    /// Keep traces of the first seed of each algorithm at each point: of senders and packets as tables (flows,packets), or in
+    /// the formats of others (pcapng,qlog,perfetto);
     /// needs --out.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', requires = "out")]
     pub trace: Vec<TraceKind>,
@@ -53,7 +63,23 @@ impl TraceArgs {
             of_flows: self.trace_flows.clone(),
             links: self.trace_links.clone(),
             seeds: self.trace_seeds as usize,
+            #[cfg(feature = "all")]
+            export: crate::exports::needs(&self.formats()),
+            #[cfg(not(feature = "all"))]
+            export: quell_lab::Export::default(),
         }
+    }
+
+    /// The formats of others that are asked for.
+    #[cfg(feature = "all")]
+    fn formats(&self) -> Vec<quell_traces::Format> {
+        let format = |kind: &TraceKind| match kind {
+            TraceKind::Flows | TraceKind::Packets => None,
+            TraceKind::Pcapng => Some(quell_traces::Format::Pcapng),
+            TraceKind::Qlog => Some(quell_traces::Format::Qlog),
+            TraceKind::Perfetto => Some(quell_traces::Format::Perfetto),
+        };
+        self.trace.iter().filter_map(format).collect()
     }
 
     /// Ready to trace a study whose results will be in `folder`; `None` if nothing is to be traced.
@@ -105,7 +131,15 @@ impl TraceArgs {
             n => format!("the first {n} seeds"),
         };
         terminal::note(&format!("{about}: of {of} of each algorithm at each point (--trace-seeds)"));
-        Tracing::new(options, folder).map(Some).map_err(|e| Failure::cannot("write traces to", e))
+        let tracing = Tracing::new(options, folder);
+        #[cfg(feature = "all")]
+        let tracing = match self.formats() {
+            formats if formats.is_empty() => tracing,
+            formats => {
+                tracing.and_then(|tracing| tracing.exporting(crate::exports::exporter(study, formats)))
+            }
+        };
+        tracing.map(Some).map_err(|e| Failure::cannot("write traces to", e))
     }
 }
 

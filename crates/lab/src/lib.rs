@@ -54,11 +54,11 @@ pub use run::{OnPart, run, run_in_parts};
 pub use search::{Bisection, Crossing, Ending, Probe, Samples, Search, SearchError, Searched, Side};
 pub use space::{Space, free_space, space};
 pub use store::{
-    CHARACTERIZATION, REPORT, StoreError, foreign_files, read_results, temporary_file,
+    CHARACTERIZATION, Piece, REPORT, StoreError, TRACES, foreign_files, read_results, temporary_file,
     without_temporary_name, write_results, write_results_with,
 };
 pub use trace::{
-    TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing, read_trace,
-    read_trace_file, trace_size,
+    Export, Exporter, TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing,
+    read_trace, read_trace_file, trace_size,
 };
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quell_files::Limit;
 use quell_metrics::{Column, FileInfo, Results, RunInfo, Table, hex};
@@ -51,7 +52,7 @@ pub fn write_results(results: &Results, dir: &Path, overwrite: bool) -> Result<(
 /// As [`write_results`].
 pub fn write_results_with(
     results: &Results,
-    further: BTreeMap<String, File>,
+    further: BTreeMap<String, Piece>,
     dir: &Path,
     overwrite: bool,
 ) -> Result<(), StoreError> {
@@ -66,8 +67,11 @@ pub fn write_results_with(
             write_file(staging.path(), &name, &bytes, dir)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    for (name, file) in further {
-        files.push(copy_file(staging.path(), &name, file, dir)?);
+    if further.keys().any(|name| name.starts_with(TRACES)) {
+        fs::create_dir(staging.path().join(TRACES)).map_err(at(dir, "write"))?;
+    }
+    for (name, piece) in further {
+        files.push(copy_file(staging.path(), &name, &piece, dir)?);
     }
     let (notes, sha256) = (results.notes(), UNSEALED.to_string());
     let run = RunInfo { files, notes, sha256, ..results.run.clone() };
@@ -142,6 +146,20 @@ fn sealed(text: String) -> String {
     format!("{}{hash}{}", &text[..place], &text[place + UNSEALED.len()..])
 }
 
+/// The folder, within that of results, of traces in the formats of others.
+pub const TRACES: &str = "traces";
+
+/// A piece of a file, which becomes a file of results.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The file.
+    pub file: Arc<File>,
+    /// The place at which the piece begins.
+    pub from: u64,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
 /// The report that belongs to a result, but is written later.
 pub const REPORT: &str = "report.html";
 /// The page of `quell characterize`, likewise.
@@ -153,7 +171,7 @@ pub fn foreign_files(dir: &Path) -> Vec<String> {
         let table = |name: &str| Table::ALL.iter().any(|t| t.name() == name);
         let trace = |name: &str| TraceTable::ALL.iter().any(|t| t.file() == name);
         trace(name)
-            || [RUN, REPORT, CHARACTERIZATION].contains(&name)
+            || [RUN, REPORT, CHARACTERIZATION, TRACES].contains(&name)
             || name.strip_suffix(".parquet").is_some_and(table)
     };
     let names = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -215,17 +233,19 @@ fn write_file(staging: &Path, name: &str, bytes: &[u8], target: &Path) -> Result
 }
 
 /// Copies and syncs one file.
-fn copy_file(staging: &Path, name: &str, mut from: File, target: &Path) -> Result<FileInfo, StoreError> {
-    let (mut hash, mut piece, mut length) = (Sha256::new(), vec![0; 1 << 16], 0);
+fn copy_file(staging: &Path, name: &str, piece: &Piece, target: &Path) -> Result<FileInfo, StoreError> {
+    let (mut hash, mut buffer, mut length) = (Sha256::new(), vec![0; 1 << 16], 0);
     let mut copy = || {
-        from.rewind()?;
+        let mut from = &*piece.file;
+        from.seek(SeekFrom::Start(piece.from))?;
+        let mut from = from.take(piece.length);
         let mut to = File::create_new(staging.join(name))?;
         loop {
-            match from.read(&mut piece)? {
+            match from.read(&mut buffer)? {
                 0 => return to.sync_all(),
                 n => {
-                    to.write_all(&piece[..n])?;
-                    hash.update(&piece[..n]);
+                    to.write_all(&buffer[..n])?;
+                    hash.update(&buffer[..n]);
                     length += n as u64;
                 }
             }

@@ -61,5 +61,6 @@ pub fn trace(
         of_flows: flows.unwrap_or_default().into_iter().map(name).collect::<PyResult<_>>()?,
         links: links.unwrap_or_default(),
         seeds: 1,
+        ..TraceOptions::default()
     })
 }

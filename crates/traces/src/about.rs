@@ -1,7 +1,5 @@
 //! What a file says beside its events.
 
-use quell_units::BitRate;
-
 /// The version of IP in whose headers packets are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
@@ -21,9 +19,9 @@ pub struct About {
     pub program: String,
     /// The names of the flows by their number in the network; those without one are "flow N".
     pub flows: Vec<String>,
-    /// The names of the algorithms of the traced links and their rates, in the order of the trace's links; what is not
-    /// there is left out.
-    pub links: Vec<(String, BitRate)>,
+    /// The algorithm of each traced link, in the order of the trace's links; those that are not told are "the queue's
+    /// algorithm".
+    pub algorithms: Vec<String>,
     /// The headers of packets.
     pub version: Version,
     /// The data of packets is written, too, which the simulator does not have: zeros. Wireshark checks the checksums of
@@ -40,7 +38,7 @@ impl About {
 
     /// The algorithm of a traced link.
     pub(crate) fn algorithm(&self, link: usize) -> &str {
-        self.links.get(link).map_or("the queue", |(algorithm, _)| algorithm)
+        self.algorithms.get(link).map_or("the queue's algorithm", String::as_str)
     }
 }
 

@@ -38,9 +38,8 @@ pub fn write(mut out: impl Write, trace: &Trace, about: &About) -> io::Result<()
             } else {
                 "packets whose transmission begins"
             };
-            let rate = about.links.get(link).map(|(_, rate)| rate.bps());
             let said = format!("{what}; {algorithm}");
-            interface(&mut out, &format!("{} {side}", traced.name), &said, rate, flows.ethernet)?;
+            interface(&mut out, &format!("{} {side}", traced.name), &said, flows.ethernet)?;
         }
     }
     let comments: Vec<_> = trace
@@ -145,23 +144,14 @@ fn section(out: &mut impl Write, about: &About) -> io::Result<()> {
     block(out, SECTION, &body, &options)
 }
 
-fn interface(
-    out: &mut impl Write,
-    name: &str,
-    said: &str,
-    rate: Option<u64>,
-    ethernet: bool,
-) -> io::Result<()> {
+fn interface(out: &mut impl Write, name: &str, said: &str, ethernet: bool) -> io::Result<()> {
     let mut body = Vec::new();
     body.extend((if ethernet { ETHERNET } else { RAW }).to_le_bytes());
     body.extend([0; 6]);
     let mut options = Vec::new();
-    // if_name, if_description, if_speed, if_tsresol: nanoseconds
+    // if_name, if_description, if_tsresol: nanoseconds
     option(&mut options, 2, name.as_bytes());
     option(&mut options, 3, said.as_bytes());
-    if let Some(rate) = rate {
-        option(&mut options, 8, &rate.to_le_bytes());
-    }
     option(&mut options, 9, &[9]);
     block(out, INTERFACE, &body, &options)
 }

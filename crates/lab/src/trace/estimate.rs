@@ -2,7 +2,7 @@
 
 use quell_scenario::Study;
 
-use super::options::TraceOptions;
+use super::options::{Export, TraceOptions};
 
 /// The room that the traces of a run take, roughly and rather more than less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +47,7 @@ pub fn trace_size(study: &Study, options: &TraceOptions) -> TraceSize {
         let chosen: f64 = options.of_flows.iter().map(named).sum();
         let share = if options.of_flows.is_empty() { 1.0 } else { (chosen / all.max(1.0)).min(1.0) };
         let samples = match options.step {
-            _ if !options.flows => 0.0,
+            _ if !options.flows && !options.export.senders => 0.0,
             Some(step) => {
                 let flows = if options.of_flows.is_empty() { all } else { chosen };
                 flows * point.scenario.duration.as_secs_f64() / step.as_secs_f64()
@@ -57,12 +57,20 @@ pub fn trace_size(study: &Study, options: &TraceOptions) -> TraceSize {
         let links = point.links().len().max(1) as f64;
         let of_links = if options.links.is_empty() { links } else { options.links.len() as f64 };
         // Whoever has few flows chosen may have chosen the fastest ones.
-        let events = if options.packets { EVENTS * packets * of_links / links.min(of_links) } else { 0.0 };
+        let wanted = options.packets || options.export.packets;
+        let events = if wanted { EVENTS * packets * of_links / links.min(of_links) } else { 0.0 };
         let n = replications as f64;
         size.replications += replications;
         size.rows += n * (samples + events);
-        size.disk += n * (samples * FLOW_ROW + events * PACKET_ROW);
-        let memory = samples * SAMPLE + events * (EVENT + PACKET / 2.0);
+        let table = |asked: bool, bytes: f64| if asked { bytes } else { 0.0 };
+        let Export { senders, bytes_per_sent, bytes_per_packet, .. } = options.export;
+        let sent = if senders { packets * share } else { 0.0 };
+        size.disk += n
+            * (table(options.flows, samples * FLOW_ROW)
+                + table(options.packets, events * PACKET_ROW)
+                + sent * bytes_per_sent
+                + events / 2.0 * bytes_per_packet);
+        let memory = samples * SAMPLE + 2.0 * sent * EVENT + events * (EVENT + PACKET / 2.0);
         size.memory = size.memory.max(memory);
     }
     size

@@ -8,21 +8,26 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quell_metrics::{Column, Columns};
 use quell_sim::trace::Trace;
 
 use crate::parquet;
-use crate::store::{StoreError, at};
+use crate::store::{Piece, StoreError, at};
 
 mod estimate;
 mod options;
 mod rows;
 
 pub use estimate::{TraceSize, trace_size};
-pub use options::{TraceError, TraceOptions, Traced};
+pub use options::{Export, TraceError, TraceOptions, Traced};
 pub use rows::{TraceColumn, TraceTable};
+
+/// Writes the trace of a replication in other formats: one file after the other into the output, each of which begins
+/// where the one before ended; their names, below the folder of the results, and the places at which they end.
+pub type Exporter =
+    dyn Fn(Traced<'_>, &Trace, &mut dyn io::Write) -> io::Result<Vec<(String, u64)>> + Send + Sync;
 
 /// Takes the traces of replications as they end.
 pub struct Tracing {
@@ -30,6 +35,17 @@ pub struct Tracing {
     /// The folder in which the files will be.
     folder: PathBuf,
     tables: Mutex<Vec<(TraceTable, Writer)>>,
+    exporter: Option<Box<Exporter>>,
+    exported: Mutex<Exported>,
+}
+
+/// Files of an [`Exporter`] under way: one behind the other in a file, for there may be more of them than a process may
+/// have open.
+#[derive(Default)]
+struct Exported {
+    spool: Option<File>,
+    length: u64,
+    parts: Vec<(String, u64, u64)>,
 }
 
 /// A file under way, on the disk of the results.
@@ -50,7 +66,24 @@ impl Tracing {
             let writer = parquet::Stream::new(file, columns.iter(), units);
             tables.push((table, writer.map_err(at(&folder.join(table.file()), "encode"))?));
         }
-        Ok(Tracing { options, folder: folder.to_path_buf(), tables: Mutex::new(tables) })
+        Ok(Tracing {
+            options,
+            folder: folder.to_path_buf(),
+            tables: Mutex::new(tables),
+            exporter: None,
+            exported: Mutex::default(),
+        })
+    }
+
+    /// Also writes each trace in other formats, as [`TraceOptions::export`] says.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn exporting(mut self, exporter: Box<Exporter>) -> Result<Self, StoreError> {
+        let exported = self.exported.get_mut().unwrap_or_else(PoisonError::into_inner);
+        exported.spool = Some(crate::store::nameless(&self.folder)?);
+        self.exporter = Some(exporter);
+        Ok(self)
     }
 
     /// The traces that are asked for.
@@ -75,6 +108,22 @@ impl Tracing {
                 return Err(at(&self.folder.join(table.file()), "write")(error));
             }
         }
+        drop(tables);
+        self.export(of, trace).map_err(at(&self.folder.join("traces"), "write"))
+    }
+
+    fn export(&self, of: Traced<'_>, trace: &Trace) -> io::Result<()> {
+        let Some(exporter) = &self.exporter else { return Ok(()) };
+        let mut exported = self.exported.lock().unwrap_or_else(PoisonError::into_inner);
+        let Exported { spool: Some(spool), length, parts } = &mut *exported else { return Ok(()) };
+        let mut out = io::BufWriter::new(&*spool);
+        let files = exporter(of, trace, &mut out)?;
+        out.flush()?;
+        let begin = *length;
+        for (name, end) in files {
+            parts.push((name, *length, begin + end - *length));
+            *length = begin + end;
+        }
         Ok(())
     }
 
@@ -83,18 +132,26 @@ impl Tracing {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn finish(self) -> Result<BTreeMap<String, File>, StoreError> {
+    pub fn finish(self) -> Result<BTreeMap<String, Piece>, StoreError> {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         let folder = self.folder;
-        tables
+        let tables = tables
             .into_iter()
             .map(|(table, writer)| {
                 let path = folder.join(table.file());
                 let mut file = writer.finish().map_err(at(&path, "encode"))?;
                 file.flush().map_err(|e: io::Error| at(&path, "write")(e))?;
-                Ok((table.file(), file))
+                let length = file.metadata().map_err(at(&path, "write"))?.len();
+                Ok((table.file(), Piece { file: Arc::new(file), from: 0, length }))
             })
-            .collect()
+            .collect::<Result<BTreeMap<_, _>, _>>()?;
+        let exported = self.exported.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let spool = exported.spool.map(Arc::new);
+        let parts = exported
+            .parts
+            .into_iter()
+            .filter_map(|(name, from, length)| Some((name, Piece { file: spool.clone()?, from, length })));
+        Ok(tables.into_iter().chain(parts).collect())
     }
 }
 

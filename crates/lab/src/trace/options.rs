@@ -20,6 +20,21 @@ pub struct TraceOptions {
     pub links: Vec<String>,
     /// The first so many seeds of each algorithm at each point are traced.
     pub seeds: usize,
+    /// What an [`Exporter`](super::Exporter) needs beside the tables.
+    pub export: Export,
+}
+
+/// The needs of an [`Exporter`](super::Exporter), and the room that its files take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Export {
+    /// Senders, with each packet that they send and lose.
+    pub senders: bool,
+    /// Packets at links.
+    pub packets: bool,
+    /// Bytes for each packet of data at a sender.
+    pub bytes_per_sent: f64,
+    /// Bytes for each packet at a link that it comes to and leaves.
+    pub bytes_per_packet: f64,
 }
 
 /// A trace that was asked for cannot be made; says what is wrong, and what helps.
@@ -30,7 +45,7 @@ pub struct TraceError(String);
 impl TraceOptions {
     /// Returns whether anything is asked for.
     pub fn any(&self) -> bool {
-        self.flows || self.packets
+        self.flows || self.packets || self.export.senders || self.export.packets
     }
 
     /// The request for a replication whose plan is known.
@@ -40,7 +55,8 @@ impl TraceOptions {
     pub fn request(&self, plan: &Plan) -> Result<TraceRequest, TraceError> {
         let flows = self.chosen_flows(&plan.facts)?;
         let (mut links, mut wrong) = (Chosen::None, None);
-        if self.packets {
+        let (senders, packets) = (self.flows || self.export.senders, self.packets || self.export.packets);
+        if packets {
             let observed =
                 |name: &str| plan.network.links.iter().position(|link| link.observe && link.name == name);
             links = match self.links.as_slice() {
@@ -67,11 +83,11 @@ impl TraceOptions {
         }
         let none = Chosen::None;
         Ok(TraceRequest {
-            senders: if self.flows { flows.clone() } else { none.clone() },
+            senders: if senders { flows.clone() } else { none.clone() },
             step: self.step,
-            events: false,
+            events: self.export.senders,
             links,
-            packets: if self.packets { flows } else { none },
+            packets: if packets { flows } else { none },
         })
     }
 
