@@ -74,6 +74,7 @@ __all__ = [
     "map",
     "measure",
     "metric_list",
+    "new",
     "oscillation",
     "pi_design",
     "read",
@@ -786,11 +787,7 @@ def measure(
 ) -> dict[str, Any]: ...
 def metric_list() -> list[dict[str, str]]: ...
 def new(
-    load: str,
-    *,
-    link: str,
-    aqm: Sequence[str] | None = None,
-    duration: str | None = None,
+    load: str, *, link: str, aqm: Sequence[str] | None = None, duration: str | None = None
 ) -> dict[str, Any]: ...
 def oscillation(samples: npt.ArrayLike, step: str | float) -> Oscillation | None: ...
 def pi_design(
