@@ -105,7 +105,7 @@ pub fn arrivals(input: impl Read, options: &ArrivalOptions) -> Result<Arrivals, 
     collector.finish(reader.interfaces(), reader.damage)
 }
 
-/// The largest frame of Ethernet that is no jumbo frame, with a VLAN tag.
+/// The largest frame of Ethernet without jumbo frames, with a VLAN tag.
 const ETHERNET: u32 = 1518;
 
 struct Collector<'a> {
