@@ -36,6 +36,7 @@ __all__ = [
     "delay_goodput",
     "drops",
     "flow_goodput",
+    "flow_trace",
     "internals",
     "marks",
     "metric",
@@ -133,6 +134,65 @@ def queue(
         ax.plot(rows["time_s"], rows["queue_mean_packets"], label=name, linewidth=1.2, **style)
     _mark_times(ax, view.info)
     ax.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
+    return _finish(ax)
+
+
+@_documented
+def flow_trace(
+    results: Results,
+    column: str = "cwnd_packets",
+    *,
+    algorithms: Sequence[str] | None = None,
+    flows: Sequence[int] | None = None,
+    seed: int | None = None,
+    point: int = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Plot what a trace of senders has over time, one line per flow, of ``run(..., trace="flows")``.
+
+    Parameters
+    ----------
+    column : str, default "cwnd_packets"
+        Which column of ``results.trace("flows")``, such as "srtt_s" or "in_flight_packets".
+    flows : sequence of int, optional
+        Which flows, by number; by default the first four that were traced.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; x in seconds, y in the unit that ends the column's name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, algorithm, flow, seed or point.
+    OSError
+        If the results have no trace of flows.
+    """
+    view = _View(results, point, None, algorithms)
+    trace = results.trace("flows")
+    if column not in trace or column in ("algorithm", "group", "phase"):
+        numbers = [name for name in trace.column_names if name not in ("algorithm", "group", "phase")]
+        raise ValueError(f"column = {column!r}: there are {', '.join(numbers)}")
+    rows = _Rows(trace, point=point, seed=view.seed(seed))
+    known = rows.distinct("flow")
+    chosen = known[:4] if flows is None else list(flows)
+    for flow in chosen:
+        if flow not in known:
+            raise ValueError(f"flow = {flow}: there are {', '.join(map(str, known))}")
+    ax = _axes(ax)
+    for name, style in view.styles():
+        for i, flow in enumerate(chosen):
+            of = rows.of(algorithm=name, flow=flow)
+            time, values = of["time_s"], np.asarray(of[column], dtype=float)
+            line = {**style, "linestyle": _LINES[i % len(_LINES)]}
+            line |= {"label": f"{name}, flow {flow}", "linewidth": 1.0, "drawstyle": "steps-post"}
+            ax.plot(time, values, **line)
+    _mark_times(ax, view.info)
+    words = column.split("_")
+    unit = {"packets": "packets", "bytes": "B", "s": "s", "bps": "bit/s"}.get(words[-1])
+    label = f"{' '.join(words[:-1])} ({unit})" if unit else " ".join(words)
+    ax.set(xlabel="time (s)", ylabel=label, ylim=(0, None))
     return _finish(ax)
 
 
@@ -556,6 +616,7 @@ class Plots:
     delay_cdf = _of(delay_cdf)
     delay_goodput = _of(delay_goodput)
     flow_goodput = _of(flow_goodput)
+    flow_trace = _of(flow_trace)
     metric = _of(metric)
 
 

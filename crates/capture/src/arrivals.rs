@@ -225,7 +225,7 @@ impl<'a> Collector<'a> {
         };
         let zero = if self.options.keep_time { Duration::ZERO } else { first };
         for packet in &mut packets {
-            packet.time = packet.time - zero;
+            packet.time -= zero;
         }
         Ok(Arrivals { packets, flows: self.flows.len() as u32, damage, ..self.sums })
     }

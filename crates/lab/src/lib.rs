@@ -59,6 +59,6 @@ pub use store::{
 };
 pub use trace::{
     Export, Exporter, TraceColumn, TraceError, TraceOptions, TraceSize, TraceTable, Traced, Tracing,
-    read_trace, trace_size,
+    read_trace, read_trace_file, trace_size,
 };
 pub use work::{Made, OnMade, Task, make, make_tasks, tasks};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use quell_lab::{Cache, Quantity, Series};
+use quell_lab::{Cache, Quantity, Series, TraceOptions, TraceTable};
 
 use crate::errors;
 
@@ -38,4 +38,29 @@ pub fn series(argument: &str) -> PyResult<Series> {
             Err(errors::argument(format!("series = \"{other}\": must be \"drawn\", \"all\" or \"none\"")))
         }
     }
+}
+
+/// The traces that arguments of a run ask for, of the first seed.
+pub fn trace(
+    kinds: &Bound<'_, PyAny>,
+    step: Option<&str>,
+    flows: Option<Vec<Bound<'_, PyAny>>>,
+    links: Option<Vec<String>>,
+) -> PyResult<TraceOptions> {
+    let kinds = kinds.extract::<String>().map(|one| vec![one]).or_else(|_| kinds.extract::<Vec<String>>())?;
+    if let Some(other) = kinds.iter().find(|kind| TraceTable::find(kind).is_none()) {
+        return Err(errors::unknown("trace", other, TraceTable::ALL.iter().map(|t| t.name())));
+    }
+    let step = step
+        .map(|text| text.parse().map_err(|why| errors::argument(format!("trace_step = \"{text}\": {why}"))));
+    let name = |flow: Bound<'_, PyAny>| Ok(flow.str()?.to_string());
+    Ok(TraceOptions {
+        flows: kinds.iter().any(|kind| kind == TraceTable::Flows.name()),
+        packets: kinds.iter().any(|kind| kind == TraceTable::Packets.name()),
+        step: step.transpose()?,
+        of_flows: flows.unwrap_or_default().into_iter().map(name).collect::<PyResult<_>>()?,
+        links: links.unwrap_or_default(),
+        seeds: 1,
+        ..TraceOptions::default()
+    })
 }

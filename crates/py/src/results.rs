@@ -1,12 +1,14 @@
 //! The results of a run.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use quell_lab::{Estimate, Metric, Quantity, RunInfo, Table, View};
+use quell_lab::{Estimate, Metric, Quantity, RunInfo, Table, TraceTable, View};
 use quell_view::chart::{Chart, Choice, Diagram};
 
 use crate::columns::{Columns, array, columns, of_table};
@@ -19,12 +21,27 @@ use crate::{errors, value};
 /// ``throughput`` and ``replications`` are :class:`Columns`; each row names its replication by
 /// ``point`` (from 0), ``algorithm`` and ``seed``.
 #[pyclass(module = "quell", frozen)]
-pub struct Results(quell_lab::Results);
+pub struct Results(quell_lab::Results, Traces);
+
+/// The place of the traces that belong to results.
+pub enum Traces {
+    /// There are none, or they were not asked for.
+    None,
+    /// The folder that the results were read from.
+    Folder(PathBuf),
+    /// Files without names, by the names that they will have.
+    Files(BTreeMap<String, File>),
+}
 
 impl Results {
     /// Results for Python.
     pub fn new(results: quell_lab::Results) -> Self {
-        Results(results)
+        Results(results, Traces::None)
+    }
+
+    /// Results for Python, with traces.
+    pub fn with(results: quell_lab::Results, traces: Traces) -> Self {
+        Results(results, traces)
     }
 
     fn columns(&self, py: Python<'_>, table: Table) -> PyResult<Columns> {
@@ -156,6 +173,42 @@ impl Results {
     #[getter]
     fn replications(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Replications)
+    }
+
+    /// A trace: of senders over time, or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
+    /// keep it. Its columns are those of docs/traces.md.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : {"flows", "packets"}
+    ///     Which.
+    ///
+    /// Returns
+    /// -------
+    /// Columns
+    ///     One row per sample of a sender, or per event of a packet.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If there is no trace of that name.
+    /// OSError
+    ///     If the results have none, or it is damaged.
+    #[pyo3(text_signature = "($self, name)")]
+    fn trace(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
+        let Some(table) = TraceTable::find(name) else {
+            return Err(errors::unknown("trace", name, TraceTable::ALL.iter().map(|t| t.name())));
+        };
+        let none = || PyOSError::new_err(format!("there is no trace: run(..., trace=\"{name}\") keeps one"));
+        let found = py.detach(|| match &self.1 {
+            Traces::None => None,
+            Traces::Folder(folder) => Some(quell_lab::read_trace(folder, table)),
+            Traces::Files(files) => {
+                files.get(&table.file()).map(|file| quell_lab::read_trace_file(file, table))
+            }
+        });
+        let found = found.ok_or_else(none)?.map_err(|e| PyOSError::new_err(e.to_string()))?;
+        py.detach(|| of_table(&found))
     }
 
     /// str: The scenario's title.
@@ -469,7 +522,14 @@ impl Results {
     ///     If the folder cannot be written, or something is in the way.
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
-        py.detach(|| quell_lab::write_results(&self.0, &folder, overwrite))
+        let files = match &self.1 {
+            Traces::Files(files) => files
+                .iter()
+                .map(|(name, file)| Ok((name.clone(), file.try_clone()?)))
+                .collect::<std::io::Result<BTreeMap<_, _>>>()?,
+            Traces::None | Traces::Folder(_) => BTreeMap::new(),
+        };
+        py.detach(|| quell_lab::write_results_with(&self.0, files, &folder, overwrite))
             .map_err(|e| PyOSError::new_err(e.to_string()))
     }
 
@@ -567,7 +627,7 @@ pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
         return Err(PyFileNotFoundError::new_err(format!("{}: no such folder", quell_files::name(&folder))));
     }
     let results = py.detach(|| quell_lab::read_results(&folder));
-    results.map(Results).map_err(|e| PyOSError::new_err(e.to_string()))
+    results.map(|r| Results(r, Traces::Folder(folder))).map_err(|e| PyOSError::new_err(e.to_string()))
 }
 
 fn means<'a>(rows: impl Iterator<Item = &'a Estimate>) -> arrow_array::ArrayRef {

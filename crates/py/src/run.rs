@@ -3,10 +3,10 @@
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeWarning};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Reuse, Surround};
+use quell_lab::{Aim, Auto, MAX_SEEDS, Options, Reuse, Surround, Tracing};
 use quell_scenario::Study;
 use quell_sim::Engine;
 
@@ -14,7 +14,7 @@ use crate::aqm::{Trap, plugins};
 use crate::attend::attend;
 use crate::errors;
 use crate::options::{self, metric};
-use crate::results::Results;
+use crate::results::{Results, Traces};
 use crate::scenario::{Changes, names, studies};
 
 /// The progress of a run.
@@ -108,6 +108,17 @@ impl Progress {
 /// series : {"drawn", "all", "none"}, default "drawn"
 ///     Of which replications the time series are kept: of those that a report can draw (the first seeds, at
 ///     most ten of each algorithm and about a hundred in all), of all, or of none.
+/// trace : str or sequence of str, optional
+///     Traces of the first seed of each algorithm at each point, for :meth:`Results.trace`: "flows" (senders over
+///     time), "packets" (each packet at the measured links), or both. Those replications are run whatever the cache
+///     has. The trace of a replication is in memory until it ends; `quell run --trace` refuses what is too large, and
+///     this does not.
+/// trace_step : str, optional
+///     The time between two samples of a sender, such as "10 ms"; by default one after each change.
+/// trace_flows : sequence of str or int, optional
+///     The flows that are traced, by the names of their groups or by number; by default all.
+/// trace_links : sequence of str, optional
+///     The links whose packets are traced; by default all that are measured.
 ///
 /// Returns
 /// -------
@@ -144,12 +155,12 @@ impl Progress {
 #[pyo3(signature = (
     scenario, *, seeds=None, precision=None, baseline=None, max_seeds=MAX_SEEDS, threads=None, aqms=None,
     overrides=None, sweep=None, progress=None, engine="fast", cache=None, fresh=false, finished=false, verify=0.0,
-    series="drawn"
+    series="drawn", trace=None, trace_step=None, trace_flows=None, trace_links=None
 ))]
 #[pyo3(
     text_signature = "(scenario, *, seeds=None, precision=None, baseline=None, max_seeds=50, threads=None, \
     aqms=None, overrides=None, sweep=None, progress=None, engine='fast', cache=None, fresh=False, finished=False, \
-    verify=0.0, series='drawn')"
+    verify=0.0, series='drawn', trace=None, trace_step=None, trace_flows=None, trace_links=None)"
 )]
 pub fn run(
     py: Python<'_>,
@@ -169,6 +180,10 @@ pub fn run(
     finished: bool,
     verify: f64,
     series: &str,
+    trace: Option<&Bound<'_, PyAny>>,
+    trace_step: Option<&str>,
+    trace_flows: Option<Vec<Bound<'_, PyAny>>>,
+    trace_links: Option<Vec<String>>,
 ) -> PyResult<Results> {
     let engine = match engine {
         "fast" => Engine::Fast,
@@ -192,6 +207,21 @@ pub fn run(
             return Err(errors::argument("precision and baseline have an effect only with seeds = \"auto\""));
         }
         false => None,
+    };
+    let tracing = match trace {
+        Some(_) if is_auto => {
+            return Err(errors::argument("trace has no effect with seeds = \"auto\": give a number"));
+        }
+        Some(trace) => {
+            let options = options::trace(trace, trace_step, trace_flows, trace_links)?;
+            options.check(&study).map_err(|why| errors::argument(format!("trace: {why}")))?;
+            let beside = std::env::temp_dir().join("traces");
+            Some(Tracing::new(options, &beside).map_err(|e| PyOSError::new_err(e.to_string()))?)
+        }
+        None if trace_step.is_some() || trace_flows.is_some() || trace_links.is_some() => {
+            return Err(errors::argument("trace_step, trace_flows and trace_links need trace"));
+        }
+        None => None,
     };
     let latest = Mutex::new(None);
     let note = |p: &quell_lab::Progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(*p);
@@ -217,6 +247,7 @@ pub fn run(
         surround: aqms.map(|_| surround()),
         progress: Some(&note),
         stop: Some(&trap.stop),
+        trace: tracing.as_ref(),
         ..Options::default()
     };
     let report = |py: Python<'_>| -> PyResult<()> {
@@ -231,12 +262,18 @@ pub fn run(
     if let Some(error) = trap.take() {
         return Err(error);
     }
+    drop(options);
+    let traces = match tracing.map(Tracing::finish).transpose() {
+        Ok(files) => files.map_or(Traces::None, Traces::Files),
+        Err(error) => return Err(PyOSError::new_err(error.to_string())),
+    };
     for why in said.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let category = py.get_type::<PyRuntimeWarning>();
         PyErr::warn(py, &category, &CString::new(errors::message(&why))?, 1)?;
     }
-    let results =
-        outcome.map(Results::new).map_err(|e| errors::RunError::new_err(errors::message(&e.to_string())));
+    let results = outcome
+        .map(|results| Results::with(results, traces))
+        .map_err(|e| errors::RunError::new_err(errors::message(&e.to_string())));
     match signal {
         Some(e) if e.is_instance_of::<PyKeyboardInterrupt>(py) => {
             Err(errors::interrupted(py, Bound::new(py, results?)?.into_any()))

@@ -13,6 +13,8 @@ use crate::network::{App, FlowSpec, Traffic};
 use crate::outcome::{FlowOutcome, FlowSegment, TimedSegment, Transfer};
 use crate::packet::{Entry, Pkt, SackTable};
 use crate::record::PacketDelays;
+use crate::trace::log::Tracer;
+use crate::trace::{FoundBy, Phase, SenderEvent, SenderSample, SenderWhat, TraceRequest};
 
 mod alone;
 mod client;
@@ -31,7 +33,7 @@ pub(crate) use host::{Direction, Host};
 use open::OpenFlow;
 pub(crate) use tcp::Group;
 use tcp::{Application, TcpFlow};
-pub(crate) use traced::Traced;
+use traced::{Log, Recording};
 use watched::Watched;
 
 /// What [`Flow::on_packet`] says of a packet that the flow does not take: the one that [`Flow::first_connection`] names
@@ -381,5 +383,192 @@ impl Timed {
             ..counts.delays.finish()
         });
         outcomes[first].timed = segments.collect();
+    }
+}
+
+/// A flow that is traced, and its log.
+pub(crate) struct Traced {
+    flow: Flow,
+    log: Log,
+    /// The time between samples; `None` for one after each change.
+    step: Option<Duration>,
+    end: Time,
+    tracer: Arc<Tracer>,
+}
+
+impl Traced {
+    /// The trace of `flow`, whose first connection has the number `first`, if anything of it is asked for.
+    pub fn around(
+        flow: Flow,
+        (first, connections): (u32, u32),
+        request: &TraceRequest,
+        cfg: Option<&Arc<Group>>,
+        end: Time,
+        tracer: &Arc<Tracer>,
+    ) -> Flow {
+        let numbers = || first..first + connections;
+        let senders = cfg.is_some() && numbers().any(|n| request.senders.has(&n));
+        let records = !request.links.is_none() && numbers().any(|n| request.packets.has(&n));
+        if !senders && !records {
+            return flow;
+        }
+        let log = Log::new((first, connections), request, (cfg, records));
+        Flow::Traced(Box::new(Traced { flow, log, step: request.step, end, tracer: Arc::clone(tracer) }))
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub fn due(&self) -> Time {
+        self.flow.due()
+    }
+
+    pub fn advance(&mut self, now: Time, host: &mut dyn Host) {
+        self.log.rest(host);
+        self.advance_sender(now, host);
+        self.flow.advance(now, &mut Recording { host, log: &mut self.log });
+    }
+
+    /// See [`Flow::on_packet`].
+    pub fn on_packet(&mut self, now: Time, mut pkt: Pkt, host: &mut dyn Host) -> Time {
+        self.log.rest(host);
+        let sent = self.log.arrives(pkt);
+        host.sacks().unname(&mut pkt);
+        let number = (pkt.flow() - self.log.first) as usize;
+        if !pkt.is_ack() {
+            // A timer that runs out now, or did before, knows nothing of the packet.
+            self.flow.advance_receiver(now, &mut Recording { host, log: &mut self.log });
+            self.log.connections[number].on_data(pkt, sent);
+            self.log.answers_syn = pkt.is_syn();
+            let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
+            self.log.answers_syn = false;
+            return due;
+        }
+        self.advance_sender(now, host);
+        self.before(now);
+        let seen = &mut self.log.connections[number];
+        seen.echo = sent.or(seen.echo);
+        // What it sends comes after it.
+        let place = seen.log.events.len();
+        let of_this = pkt.seq() != 0 && pkt.epoch() == seen.epoch;
+        let delivered = self.flow.delivered(number);
+        let (ack, ece) = (pkt.seq(), pkt.is_ece());
+        let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
+        let seen = &mut self.log.connections[number];
+        if self.log.events && of_this && seen.senders {
+            let newly = match pkt.epoch() == seen.epoch {
+                true => self.flow.delivered(number).saturating_sub(delivered),
+                false => ack.saturating_sub(1).saturating_sub(delivered),
+            };
+            let what = SenderWhat::Acked { ack, newly, ece };
+            seen.log.events.insert(place, SenderEvent { time: now, connection: pkt.epoch(), what });
+        }
+        self.after(now);
+        due
+    }
+
+    /// Does what is due at the sender's end, one time after the other.
+    fn advance_sender(&mut self, now: Time, host: &mut dyn Host) {
+        loop {
+            let due = self.flow.sender_due();
+            if due > now || due == Time::MAX {
+                return;
+            }
+            self.before(due);
+            self.flow.advance_sender(due, &mut Recording { host, log: &mut self.log });
+            self.after(due);
+        }
+    }
+
+    /// Takes the samples before `t`, until which nothing has changed at the sender.
+    fn before(&mut self, t: Time) {
+        let Some(step) = self.step else { return };
+        for i in 0..self.log.connections.len() {
+            while self.log.connections[i].next < t && self.log.connections[i].next <= self.end {
+                let time = self.log.connections[i].next;
+                self.sample(i, time);
+                self.log.connections[i].next += step;
+            }
+        }
+    }
+
+    /// Something has happened at the sender at `now`.
+    fn after(&mut self, now: Time) {
+        if self.log.events {
+            self.judge();
+        }
+        if self.step.is_some() {
+            return;
+        }
+        for i in 0..self.log.connections.len() {
+            self.sample(i, now);
+        }
+    }
+
+    /// Losses that are repaired while the sender recovers from a timeout were found by the timer.
+    fn judge(&mut self) {
+        for (i, seen) in self.log.connections.iter_mut().enumerate() {
+            let fresh = seen.judged.min(seen.log.events.len());
+            seen.judged = seen.log.events.len();
+            if fresh == seen.judged {
+                continue;
+            }
+            let Some((cfg, tcp)) = self.flow.tcp(i) else { return };
+            if tcp.sender.state(&cfg.tcp).phase == Phase::Loss {
+                for event in &mut seen.log.events[fresh..] {
+                    if let SenderWhat::Lost { by, .. } = &mut event.what {
+                        *by = FoundBy::Timeout;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Records the state of a connection, where it is not the one recorded last or samples are equally spaced.
+    fn sample(&mut self, i: usize, time: Time) {
+        let Some((cfg, tcp)) = self.flow.tcp(i) else { return };
+        let seen = &mut self.log.connections[i];
+        if !seen.senders {
+            return;
+        }
+        let state = tcp.sender.state(&cfg.tcp);
+        let counts = tcp.sent.total();
+        let base = if tcp.epoch == seen.epoch { seen.delivered.0 } else { seen.all_delivered() };
+        let sample = SenderSample {
+            time,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+            srtt: state.srtt,
+            rtt: seen.rtt,
+            rto: state.rto,
+            pacing: state.pacing,
+            in_flight: state.in_flight,
+            delivery: state.delivery,
+            phase: state.phase,
+            sent: seen.sent,
+            retransmitted: seen.again,
+            delivered: base + u64::from(state.delivered),
+            timeouts: counts.timeouts,
+            fast_retransmits: counts.fast_retransmits,
+            ecn_responses: counts.ecn_responses,
+        };
+        if tcp.epoch == seen.epoch {
+            seen.delivered.1 = state.delivered;
+        }
+        match seen.log.samples.last_mut() {
+            Some(last) if self.step.is_none() && SenderSample { time, ..*last } == sample => {}
+            Some(last) if last.time == time => *last = sample,
+            _ => seen.log.samples.push(sample),
+        }
+    }
+
+    /// The flow, whose log goes to the tracer.
+    pub fn finish(mut self) -> Flow {
+        self.before(Time::MAX);
+        let Traced { flow, log, tracer, .. } = self;
+        let packets = log.packets.map(|way| way.into_iter().collect());
+        tracer.keep_flows(log.connections.into_iter().map(|seen| seen.log).collect(), packets);
+        flow
     }
 }

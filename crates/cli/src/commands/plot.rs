@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use quell_lab::{Quantity, Results};
-use quell_view::chart::{Chart, Choice, Diagram, csv, text};
+use quell_lab::{Quantity, Results, TraceTable};
+use quell_view::chart::{Chart, Choice, Diagram, SenderDiagram, Senders, csv, text};
 use quell_view::picture::{self, Sheet};
 
 use crate::args::{metric, whole};
@@ -18,6 +18,7 @@ Examples:
   quell plot results/main
   quell plot results/main --diagram queue-cdf --aqm red,pi --svg queue.svg
   quell plot results/main --diagram throughput --class web --panels --csv web.csv
+  quell plot results/seen --trace window --flow 0,1    # of a run with --trace flows
   quell plot results/sweep --metric queue_delay_p99_s
   quell plot results/sweep --metric loss_rate --over dumbbell.rate --by flows.ftp.count
   quell plot results/sweep --metric \"goodput_bps[short]/goodput_bps[all]\"
@@ -32,6 +33,13 @@ pub struct Args {
     /// The diagram to draw; default: metric for a sweep, else queue.
     #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
     diagram: Option<Diagram>,
+    /// Draw senders over time, of a run with --trace flows.
+    #[arg(long, value_name = "DIAGRAM", value_parser = sender_diagram(),
+        conflicts_with_all = ["diagram", "metric", "over", "by", "link", "class", "panels"])]
+    trace: Option<SenderDiagram>,
+    /// The flows that --trace draws, by number; default: the first three that were traced.
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "trace")]
+    flow: Vec<u32>,
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Option<Quantity>,
@@ -77,6 +85,27 @@ fn diagram() -> impl TypedValueParser<Value = Diagram> {
         .map(|name| Diagram::find(&name).expect("only names of diagrams are possible"))
 }
 
+/// A figure of senders, by its name.
+fn sender_diagram() -> impl TypedValueParser<Value = SenderDiagram> {
+    let named = |d: &SenderDiagram| PossibleValue::new(d.name()).help(d.doc());
+    PossibleValuesParser::new(SenderDiagram::ALL.iter().map(named))
+        .map(|name| SenderDiagram::find(&name).expect("only names of diagrams are possible"))
+}
+
+/// The figure of senders that --trace asks for.
+fn of_senders(
+    args: &Args,
+    diagram: SenderDiagram,
+    results: &Results,
+    point: usize,
+) -> Result<Chart, Failure> {
+    let trace = quell_lab::read_trace(&args.results, TraceTable::Flows);
+    let trace = trace.map_err(|e| Failure::cannot("draw a trace", e))?;
+    let algorithms = (!args.aqm.is_empty()).then_some(args.aqm.as_slice());
+    let choice = Senders { point, seed: args.seed, algorithms, flows: &args.flow };
+    Chart::of_senders(results, &trace, diagram, &choice).map_err(Failure::BadInput)
+}
+
 /// Draws a figure of a results folder.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let diagram = wanted(args)?;
@@ -103,7 +132,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         by: args.by.as_deref(),
         ..Choice::default()
     };
-    let chart = Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?;
+    let chart = match args.trace {
+        Some(diagram) => of_senders(args, diagram, &results, point)?,
+        None => Chart::of(&results, diagram, &choice).map_err(Failure::BadInput)?,
+    };
     let chart = if args.panels { chart.apart() } else { chart };
     let picture = || picture::chart(&Sheet::new(&chart.title, &results.run.title), &chart);
     let mut said = String::new();

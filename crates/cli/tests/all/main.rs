@@ -15,3 +15,4 @@ mod options;
 mod reproduce;
 mod survival;
 mod theory;
+mod traces;

@@ -2,7 +2,7 @@
 
 use quell_scenario::Study;
 
-use super::{Export, TraceOptions};
+use super::options::{Export, TraceOptions};
 
 /// The room that the traces of a run take, roughly and rather more than less.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +20,10 @@ pub struct TraceSize {
 /// Bytes that a row takes in a file: measured, see docs/traces.md, and rounded up.
 const FLOW_ROW: f64 = 45.0;
 const PACKET_ROW: f64 = 40.0;
+/// Samples for each packet that links carry, and events of each at a link: an arrival and a departure, and what is said
+/// of small packets, which are more than those of the mean size.
+const SAMPLES: f64 = 1.5;
+const EVENTS: f64 = 3.5;
 /// Bytes that they take in memory.
 const SAMPLE: f64 = 200.0;
 const EVENT: f64 = 64.0;
@@ -48,13 +52,13 @@ pub fn trace_size(study: &Study, options: &TraceOptions) -> TraceSize {
                 let flows = if options.of_flows.is_empty() { all } else { chosen };
                 flows * point.scenario.duration.as_secs_f64() / step.as_secs_f64()
             }
-            None => packets * share,
+            None => SAMPLES * packets * share,
         };
         let links = point.links().len().max(1) as f64;
         let of_links = if options.links.is_empty() { links } else { options.links.len() as f64 };
         // Whoever has few flows chosen may have chosen the fastest ones.
         let wanted = options.packets || options.export.packets;
-        let events = if wanted { 2.1 * packets * of_links / links.min(of_links) } else { 0.0 };
+        let events = if wanted { EVENTS * packets * of_links / links.min(of_links) } else { 0.0 };
         let n = replications as f64;
         size.replications += replications;
         size.rows += n * (samples + events);

@@ -7,7 +7,7 @@ use quell_metrics::{Column, Columns, Texts};
 use quell_sim::outcome::DropPoint;
 use quell_sim::trace::{PacketEvent, PacketKind, PacketWhat, SenderSample, Trace, TracedFlow};
 
-use super::Traced;
+use super::options::Traced;
 
 /// A table of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

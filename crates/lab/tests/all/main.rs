@@ -5,3 +5,4 @@ mod cache;
 mod parts;
 mod runs;
 mod search;
+mod traces;

@@ -88,7 +88,7 @@ impl Ends {
                     let others =
                         network.flows[i + 1..].iter().take_while(|f| f.first_connection() == Some(i as u32));
                     let numbers = (i as u32, 1 + others.count() as u32);
-                    Traced::new(flow, numbers, request, config, network.measure.end, tracer)
+                    Traced::around(flow, numbers, request, config, network.measure.end, tracer)
                 }
                 _ => flow,
             });

@@ -16,6 +16,7 @@ mod curves;
 mod diagram;
 mod events;
 pub(crate) mod queue;
+mod senders;
 pub(crate) mod sweep;
 mod text;
 
@@ -24,4 +25,5 @@ pub use curves::{Chart, Curve, Form, Horizontal, Panel};
 pub use diagram::{Choice, Diagram};
 pub(crate) use diagram::{per_second, throughput, window};
 pub use events::{Event, events};
+pub use senders::{FLOWS, SenderDiagram, Senders};
 pub use text::text;
