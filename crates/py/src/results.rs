@@ -1,7 +1,6 @@
 //! The results of a run.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::PathBuf;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
@@ -30,7 +29,7 @@ pub enum Traces {
     /// The folder that the results were read from.
     Folder(PathBuf),
     /// Files without names, by the names that they will have.
-    Files(BTreeMap<String, File>),
+    Files(BTreeMap<String, quell_lab::Piece>),
 }
 
 impl Results {
@@ -204,7 +203,7 @@ impl Results {
             Traces::None => None,
             Traces::Folder(folder) => Some(quell_lab::read_trace(folder, table)),
             Traces::Files(files) => {
-                files.get(&table.file()).map(|file| quell_lab::read_trace_file(file, table))
+                files.get(&table.file()).map(|piece| quell_lab::read_trace_file(&piece.file, table))
             }
         });
         let found = found.ok_or_else(none)?.map_err(|e| PyOSError::new_err(e.to_string()))?;
@@ -523,10 +522,7 @@ impl Results {
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = match &self.1 {
-            Traces::Files(files) => files
-                .iter()
-                .map(|(name, file)| Ok((name.clone(), file.try_clone()?)))
-                .collect::<std::io::Result<BTreeMap<_, _>>>()?,
+            Traces::Files(files) => files.clone(),
             Traces::None | Traces::Folder(_) => BTreeMap::new(),
         };
         py.detach(|| quell_lab::write_results_with(&self.0, files, &folder, overwrite))
