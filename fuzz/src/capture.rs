@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use arbitrary::Unstructured;
-use quell_capture::{Format, Interval, Options, Report, measure};
+use quell_capture::{ArrivalOptions, Direction, Format, Interval, Options, Report, arrivals, measure};
 use quell_units::Duration;
 
 /// Bytes that begin as a capture does are read as one; others spell packets, which are the same in pcap and in pcapng,
@@ -26,6 +26,28 @@ fn any_capture(data: &[u8]) {
     let (other, intervals) = measured(data, &options).expect("it was measured before");
     check(&other, &intervals, data.len());
     assert_eq!((report.packets, report.bytes, report.damage), (other.packets, other.bytes, other.damage));
+    any_arrivals(data, &report);
+}
+
+/// Each packet that `measure` reads is an arrival, in order of time, or there is a reason.
+fn any_arrivals(data: &[u8], report: &Report) {
+    let options = ArrivalOptions {
+        directions: Some(Direction::BOTH.to_vec()),
+        partial: true,
+        most: usize::MAX,
+        ..ArrivalOptions::default()
+    };
+    match arrivals(data, &options) {
+        Err(e) => assert!(!e.to_string().is_empty()),
+        Ok(found) => {
+            assert_eq!(found.packets.len() as u64 + found.unreadable, report.packets);
+            assert!(found.packets.is_sorted_by_key(|packet| packet.time));
+            assert!(found.packets.iter().all(|packet| packet.bytes > 0 && packet.flow < found.flows));
+        }
+    }
+    if report.damage.is_some() {
+        assert!(arrivals(data, &ArrivalOptions { partial: false, ..options }).is_err());
+    }
 }
 
 fn measured(input: impl Read, options: &Options) -> Option<(Report, Vec<Interval>)> {

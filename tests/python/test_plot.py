@@ -218,6 +218,7 @@ def test_a_metric_of_one_point_is_bars_in_the_colors_of_the_algorithms(results: 
     found = results.table(["utilization"])
     means = dict(zip(found["algorithm"], found["mean"], strict=True))
     for name, bar in zip(results.algorithms, ax.patches, strict=True):
+        assert isinstance(bar, matplotlib.patches.Rectangle)
         assert bar.get_width() == pytest.approx(100 * means[name])
         assert matplotlib.colors.to_hex(bar.get_facecolor()).upper() == results.styles[name]["color"]
     # In every plot the same.
@@ -225,7 +226,9 @@ def test_a_metric_of_one_point_is_bars_in_the_colors_of_the_algorithms(results: 
         if line.get_label() in results.styles:
             assert line.get_color() == results.styles[str(line.get_label())]["color"]
     # No interval reaches beyond all of it.
-    ends = [np.asarray(bars.get_segments()) for bars in ax.collections]
+    lines = [bars for bars in ax.collections if isinstance(bars, matplotlib.collections.LineCollection)]
+    ends = [np.asarray(bars.get_segments()) for bars in lines]
+    assert ends
     assert max(segment[..., 0].max() for segment in ends) <= 100
 
 

@@ -28,7 +28,7 @@ def test_a_trace_has_the_first_seed_and_changes_no_figure(traced: quell.Results)
 
 
 def test_traces_are_written_with_the_results_and_read_again(traced: quell.Results, tmp_path: Path) -> None:
-    traced.write(tmp_path / "results")
+    traced.save(tmp_path / "results")
     again = quell.read(tmp_path / "results")
     for name in ("flows", "packets"):
         ours, theirs = traced.trace(name), again.trace(name)

@@ -105,7 +105,7 @@ pub fn arrivals(input: impl Read, options: &ArrivalOptions) -> Result<Arrivals, 
     collector.finish(reader.interfaces(), reader.damage)
 }
 
-/// The largest frame of Ethernet that is no jumbo frame, with a VLAN tag.
+/// The largest frame of Ethernet without jumbo frames, with a VLAN tag.
 const ETHERNET: u32 = 1518;
 
 struct Collector<'a> {
@@ -225,7 +225,7 @@ impl<'a> Collector<'a> {
         };
         let zero = if self.options.keep_time { Duration::ZERO } else { first };
         for packet in &mut packets {
-            packet.time = packet.time - zero;
+            packet.time -= zero;
         }
         Ok(Arrivals { packets, flows: self.flows.len() as u32, damage, ..self.sums })
     }

@@ -59,7 +59,7 @@ impl Flows {
             let (wire, data) =
                 (flow.wire.min(u16::MAX.into()) as u16, flow.payload.min(u16::MAX.into()) as u16);
             // What has no header beside its data counts it as data.
-            let header = if wire > data { wire - data } else { 0 };
+            let header = wire.saturating_sub(data);
             let payload = if header >= PLAIN { data } else { wire.saturating_sub(PLAIN) };
             let feedback = match (flow.ecn, flow.counts_marks) {
                 (false, _) => Feedback::None,

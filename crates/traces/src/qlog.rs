@@ -130,7 +130,7 @@ fn happened(
         SenderWhat::Sent { seq, bytes, again } => {
             let sent = SegmentSent {
                 connection,
-                number: seq,
+                segment: seq,
                 offset: offset(seq),
                 length: flow.payload,
                 wire_length: bytes,
@@ -149,7 +149,7 @@ fn happened(
                 out,
                 *time,
                 "tcp:segment_lost",
-                SegmentLost { connection, number: seq, offset: offset(seq), trigger },
+                SegmentLost { connection, segment: seq, offset: offset(seq), trigger },
             )
         }
         SenderWhat::Acked { ack, newly, ece } => {
@@ -263,7 +263,7 @@ struct SynSent {
 #[derive(Serialize)]
 struct SegmentSent {
     connection: u8,
-    number: u32,
+    segment: u32,
     offset: u64,
     length: u32,
     wire_length: u16,
@@ -273,7 +273,7 @@ struct SegmentSent {
 #[derive(Serialize)]
 struct SegmentLost {
     connection: u8,
-    number: u32,
+    segment: u32,
     offset: u64,
     trigger: &'static str,
 }

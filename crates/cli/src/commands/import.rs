@@ -174,7 +174,7 @@ fn text(out: &Path, name: &str, found: &Arrivals) -> String {
         "{name}: {} of {} in {}",
         plural(found.packets.len() as u64, "packet"),
         plural(found.flows.into(), "flow"),
-        quell_units::Duration::from_secs_f64(last - first)
+        format_args!("{:.3} s", last - first)
     );
     if last > first {
         let rate = BitRate::from_bps((bytes as f64 * 8.0 / (last - first)).round() as u64);

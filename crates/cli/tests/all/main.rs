@@ -10,6 +10,7 @@ mod failures;
 mod files;
 mod gateway;
 mod hostile;
+mod import;
 mod measure;
 mod options;
 mod presets;

@@ -20,11 +20,11 @@ pub struct TraceOptions {
     pub links: Vec<String>,
     /// The first so many seeds of each algorithm at each point are traced.
     pub seeds: usize,
-    /// What an [`Exporter`](super::Exporter) needs beside the tables.
+    /// The needs of an [`Exporter`](crate::Exporter), beside the tables.
     pub export: Export,
 }
 
-/// The needs of an [`Exporter`](super::Exporter), and the room that its files take.
+/// The needs of an [`Exporter`](crate::Exporter), and the room that its files take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Export {
     /// Senders, with each packet that they send and lose.

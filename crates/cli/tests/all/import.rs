@@ -1,0 +1,79 @@
+//! `quell import`, as a user sees it.
+
+use crate::common::Bench;
+
+const RUN: &str = "schema = 1\nduration = \"3 s\"\naqm = [{ algorithm = \"codel\" }]\n[dumbbell]\nrate = \"8 Mbit/s\"\n\
+                   delay = \"10 ms\"\nbuffer = \"30 packets\"\necn = true\n[[flows]]\nname = \"capture\"\n";
+const INTERFACE: [&str; 3] = ["--interface", "bottleneck enqueue", "--keep-time"];
+
+/// A run's capture before its queue, replayed, is captured there as it was.
+#[test]
+fn a_capture_of_a_run_comes_again_as_its_arrivals() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("run.toml"), format!("{RUN}kind = \"bulk\"\ncount = 3\nrtt = \"40 ms\"\n"))
+        .unwrap();
+    let replay = format!("{RUN}kind = \"trace\"\nfile = \"arrivals.csv\"\n");
+    std::fs::write(bench.path("replay.toml"), replay).unwrap();
+    let mut texts = Vec::new();
+    for (scenario, arrivals) in [("run", "arrivals.csv"), ("replay", "again.csv")] {
+        let file = format!("{scenario}.toml");
+        bench.ok(&[
+            "run",
+            &file,
+            "--seeds",
+            "1",
+            "--out",
+            scenario,
+            "--trace",
+            "pcapng,perfetto",
+            "--no-report",
+        ]);
+        let capture = format!("{scenario}/traces/codel-seed1.pcapng");
+        // Ports do not tell who opened a recorded connection.
+        let words = ["import", "pcap", &capture, "--out", arrivals, "--direction", "both"];
+        let said = bench.ok(&[&words, &INTERFACE[..]].concat());
+        assert!(said.contains("kind = \"trace\"") && said.contains(arrivals), "{said}");
+        let text = std::fs::read_to_string(bench.path(arrivals)).unwrap();
+        // Time, size and ECN field; a recorded flow's port is not that of TCP.
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            [cells[0], cells[1], cells[2], cells[3]].join(",")
+        };
+        texts.push(text.lines().skip(2).map(row).collect::<Vec<_>>());
+        assert!(bench.path(&format!("{scenario}/traces/codel-seed1.pftrace")).exists());
+    }
+    assert!(
+        texts[0].len() > 1000 && texts[0] == texts[1],
+        "{} and {} packets",
+        texts[0].len(),
+        texts[1].len()
+    );
+}
+
+#[test]
+fn what_no_link_could_carry_is_refused_with_what_is_there() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("run.toml"), format!("{RUN}kind = \"bulk\"\nrtt = \"40 ms\"\n")).unwrap();
+    bench.ok(&["run", "run.toml", "--seeds", "1", "--out", "a", "--trace", "pcapng", "--no-report"]);
+    let capture = "a/traces/codel-seed1.pcapng";
+    let refused = |words: &[&str], part: &str| {
+        let ran = bench.run(&[&["import", "pcap"], words].concat());
+        assert!(ran.code == 2 && ran.err.contains(part), "{words:?}: {}", ran.err);
+        assert!(!bench.path("arrivals.csv").exists());
+    };
+    refused(
+        &[capture],
+        "of several interfaces, of which --interface NAME takes one: \"bottleneck enqueue\" up: ",
+    );
+    refused(
+        &[capture, "--interface", "eth0"],
+        "has no interface \"eth0\"; it has: bottleneck enqueue, bottleneck dequeue",
+    );
+    refused(&[capture, INTERFACE[0], INTERFACE[1], "--direction", "down"], "has no packets to take");
+    let bytes = std::fs::read(bench.path(capture)).unwrap();
+    std::fs::write(bench.path("cut.pcapng"), &bytes[..bytes.len() / 2 + 1]).unwrap();
+    refused(&["cut.pcapng", INTERFACE[0], INTERFACE[1]], "the capture is incomplete: ");
+    bench.ok(&["import", "pcap", "cut.pcapng", INTERFACE[0], INTERFACE[1], "--partial"]);
+    let ran = bench.run(&["import", "pcap", capture, INTERFACE[0], INTERFACE[1]]);
+    assert!(ran.code == 2 && ran.err.contains("--overwrite replaces it"), "{}", ran.err);
+}
