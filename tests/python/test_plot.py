@@ -7,7 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import matplotlib.collections
 import matplotlib.colors
+import matplotlib.patches
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
