@@ -1,33 +1,20 @@
 //! The scenario that a load and a link make.
 
-use std::fmt;
-
 use quell_aqm::catalog::{self, CATALOG};
 use quell_names::{suggest, unknown};
 use quell_scenario::{Plugins, Study};
 use quell_units::Duration;
 use quell_units::text::cut;
 
+use crate::error::PresetError;
 use crate::preset::{Link, Load, find_link, find_load};
 
-/// Why a pair of names makes no scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PresetError(pub(crate) String);
-
-impl fmt::Display for PresetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PresetError {}
-
-/// What a scenario has instead of what its load and its link say.
+/// Values of a scenario in place of those that its load and its link say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The algorithms, by their names in the catalog; none: those of the load.
     pub aqm: Vec<String>,
-    /// How long is simulated; default: what the load says, or the longest that the link allows. The warm-up shrinks
+    /// The time that is simulated; default: what the load says, or the longest that the link allows. The warm-up shrinks
     /// with it.
     pub duration: Option<Duration>,
 }
@@ -57,7 +44,7 @@ pub fn scenario(load: &str, link: &str, options: &Options) -> Result<String, Pre
     Ok(text)
 }
 
-/// How long is simulated, and from when on figures count.
+/// The time that is simulated, and that from which figures count.
 fn times(load: &Load, link: &Link, asked: Option<Duration>) -> (Duration, Duration) {
     let longest = link.longest.map_or(load.duration, |longest| longest.min(load.duration));
     let duration = asked.unwrap_or(longest);

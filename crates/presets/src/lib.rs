@@ -16,9 +16,11 @@
 #![deny(missing_docs)]
 
 mod compose;
+mod error;
 mod page;
 mod preset;
 
-pub use compose::{Options, PresetError, scenario};
+pub use compose::{Options, scenario};
+pub use error::PresetError;
 pub use page::page;
 pub use preset::{Link, Load, Preset, find_link, find_load, links, loads};

@@ -8,9 +8,9 @@ use quell_units::Duration;
 use quell_units::text::cut;
 use serde::Deserialize;
 
-use crate::compose::PresetError;
+use crate::error::PresetError;
 
-/// What a link and a load have in common: names, words and sources.
+/// The names, words and sources that links and loads have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
     /// The name by which it is called, which is that of its file.
@@ -21,7 +21,7 @@ pub struct Preset {
     pub about: String,
     /// Other names by which it is found.
     pub aliases: Vec<String>,
-    /// Where each of its numbers comes from: what, and the source. Where none has been read, the source says so.
+    /// The source of each of its numbers: of what, and the source. Where none has been read, the source says so.
     pub sources: Vec<(String, String)>,
     /// Its text as a part of a scenario file, comments included.
     pub text: &'static str,
@@ -36,7 +36,7 @@ pub struct Link {
     pub layer: String,
     /// The longest time that is worth simulating, because it carries so many packets.
     pub longest: Option<Duration>,
-    /// What algorithms have here instead of their defaults.
+    /// Parameters that algorithms have here in place of their defaults.
     pub parameters: BTreeMap<String, toml::Table>,
 }
 
@@ -45,7 +45,7 @@ pub struct Link {
 pub struct Load {
     /// Its names, words and sources; its text is a list of `[[flows]]`.
     pub preset: Preset,
-    /// How long it is simulated, the warm-up included.
+    /// The time for which it is simulated, the warm-up included.
     pub duration: Duration,
     /// The time from which figures count.
     pub warmup: Duration,

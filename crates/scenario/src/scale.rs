@@ -193,12 +193,12 @@ impl Scale {
         }
         if let Some(count) = &mut group.count {
             let scaled = self.whole(&format!("{at}.count"), f64::from(*count))?;
-            self.note(format!("{at}.count"), &*count, scaled, "each flow has its share as before");
+            self.note(format!("{at}.count"), *count, scaled, "each flow has its share as before");
             *count = scaled as u32;
         }
         if let Some(sessions) = &mut group.sessions_per_second {
             let scaled = *sessions * self.by;
-            self.note(format!("{at}.sessions_per_second"), &*sessions, scaled, SHARED);
+            self.note(format!("{at}.sessions_per_second"), *sessions, scaled, SHARED);
             *sessions = scaled;
         }
         if let Some(hosts) = &mut group.hosts {
@@ -206,7 +206,7 @@ impl Scale {
             if scaled > f64::from(u16::MAX) {
                 return refusal(&format!("{at}.hosts"), *hosts, "there are at most 65535 hosts");
             }
-            self.note(format!("{at}.hosts"), &*hosts, scaled, "each host has its flows as before");
+            self.note(format!("{at}.hosts"), *hosts, scaled, "each host has its flows as before");
             *hosts = scaled as u16;
         }
         let rtts = group.rtt.iter_mut().chain(group.rtt_changes.iter_mut().map(|change| &mut change.rtt));
@@ -325,20 +325,20 @@ impl Scale {
         if scaled.bps() == 0 && rate.bps() > 0 {
             return refusal(field, *rate, "would be 0");
         }
-        self.note(field.to_string(), &*rate, scaled, "shared by the flows");
+        self.note(field.to_string(), *rate, scaled, "shared by the flows");
         *rate = scaled;
         Ok(())
     }
 
     fn size(&mut self, field: &str, size: &mut QueueSize) {
         let scaled = size.with_value(size.value() * self.by);
-        self.note(field.to_string(), &*size, scaled, "the same time at the link's rate");
+        self.note(field.to_string(), *size, scaled, "the same time at the link's rate");
         *size = scaled;
     }
 
     fn step(&mut self, field: String, step: &mut Duration) {
         let scaled = step.mul_f64(1.0 / self.by);
-        self.note(field, &*step, scaled, SPREAD);
+        self.note(field, *step, scaled, SPREAD);
         *step = scaled;
     }
 

@@ -301,7 +301,7 @@ fn power_of(name: &str) -> Option<i32> {
     }
 }
 
-/// What holds of an algorithm whatever its parameters are: some of it is no size, and does not scale.
+/// The reason for which an algorithm does not follow the size, whatever its parameters are.
 fn by_its_law(algorithm: &str) -> Option<&'static str> {
     match algorithm {
         "codel" | "cobalt" => Some(
