@@ -1,4 +1,4 @@
-//! What the authors of a bundle say of it: who they are, what it is called, and what others may do with it.
+//! The words of the authors about a bundle: who they are, what it is called, and what others may do with it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use quell_scenario::{suggest, unknown};
 use quell_units::text::{cut, one_line};
 
-/// What the authors of a bundle say of it.
+/// The words of the authors about a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The title; `None`: that of the results.

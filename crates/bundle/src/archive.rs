@@ -14,24 +14,11 @@ use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::contents::hex;
 use crate::crate_metadata::RO_CRATE;
+use crate::entry::hex;
+use crate::error::BundleError;
 use crate::names::{METADATA, RESULTS, SUMS, flaw, id_of};
 use crate::pack::sums;
-
-/// The reason why a bundle could not be made, opened or computed again.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BundleError {
-    /// What was given is wrong: a file that is not a bundle, an input that is not there.
-    #[error("{0}")]
-    BadInput(String),
-    /// A bundle differs from the one that was made, or something else went wrong.
-    #[error("{0}")]
-    Failed(String),
-    /// It was stopped from outside.
-    #[error("stopped")]
-    Stopped,
-}
 
 /// A listener to how many of how many bytes are checked; a break stops it.
 pub type OnBytes<'a> = dyn Fn(u64, u64) -> ControlFlow<()> + 'a;
@@ -59,7 +46,7 @@ const MOST_FILES: usize = 100_000;
 /// The most bytes of a bundle's files together, unpacked: what is larger is not a study but a bomb.
 const MOST_BYTES: u64 = 64 << 30;
 const ABOUT: Limit = Limit::of_text("a bundle's metadata");
-/// As for the files of scenarios.
+/// The limit of the files that scenarios name.
 const INPUT: Limit = Limit::of_data("a trace");
 
 /// Opens a bundle and checks it: that the archive is whole, that its metadata is what RO-Crate asks for and lists every
@@ -151,7 +138,7 @@ fn measure_open(file: &mut File) -> std::io::Result<(u64, String)> {
     Ok((bytes, hex(&hash.finalize())))
 }
 
-/// What is wrong with an archive, for whoever has it.
+/// The flaw of an archive, for whoever has it.
 fn broken(error: &ZipError) -> String {
     match error {
         ZipError::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => "is cut off".to_string(),
@@ -220,7 +207,7 @@ struct Found {
     sha256: String,
 }
 
-/// What is kept of an archive while it is read: the rest takes no room.
+/// The parts of an archive that are kept while it is read: the rest takes no room.
 struct Kept {
     folder: tempfile::TempDir,
     inputs: BTreeMap<String, Vec<u8>>,

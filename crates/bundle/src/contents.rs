@@ -1,7 +1,7 @@
 //! The files of a bundle, made of a folder of results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use quell_files::Limit;
 use quell_lab::{Metric, Quantity, REPORT, Results};
@@ -9,30 +9,12 @@ use quell_scenario::Files;
 use quell_view::chart::{Chart, Choice, Diagram, csv};
 use quell_view::picture::{self, Sheet};
 use quell_view::report;
-use sha2::{Digest, Sha256};
 
 use crate::about::About;
-use crate::archive::BundleError;
+use crate::entry::{Entry, hash, plain, scenario_name};
+use crate::error::BundleError;
 use crate::names::{README, RESULTS, SCENARIO};
 use crate::{readme, tables};
-
-/// A file of a bundle.
-pub(crate) struct Entry {
-    /// Its name in the archive.
-    pub name: String,
-    /// A phrase that says what it is.
-    pub title: String,
-    /// The name by which the scenario of a point calls it, if it is an input.
-    pub alias: Option<String>,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
-
-impl Entry {
-    fn new(name: impl Into<String>, title: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Entry {
-        Entry { name: name.into(), title: title.into(), alias: None, bytes: bytes.into() }
-    }
-}
 
 const TABLE: Limit = Limit::of_tables("a table of results");
 
@@ -89,24 +71,6 @@ fn stored(results: &Results, folder: &Path) -> Result<Vec<Entry>, BundleError> {
         all.push(Entry::new(format!("{RESULTS}{}", info.name), format!("Table of results: {table}"), bytes));
     }
     Ok(all)
-}
-
-/// The SHA-256 of bytes in hexadecimal.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// The name of the scenario as it was written, in the archive.
-pub(crate) fn scenario_name(results: &Results) -> Option<String> {
-    results.run.scenario_text.as_ref()?;
-    let file = Path::new(&results.run.scenario_file);
-    let own = file.file_name().and_then(|name| name.to_str()).filter(|name| name.ends_with(".toml"));
-    Some(format!("{SCENARIO}{}", own.filter(|name| plain(name).is_some()).unwrap_or("scenario.toml")))
 }
 
 /// The scenario as it was written, or as its points are where it has no text, and the files that it names.
@@ -178,16 +142,6 @@ fn place(alias: &str, results: &Results, sha256: &str, taken: &BTreeSet<String>)
             format!("{SCENARIO}files/{}-{}", &sha256[..12], name.as_deref().unwrap_or("file"))
         }
     }
-}
-
-/// A relative path as names in archives are, if it is one.
-fn plain(path: &str) -> Option<String> {
-    let parts = Path::new(path).components().map(|part| match part {
-        Component::Normal(part) => part.to_str(),
-        _ => None,
-    });
-    let path = parts.collect::<Option<Vec<_>>>()?.join("/");
-    crate::names::flaw(&path).is_none().then_some(path)
 }
 
 /// The main figures, each as a picture and its numbers: of a sweep the metrics of the usual table over its fields, of one

@@ -5,7 +5,7 @@ use quell_units::text::plural;
 use serde_json::{Value, json};
 
 use crate::about::{About, Author};
-use crate::contents::{Entry, hash};
+use crate::entry::{Entry, hash};
 use crate::names::{METADATA, RESULTS, SCENARIO, SUMS, id_of, media_type};
 
 /// The version of RO-Crate that a bundle keeps to.
@@ -98,7 +98,7 @@ pub(crate) fn title(run: &RunInfo, about: &About) -> String {
     about.title.clone().unwrap_or_else(|| own.to_string())
 }
 
-/// What a bundle has, in sentences.
+/// The description of a bundle, in sentences.
 pub(crate) fn description(run: &RunInfo, about: &About) -> String {
     let algorithms = distinct(run.points.iter().flat_map(|p| &p.algorithms).map(String::as_str)).join(", ");
     let points = plural(run.points.len(), "point");

@@ -9,6 +9,8 @@ mod about;
 mod archive;
 mod contents;
 mod crate_metadata;
+mod entry;
+mod error;
 mod names;
 mod pack;
 mod readme;
@@ -16,6 +18,7 @@ mod rerun;
 mod tables;
 
 pub use about::{About, Author, License};
-pub use archive::{Bundle, BundleError, OnBytes, measure, open};
+pub use archive::{Bundle, OnBytes, measure, open};
+pub use error::BundleError;
 pub use pack::{OnFile, Packed, pack};
 pub use rerun::{Differing, Engines, Rerun, Share};

@@ -11,15 +11,16 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::about::About;
-use crate::archive::BundleError;
-use crate::contents::{Entry, collect, hash};
+use crate::contents::collect;
 use crate::crate_metadata::{self, description, keywords, title};
+use crate::entry::{Entry, hash};
+use crate::error::BundleError;
 use crate::names::{METADATA, SUMS};
 
 /// A listener to how many of how many files are packed; a break stops it.
 pub type OnFile<'a> = dyn Fn(usize, usize) -> ControlFlow<()> + 'a;
 
-/// What was packed.
+/// The size of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// The number of files.

@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use quell_lab::Results;
 use quell_units::text::{one_line, plural};
 
-use crate::about::About;
-use crate::contents::{Entry, scenario_name};
+use crate::about::{About, Author};
 use crate::crate_metadata::{REPOSITORY, command, description, is_known, seeds, title};
+use crate::entry::{Entry, scenario_name};
 
 /// The page, in Markdown.
 pub(crate) fn page(results: &Results, about: &About, files: &[Entry]) -> String {
     let run = &results.run;
     let mut out = format!("# {}\n\n", one_line(&title(run, about)));
     if !about.authors.is_empty() {
-        let name = |a: &crate::Author| match &a.orcid {
+        let name = |a: &Author| match &a.orcid {
             Some(orcid) => format!("{} (https://orcid.org/{orcid})", a.name),
             None => a.name.clone(),
         };
@@ -103,7 +103,7 @@ fn what_made_it(results: &Results) -> String {
     out
 }
 
-/// What a reader must know: remarks on the figures, and the points that were left out.
+/// The remarks that a reader must know: those on the figures, and the points that were left out.
 fn limits(results: &Results) -> String {
     let (notes, holes) = (results.notes(), results.run.hole_lines(usize::MAX));
     let mut out = String::new();

@@ -10,7 +10,8 @@ use quell_scenario::{Document, Files, FoundFile, Plugins, Point, Study};
 use quell_units::text::plural;
 use sha2::{Digest, Sha256};
 
-use crate::archive::{Bundle, BundleError};
+use crate::archive::Bundle;
+use crate::error::BundleError;
 
 /// The share of the replications that is computed again.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +22,7 @@ pub struct Share {
     pub draw: u64,
 }
 
-/// What came of computing replications again.
+/// The outcome of computing replications again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rerun {
     /// The number that was computed again.
@@ -45,7 +46,7 @@ pub struct Differing {
     pub tables: Vec<&'static str>,
 }
 
-/// How the engine here compares with the one that made a bundle, by the algorithms that take part.
+/// A comparison of the engine here with the one that made a bundle, by the algorithms that take part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Engines {
     /// The algorithms with which both compute the same.
@@ -64,7 +65,7 @@ impl Engines {
         self.other.is_empty() && self.absent.is_empty()
     }
 
-    /// What differs, in sentences; `None` if nothing does.
+    /// The differences, in sentences; `None` if nothing does.
     pub fn difference(&self) -> Option<String> {
         let mut sentences = Vec::new();
         match (self.other.is_empty(), self.same.is_empty()) {
