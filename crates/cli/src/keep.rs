@@ -6,6 +6,7 @@ use quell_lab::Results;
 
 use crate::failure::Failure;
 use crate::folder::{self, Place};
+use crate::traces;
 
 /// The place of the results after a run.
 #[derive(Debug, Default)]
@@ -44,7 +45,7 @@ pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial:
     let mut kept = KeptResults { folder: Some(folder.clone()), ..KeptResults::default() };
     if with_report {
         let file = folder.join(quell_lab::REPORT);
-        match folder::write_whole(&quell_view::report::html(results), &file) {
+        match folder::write_whole(&traces::report(results, &folder), &file) {
             Ok(()) => kept.report = Some(file),
             Err(failure) => kept.failure = Some(failure),
         }

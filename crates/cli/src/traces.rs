@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use quell_lab::{TraceOptions, Tracing, free_space, trace_size};
+use quell_lab::{Columns, Results, TraceOptions, TraceTable, Tracing, free_space, read_trace, trace_size};
 use quell_scenario::Study;
 use quell_units::{Bytes, Duration};
+use quell_view::chart::{Chart, SenderDiagram, Senders};
+use quell_view::picture::{self, Sheet};
+use quell_view::report;
 
 use crate::args::Seeds;
 use crate::failure::Failure;
@@ -52,6 +55,31 @@ pub struct TraceArgs {
     /// The room that traces may take on disk, such as 500MB; what would be more is refused before anything runs.
     #[arg(long, value_name = "SIZE", default_value = "2 GB", requires = "trace")]
     pub trace_limit: Bytes,
+}
+
+/// The report on results that are in a folder, with pictures of the senders that were traced.
+pub fn report(results: &Results, folder: &Path) -> String {
+    let kept = folder.join(TraceTable::Flows.file()).is_file();
+    let trace = kept.then(|| read_trace(folder, TraceTable::Flows)).transpose();
+    if let Err(why) = &trace {
+        terminal::say(&format!("note: the report has no pictures of senders: {why}"));
+    }
+    let pictures = trace.ok().flatten().map(|trace| pictures(results, &trace));
+    report::html_with(results, &pictures.unwrap_or_default())
+}
+
+/// Points beyond this, and samples of a curve, are left to `quell plot`.
+const MOST_POINTS: usize = 4;
+const MOST_SAMPLES: usize = 400;
+
+fn pictures(results: &Results, trace: &Columns) -> Vec<String> {
+    let draw = |(point, diagram): (usize, &SenderDiagram)| {
+        let choice = Senders { point, samples: Some(MOST_SAMPLES), ..Senders::default() };
+        let chart = Chart::of_senders(results, trace, *diagram, &choice).ok()?;
+        Some(picture::chart(&Sheet::new(&chart.title, &results.run.title), &chart))
+    };
+    let points = 0..results.run.points.len().min(MOST_POINTS);
+    points.flat_map(|point| SenderDiagram::ALL.iter().map(move |d| (point, d))).filter_map(draw).collect()
 }
 
 impl TraceArgs {

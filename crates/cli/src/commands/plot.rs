@@ -129,7 +129,7 @@ fn of_senders(
     let trace = quell_lab::read_trace(&args.results, TraceTable::Flows);
     let trace = trace.map_err(|e| Failure::cannot("draw a trace", e))?;
     let algorithms = (!args.aqm.is_empty()).then_some(args.aqm.as_slice());
-    let choice = Senders { point, seed: args.seed, algorithms, flows: &args.flow };
+    let choice = Senders { point, seed: args.seed, algorithms, flows: &args.flow, samples: None };
     Chart::of_senders(results, &trace, diagram, &choice).map_err(Failure::BadInput)
 }
 

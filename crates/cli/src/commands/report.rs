@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::{folder, terminal};
+use crate::{folder, terminal, traces};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +30,10 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     if args.results.len() > 1 {
         results.run.command = line;
     }
-    folder::write_whole(&quell_view::report::html(&results), &file)?;
+    let page = match args.results.as_slice() {
+        [one] => traces::report(&results, &folder::of(one)),
+        _ => quell_view::report::html(&results),
+    };
+    folder::write_whole(&page, &file)?;
     terminal::print(&format!("report   {}\n", quell_files::name(&file)))
 }

@@ -74,12 +74,14 @@ pub struct Senders<'a> {
     pub algorithms: Option<&'a [String]>,
     /// The flows by number; empty: the first [`FLOWS`] that were traced.
     pub flows: &'a [u32],
+    /// The samples of a curve; of more, as many are shown, equally far from each other. `None`: 4000.
+    pub samples: Option<usize>,
 }
 
 /// Flows that are shown if none are chosen.
 pub const FLOWS: usize = 3;
 
-/// Samples of a curve; of more, as many are shown, equally far from each other.
+/// The samples of a curve, if a choice does not say.
 const SAMPLES: usize = 4000;
 
 impl Chart {
@@ -132,7 +134,7 @@ impl Chart {
                         && number(value, *row).is_finite()
                 });
                 let own: Vec<usize> = own.collect();
-                let each = own.len().div_ceil(SAMPLES).max(1);
+                let each = own.len().div_ceil(choice.samples.unwrap_or(SAMPLES)).max(1);
                 let (x, y): (Vec<f64>, Vec<f64>) = own
                     .iter()
                     .step_by(each)

@@ -27,6 +27,11 @@ const DETAILED_POINTS: usize = 20;
 
 /// The report on `results` as a self-contained HTML page.
 pub fn html(results: &Results) -> String {
+    html_with(results, &[])
+}
+
+/// The same with pictures of its senders over time: SVG, as [`crate::picture::chart`] makes it.
+pub fn html_with(results: &Results, senders: &[String]) -> String {
     let charts = Charts::of(results);
     let run = &results.run;
     let first = run.points.first();
@@ -47,6 +52,7 @@ pub fn html(results: &Results) -> String {
         notices: left_out(results, &charts).into_iter().chain(rules(run)).chain(results.notes()).collect(),
         holes: holes(run),
         command: command(run),
+        senders,
         run,
         replications: results.replications.iter().map(replication).collect(),
         data: json(&charts),
@@ -106,6 +112,8 @@ struct Page<'a> {
     notices: Vec<String>,
     holes: Option<Holes>,
     command: String,
+    /// Pictures as SVG.
+    senders: &'a [String],
     run: &'a RunInfo,
     replications: Vec<Row>,
     /// Escaped for a script element by [`json`].
