@@ -180,7 +180,9 @@ fn no_cut_and_no_byte_goes_unnoticed() {
         bytes[(n - 1) * i / 96] ^= 0x21;
         // What headers say of systems and clocks is not content.
         if let Ok(found) = packed.open(&bytes) {
-            assert_eq!((&found.results, found.bytes), (&whole.results, whole.bytes), "{i}");
+            // As text, in which what is not a number equals itself.
+            let text = |results| format!("{results:?}");
+            assert!(text(&found.results) == text(&whole.results) && found.bytes == whole.bytes, "{i}");
         }
     }
     assert!(File::open(packed.dir.path().join("x.zip")).is_ok());
