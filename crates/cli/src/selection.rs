@@ -6,7 +6,7 @@ use std::path::Path;
 use quell_lab::{Estimate, LANE, Metric, Quantity, Results, SIZE, View};
 use quell_scenario::Hole;
 use quell_units::text::{cut, one_line, seconds};
-use quell_view::grid::Grid;
+use quell_view::grid::{Grid, in_few};
 use serde_json::json;
 
 use crate::align::{self, Scale, align, round_within};
@@ -340,7 +340,17 @@ fn one_table(results: &Results, view: &View, metrics: &[Quantity], links: Option
     if let Some(seeds) = seeds_column(&rows) {
         columns.push(seeds);
     }
-    table::figures(&names, &columns)
+    let named = |view: &View, a: &String| match (&view.link, links) {
+        (Some(link), Some(_)) => format!("{link} {a}"),
+        _ => a.clone(),
+    };
+    let labels: Vec<String> =
+        views.iter().flat_map(|view| algorithms.iter().map(move |a| named(view, a))).collect();
+    let quantities: Vec<&Quantity> = metrics.iter().collect();
+    let cells: Vec<&[Option<Estimate>]> = rows.iter().map(Vec::as_slice).collect();
+    let notes = in_few(&labels, &quantities, &cells);
+    let notes: String = notes.iter().map(|note| terminal::prose(&format!("{}\n", one_line(note)))).collect();
+    table::figures(&names, &columns) + &notes
 }
 
 /// The column of replications, if their number differs between rows.

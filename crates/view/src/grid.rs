@@ -64,6 +64,28 @@ fn seeds(row: &Row) -> usize {
     row.cells.iter().flatten().map(|e| e.n).max().unwrap_or(0)
 }
 
+/// Notes on figures that fewer replications have than ran: their means are of those alone, which may be the better ones.
+/// Rows have names, and a figure of each quantity.
+pub fn in_few(names: &[String], quantities: &[&Quantity], rows: &[&[Option<Estimate>]]) -> Vec<String> {
+    let note = |(i, quantity): (usize, &&Quantity)| {
+        let few = names.iter().zip(rows).filter_map(|(name, row)| {
+            let all = row.iter().flatten().map(|e| e.n).max()?;
+            let n = row[i].as_ref()?.n;
+            (n < all).then(|| format!("{name} {n} of {all}"))
+        });
+        let few: Vec<String> = few.collect();
+        let more = few.len().saturating_sub(MOST_NAMED);
+        let named = few[..few.len() - more].join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!few.is_empty())
+            .then(|| format!("{quantity}: a mean of the seeds that have it, not of all: {named}{more}"))
+    };
+    quantities.iter().enumerate().filter_map(note).collect()
+}
+
+/// More rows than these are only counted in a note.
+const MOST_NAMED: usize = 8;
+
 impl Grid {
     /// The figures of each algorithm in these views.
     pub fn of(results: &Results, views: &[View], metrics: &[Quantity]) -> Grid {
@@ -167,7 +189,20 @@ impl Grid {
             }
         });
         about.extend(results.notes().iter().map(|note| format!("note: {}", one_line(note))));
+        let names: Vec<String> = self.rows.iter().map(|row| self.name(row)).collect();
+        let quantities: Vec<&Quantity> = self.columns.iter().map(|column| &column.quantity).collect();
+        let cells: Vec<&[Option<Estimate>]> = self.rows.iter().map(|row| row.cells.as_slice()).collect();
+        about.extend(
+            in_few(&names, &quantities, &cells).iter().map(|note| format!("note: {}", one_line(note))),
+        );
         about
+    }
+
+    /// A row in a note: what it is, without what is the same in all rows.
+    fn name(&self, row: &Row) -> String {
+        let told =
+            self.keys.iter().zip(&row.keys).filter(|(key, value)| !key.is_obvious && !value.is_empty());
+        told.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// As CSV (RFC 4180): a row for each algorithm and place, numbers in the units of their columns' names.
