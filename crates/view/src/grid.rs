@@ -479,6 +479,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_mean_of_some_of_the_seeds_is_noted() {
+        let of = |n: usize| Estimate::of(&vec![1.0; n]);
+        let (time, jain): (Quantity, Quantity) =
+            ("convergence_time_s".parse().unwrap(), "jain_index".parse().unwrap());
+        let names = ["codel", "red", "pie"].map(String::from);
+        let rows = [[of(8), of(8)], [of(1), of(8)], [None, of(8)]];
+        let rows: Vec<&[Option<Estimate>]> = rows.iter().map(|row| row.as_slice()).collect();
+        let notes = in_few(&names, &[&time, &jain], &rows);
+        assert_eq!(notes, ["convergence_time_s: a mean of the seeds that have it, not of all: red 1 of 8"]);
+    }
+
+    #[test]
     fn what_latex_obeys_is_escaped() {
         assert_eq!(escaped("50 % of a_b & {c}"), "50 \\% of a\\_b \\& \\{c\\}");
         assert_eq!(
