@@ -1,6 +1,7 @@
 //! The room that traces take, before anything runs.
 
 use quell_scenario::Study;
+use quell_scenario::format::{FlowGroup, Kind};
 
 use super::options::{Export, TraceOptions};
 
@@ -38,7 +39,15 @@ pub fn trace_size(study: &Study, options: &TraceOptions) -> TraceSize {
         let replications = seeds * point.scenario.aqm.len();
         let packets = point.estimated_packets();
         let groups = &point.scenario.flows;
-        let count = |group: &quell_scenario::format::FlowGroup| f64::from(group.count.unwrap_or(1));
+        let count = |group: &FlowGroup| {
+            // Each connection of a client is a flow.
+            let connections = match group.kind {
+                Kind::Pages => group.connections.unwrap_or(6),
+                Kind::Responsiveness => group.connections.unwrap_or(16),
+                _ => 1,
+            };
+            f64::from(group.count.unwrap_or(1)) * f64::from(connections)
+        };
         let all: f64 = groups.iter().map(count).sum();
         let named = |name: &String| {
             let group = groups.iter().find(|g| g.name == *name);

@@ -169,9 +169,9 @@ impl Test {
         Test { id, dscp: spec.dscp, load: (0..test.most).map(load).collect(), client }
     }
 
-    /// A connection of the load; `None` for those of probes, which have no sender of TCP.
+    /// A connection of the load that has begun; `None` for those of probes, which have no sender of TCP.
     pub fn tcp(&self, number: usize) -> Option<&TcpFlow> {
-        self.load.get(number).map(|load| &load.tcp)
+        self.load.get(number).filter(|load| load.begun).map(|load| &load.tcp)
     }
 
     pub fn due(&self) -> Time {
