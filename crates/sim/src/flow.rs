@@ -194,6 +194,17 @@ impl Flow {
         }
     }
 
+    /// The number of its connections, from its own on, that are TCP's: the probes of a test of responsiveness on
+    /// connections of their own have packets without numbers.
+    fn tcp_connections(&self) -> u32 {
+        match self {
+            Flow::Test(_, f) => f.load(),
+            Flow::Timed(f) => f.flow.tcp_connections(),
+            Flow::Open(_) => 0,
+            _ => u32::MAX,
+        }
+    }
+
     /// The packets of a connection that its sender knows to have arrived, of the connection open now.
     fn delivered(&self, number: usize) -> u32 {
         self.tcp(number).map_or(0, |(cfg, tcp)| tcp.sender.state(&cfg.tcp).delivered)
@@ -450,7 +461,7 @@ impl Traced {
         if !senders && !records {
             return flow;
         }
-        let log = Log::new((first, connections), request, (cfg, records));
+        let log = Log::new((first, connections, flow.tcp_connections()), request, (cfg, records));
         Flow::Traced(Box::new(Traced { flow, log, step: request.step, end, tracer: Arc::clone(tracer) }))
     }
 
@@ -478,7 +489,7 @@ impl Traced {
             // A timer that runs out now, or did before, knows nothing of the packet.
             self.flow.advance_receiver(now, &mut Recording { host, log: &mut self.log });
             self.log.connections[number].on_data(pkt, sent);
-            self.log.answers_syn = pkt.is_syn();
+            self.log.answers_syn = pkt.is_syn() && self.log.connections[number].log.tcp;
             let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });
             self.log.answers_syn = false;
             return due;
@@ -489,7 +500,7 @@ impl Traced {
         seen.echo = sent.or(seen.echo);
         // What it sends comes after it.
         let place = seen.log.events.len();
-        let of_this = pkt.seq() != 0 && pkt.epoch() == seen.epoch;
+        let of_this = seen.log.tcp && pkt.seq() != 0 && pkt.epoch() == seen.epoch;
         let delivered = self.flow.delivered(number);
         let (ack, ece) = (pkt.seq(), pkt.is_ece());
         let due = self.flow.on_packet(now, pkt, &mut Recording { host, log: &mut self.log });

@@ -208,7 +208,7 @@ pub enum PacketKind {
     Ack,
     /// A request of the receiver's end for data; it has no number among bytes.
     Request,
-    /// A packet of UDP, or of a recorded trace.
+    /// A packet of UDP, of a recorded trace, or of a probe on a connection of its own (a test of responsiveness).
     Datagram,
 }
 
@@ -223,11 +223,6 @@ impl PacketKind {
             PacketKind::Request => "request",
             PacketKind::Datagram => "datagram",
         }
-    }
-
-    /// Returns whether it goes from the sender of data to the receiver.
-    pub fn is_forward(self) -> bool {
-        matches!(self, PacketKind::Syn | PacketKind::Data | PacketKind::Datagram)
     }
 }
 
@@ -249,6 +244,8 @@ pub struct TracedPacket {
     pub connection: u8,
     /// Its kind.
     pub kind: PacketKind,
+    /// It goes from the sender of data to the receiver.
+    pub forward: bool,
     /// The protocol that queues see.
     pub transport: Transport,
     /// It opens a connection: a SYN, also one of a recorded trace.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::common::*;
 use quell_aqm::{Cause, Ecn};
-use quell_sim::network::{App, FlowSpec, LinkId, Network, Traffic};
+use quell_sim::network::{App, FlowSpec, LinkId, Network, Responsiveness, Traffic};
 use quell_sim::outcome::{Counts, Outcome};
 use quell_sim::trace::{
     Chosen, FoundBy, PacketKind, PacketWhat, Phase, SenderWhat, Trace, TraceRequest, TracedFlow,
@@ -144,7 +144,7 @@ fn packets_have_the_numbers_that_senders_gave_them() {
                 *sent.entry((event.time, seq)).or_default() += 1;
             }
         }
-        for packet in trace.packets.iter().filter(|p| p.flow == flow.flow && p.kind.is_forward()) {
+        for packet in trace.packets.iter().filter(|p| p.flow == flow.flow && p.forward) {
             let left = sent.get_mut(&(packet.sent, packet.number)).expect("a packet that was sent");
             *left = left.checked_sub(1).expect("and once");
         }
@@ -244,5 +244,74 @@ fn a_window_of_one_and_a_flow_that_ends_are_traced_to_their_end() {
         assert_eq!((last.in_flight, last.delivered), (0, last.sent));
         assert!(last.time > stop && last.time < stop + secs(1.0));
         assert!(flow.samples.iter().all(|s| s.in_flight <= 1));
+    }
+}
+
+/// The connections of a test's load are TCP's; what its probes send on connections of their own has no numbers, and is
+/// traced as datagrams both ways, with the sizes that they have on the wire.
+#[test]
+fn probes_on_connections_of_their_own_are_datagrams() {
+    let most = 2;
+    for upload in [false, true] {
+        let network = || {
+            let mut network = Dumbbell { flows: 1, end: 5.0, warmup: 1.0, ..Default::default() }.network();
+            let app = App::Responsiveness(Responsiveness {
+                upload,
+                initial: 1,
+                added: 1,
+                most,
+                interval: secs(1.0),
+                averaged: 4,
+                tolerance: 0.05,
+                probes_per_second: 20.0,
+                share: 1.0,
+                unsent: 0,
+            });
+            network.links.iter_mut().for_each(|link| link.observe = true);
+            let others = app.flows() - 1;
+            let own = &mut network.flows[0];
+            let Traffic::Tcp { app: all, .. } = &mut own.traffic else { panic!("it is TCP") };
+            *all = app;
+            let one = own.clone();
+            network.flows.extend((0..others).map(|_| {
+                let Traffic::Tcp { tcp, .. } = one.traffic.clone() else { panic!("it is TCP") };
+                let traffic = Traffic::Tcp { tcp, app: App::Connection { of: 0 } };
+                FlowSpec { traffic, ..one.clone() }
+            }));
+            network
+        };
+        let plain = run(network(), Engine::Fast, &Control::default()).unwrap();
+        let (outcome, trace) = traced(network(), Engine::Fast, everything(), None);
+        assert_eq!(outcome, plain);
+        let (_, same) = traced(network(), Engine::Reference, everything(), None);
+        assert_eq!(trace.packets, same.packets);
+        for flow in &trace.flows {
+            assert_eq!(flow.tcp, flow.flow < most, "flow {}", flow.flow);
+            assert!(flow.tcp || flow.samples.is_empty() && flow.events.is_empty());
+        }
+        let sizes = |forward| {
+            let probes = trace.packets.iter().filter(|p| p.flow >= most && p.forward == forward);
+            let mut sizes: Vec<u16> = probes.map(|p| p.bytes).collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            sizes
+        };
+        // A SYN, a hello, a request; its answer, a certificate in packets of 1000 bytes and a rest, a reply.
+        let wire = trace.flows[0].wire as u16;
+        let mut answers = vec![40, 300, 3600 % wire, wire];
+        answers.sort_unstable();
+        assert_eq!((sizes(upload), sizes(!upload)), (vec![40, 300, 600], answers), "upload: {upload}");
+        for packet in &trace.packets {
+            let plain = (packet.number, packet.connection, packet.again, packet.ece, packet.cwr);
+            if packet.flow >= most {
+                assert_eq!((packet.kind, plain), (PacketKind::Datagram, (0, 0, false, false, false)));
+                assert_eq!((packet.marks, packet.echo, packet.block_count), (None, None, 0));
+            } else {
+                assert_ne!(packet.kind, PacketKind::Datagram);
+            }
+        }
+        let of_load = |kind| trace.packets.iter().filter(|p| p.flow < most && p.kind == kind).count();
+        let (data, acks) = (of_load(PacketKind::Data), of_load(PacketKind::Ack));
+        assert!(data > 200 && acks > 100, "{data} of data, {acks} acknowledgments");
     }
 }

@@ -79,7 +79,7 @@ impl<'a> Numbers<'a> {
     pub fn of(&mut self, packet: &TracedPacket) -> Numbered {
         let flow = self.flows.of.get(&packet.flow).copied().unwrap_or_default();
         if packet.kind == PacketKind::Datagram || !flow.tcp {
-            return Numbered { forward: packet.kind.is_forward(), connection: 0, segment: None };
+            return Numbered { forward: packet.forward, connection: 0, segment: None };
         }
         let memory = self.memories.entry(packet.flow).or_default();
         let stamps = flow.stamps.then(|| (stamp(packet.sent), packet.echo.map_or(0, stamp)));
@@ -122,7 +122,7 @@ impl<'a> Numbers<'a> {
                 Segment { seq: other, ack: at(packet.number.max(1)), flags, selected, ..plain }
             }
         };
-        Numbered { forward: packet.kind.is_forward(), connection, segment: Some(segment) }
+        Numbered { forward: packet.forward, connection, segment: Some(segment) }
     }
 }
 

@@ -169,6 +169,11 @@ impl Test {
         Test { id, dscp: spec.dscp, load: (0..test.most).map(load).collect(), client }
     }
 
+    /// The number of connections that make load; those of the probes' own come after them.
+    pub fn load(&self) -> u32 {
+        self.client.spec.most
+    }
+
     /// A connection of the load that has begun; `None` for those of probes, which have no sender of TCP.
     pub fn tcp(&self, number: usize) -> Option<&TcpFlow> {
         self.load.get(number).filter(|load| load.begun).map(|load| &load.tcp)

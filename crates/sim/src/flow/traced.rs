@@ -61,17 +61,20 @@ pub(super) struct Seen {
 }
 
 impl Log {
-    /// An empty log of so many connections from a number on; of a group, if the flow is TCP.
+    /// An empty log of so many connections from a number on, of which the first `tcp` are TCP's; of a group, if any are.
     pub fn new(
-        (first, connections): (u32, u32),
+        (first, connections, tcp): (u32, u32, u32),
         request: &TraceRequest,
         (cfg, records): (Option<&Arc<Group>>, bool),
     ) -> Self {
         let numbers = || first..first + connections;
-        let seen = |number| Seen {
-            senders: cfg.is_some() && request.senders.has(&number),
-            log: FlowLog { flow: number, packets: request.packets.has(&number), ..FlowLog::new(cfg) },
-            ..Seen::default()
+        let seen = |number| {
+            let cfg = cfg.filter(|_| number - first < tcp);
+            Seen {
+                senders: cfg.is_some() && request.senders.has(&number),
+                log: FlowLog { flow: number, packets: request.packets.has(&number), ..FlowLog::new(cfg) },
+                ..Seen::default()
+            }
         };
         Log {
             first,
@@ -110,7 +113,7 @@ impl Seen {
 
     /// A packet of data arrives, sent at a time: RFC 7323 section 4.3.
     pub fn on_data(&mut self, pkt: Pkt, sent: Option<Time>) {
-        if pkt.is_syn() || pkt.seq() <= self.acknowledged {
+        if self.log.tcp && (pkt.is_syn() || pkt.seq() <= self.acknowledged) {
             self.recent = sent.or(self.recent);
         }
     }
@@ -143,7 +146,7 @@ impl Host for Recording<'_> {
         let seen = &mut connections[(pkt.flow() - *first) as usize];
         let (mut again, mut echo) = (false, seen.recent);
         let kind = match direction {
-            Direction::Forward if !seen.log.tcp => {
+            _ if !seen.log.tcp => {
                 echo = None;
                 PacketKind::Datagram
             }
@@ -168,7 +171,7 @@ impl Host for Recording<'_> {
             seen.log.events.push(SenderEvent { time: now, connection, what });
         }
         if *records && seen.log.packets {
-            let packet = traced(now, pkt, kind, (again, echo), self.host.sacks());
+            let packet = traced(now, pkt, (kind, direction), (again, echo), self.host.sacks());
             self.log.rest(self.host);
             let name = self.host.sacks().name(&mut pkt);
             let way = direction as usize;
@@ -200,7 +203,7 @@ impl Host for Recording<'_> {
 fn traced(
     sent: Time,
     pkt: Pkt,
-    kind: PacketKind,
+    (kind, direction): (PacketKind, Direction),
     (again, echo): (bool, Option<Time>),
     sacks: &SackTable,
 ) -> TracedPacket {
@@ -215,23 +218,28 @@ fn traced(
         }
         marks = report.marks;
     }
-    let recorded = kind == PacketKind::Datagram;
+    // What a datagram has in the places of a number and a connection is its sender's own affair.
+    let datagram = kind == PacketKind::Datagram;
+    if datagram {
+        marks = None;
+    }
     TracedPacket {
         sent,
         flow: pkt.flow(),
         queue_flow,
         class: 0,
-        connection: if recorded { 0 } else { pkt.epoch() },
+        connection: if datagram { 0 } else { pkt.epoch() },
         kind,
+        forward: matches!(direction, Direction::Forward),
         transport: Packet::transport(&pkt),
         syn: Packet::is_syn(&pkt),
-        number: if recorded { 0 } else { pkt.seq() },
+        number: if datagram { 0 } else { pkt.seq() },
         bytes: pkt.bytes(),
         ecn: Packet::ecn(&pkt),
         dscp: pkt.dscp(),
         again,
         cwr: kind == PacketKind::Data && pkt.is_cwr(),
-        ece: pkt.is_ack() && pkt.is_ece(),
+        ece: !datagram && pkt.is_ack() && pkt.is_ece(),
         marks,
         blocks,
         block_count: count,

@@ -79,10 +79,10 @@ impl Tracer {
         let Kept { flows, mut packets, mut links } =
             std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         for (_, packet) in &mut packets {
-            packet.class = classes[packet.flow as usize][usize::from(!packet.kind.is_forward())];
+            packet.class = classes[packet.flow as usize][usize::from(!packet.forward)];
         }
         // Packets of one end at one time stay as they were sent.
-        packets.sort_by_key(|(_, p)| (p.sent, p.flow, !p.kind.is_forward()));
+        packets.sort_by_key(|(_, p)| (p.sent, p.flow, !p.forward));
         links.sort_by_key(|log| log.link);
         let numbers = number(&packets, &links);
         let mut places = vec![u32::MAX; packets.len()];
@@ -111,7 +111,7 @@ impl Tracer {
 fn number(packets: &[Named], links: &[LinkLog]) -> Vec<Vec<u32>> {
     let mut named: HashMap<(u32, bool, SackId), Vec<u32>> = HashMap::new();
     for (place, (name, packet)) in (0..).zip(packets) {
-        named.entry((packet.flow, packet.kind.is_forward(), *name)).or_default().push(place);
+        named.entry((packet.flow, packet.forward, *name)).or_default().push(place);
     }
     let find = |seen: &SeenPacket| {
         let places = &named[&(seen.flow, seen.forward, seen.name)];
