@@ -138,9 +138,10 @@ pub(super) fn parse(link: u16, data: &[u8], length: u32) -> Result<Packet, Other
     };
     let payload = net.ip_payload_ref().ok_or(Other::NotIp(NotIp::Cut))?;
     let on_wire = match payload.len_source {
+        // The frame may be longer than the packet, by padding or a check sequence: what was not kept may be either.
+        _ if payload.incomplete => declared,
         // A sender that leaves segmentation to its card writes no length.
         LenSource::Slice => payload.payload.len() + cut,
-        _ if payload.incomplete => declared,
         _ => payload.payload.len(),
     };
     let bytes = payload.payload;

@@ -19,8 +19,8 @@ pub struct About {
     pub program: String,
     /// The names of the flows by their number in the network; those without one are "flow N".
     pub flows: Vec<String>,
-    /// The algorithm of each traced link, in the order of the trace's links; those that are not told are "the queue's
-    /// algorithm".
+    /// The algorithm of each traced link, in the order of the trace's links; those that are not told or empty are "the
+    /// queue's algorithm".
     pub algorithms: Vec<String>,
     /// The headers of packets.
     pub version: Version,
@@ -38,7 +38,8 @@ impl About {
 
     /// The algorithm of a traced link.
     pub(crate) fn algorithm(&self, link: usize) -> &str {
-        self.algorithms.get(link).map_or("the queue's algorithm", String::as_str)
+        let name = self.algorithms.get(link).filter(|name| !name.is_empty());
+        name.map_or("the queue's algorithm", String::as_str)
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Flow {
     pub tcp: bool,
     /// Bytes of data in each packet of data.
     pub payload: u16,
+    /// The maximum segment size that its ends announce, which counts options as data.
+    pub mss: u16,
     /// Its packets have room for time stamps.
     pub stamps: bool,
     /// Its connections begin with a handshake.
@@ -47,14 +49,15 @@ pub(crate) const MORE_OF_V6: u16 = 20;
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     pub of: BTreeMap<u32, Flow>,
-    /// The sizes of all packets have room for Ethernet's header beside the others.
+    /// The sizes of TCP's packets have room for Ethernet's header beside the others. Those of UDP are of the same layer,
+    /// and say nothing of it themselves; where all flows are UDP's, sizes are those of IP packets.
     pub ethernet: bool,
 }
 
 impl Flows {
     pub fn of(trace: &Trace, version: Version) -> Flows {
         let more = if version == Version::V6 { MORE_OF_V6 } else { 0 };
-        let mut flows = Flows { of: BTreeMap::new(), ethernet: !trace.flows.is_empty() };
+        let mut flows = Flows { of: BTreeMap::new(), ethernet: trace.flows.iter().any(|flow| flow.tcp) };
         for flow in &trace.flows {
             let (wire, data) =
                 (flow.wire.min(u16::MAX.into()) as u16, flow.payload.min(u16::MAX.into()) as u16);
@@ -66,10 +69,13 @@ impl Flows {
                 (true, false) => Feedback::Classic,
                 (true, true) => Feedback::Counted,
             };
-            flows.ethernet &= flow.tcp && header >= PLAIN + STAMPS + ETHERNET;
+            flows.ethernet &= !flow.tcp || header >= PLAIN + STAMPS + ETHERNET;
             let stamps = header >= PLAIN + STAMPS;
             let payload = payload.saturating_sub(more).max(1);
-            let about = Flow { tcp: flow.tcp, payload, stamps, feedback, sack: flow.sack, ..Flow::default() };
+            // RFC 9293 section 3.7.1: what a peer's options take is not for this number to leave out (RFC 6691).
+            let mss = payload.saturating_add(if stamps { STAMPS } else { 0 });
+            let about =
+                Flow { tcp: flow.tcp, payload, mss, stamps, feedback, sack: flow.sack, ..Flow::default() };
             flows.of.insert(flow.flow, about);
         }
         for packet in &trace.packets {

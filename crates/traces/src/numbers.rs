@@ -96,7 +96,7 @@ impl<'a> Numbers<'a> {
         memory.enter(connection);
         // The next byte of the other direction.
         let other = memory.request.map_or(0, |(_, _, end)| end).wrapping_add(1);
-        let opens = Segment { opens: Some(flow.payload), sack: flow.sack, ..plain };
+        let opens = Segment { opens: Some(flow.mss), sack: flow.sack, ..plain };
         // Where the receiver asks, its request came before the SYN, and was one itself.
         let answers = flow.asks;
         let segment = match packet.kind {
@@ -145,7 +145,7 @@ impl Memory {
         };
         let segment = if begin == 0 && flow.handshake {
             let flags = Flags { psh: true, ..Flags::open(flow.feedback) };
-            Segment { flags, payload: size, opens: Some(flow.payload), sack: flow.sack, ..plain }
+            Segment { flags, payload: size, opens: Some(flow.mss), sack: flow.sack, ..plain }
         } else {
             let mut flags = Flags { ack: true, psh: true, ..Flags::default() };
             flags.count(flow.feedback, 0);

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use quell_aqm::Ecn;
 use quell_sim::outcome::DropPoint;
 use quell_sim::trace::{PacketEvent, PacketWhat, Trace};
-use quell_units::Time;
+use quell_units::{Duration, Time};
 
 use crate::about::About;
 use crate::flows::Flows;
@@ -110,12 +110,20 @@ fn comments(algorithm: &str, events: &[PacketEvent]) -> HashMap<u32, Said> {
                 let also = if said.is_empty() { "" } else { "; " };
                 *said += &format!("{also}{}", reasons::drop(algorithm, cause, place));
                 if place != DropPoint::Arrival {
-                    *said += &format!(", after {} in the queue, at {}", event.waited, seconds(event.time));
+                    *said += &format!(", after {} in the queue, at {}", readable(event.waited), seconds(event.time));
                 }
             }
         }
     }
     comments
+}
+
+/// A time of waiting in a unit in which people read it.
+fn readable(waited: Duration) -> String {
+    match waited.nanos() {
+        nanos @ 1_000_000.. => format!("{:.3} ms", nanos as f64 / 1e6),
+        nanos => format!("{:.3} us", nanos as f64 / 1e3),
+    }
 }
 
 fn seconds(time: Time) -> String {

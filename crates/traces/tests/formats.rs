@@ -13,13 +13,20 @@ use quell_sim::trace::{Chosen, PacketKind, PacketWhat, Trace, TraceRequest};
 use quell_sim::{Control, Engine, run};
 use quell_traces::{About, Version, pcapng, perfetto, qlog};
 
+const CALL: &str = "[[flows]]\nname = \"call\"\nkind = \"udp\"\npacket = \"200 B\"\nrate = \"300 kbit/s\"\n";
+
 /// A run with losses, marks, selective acknowledgments and handshakes.
 fn trace(algorithm: &str, more: &str) -> Trace {
+    of_text("", algorithm, more, CALL)
+}
+
+/// The same with something at the beginning of the scenario and at its end.
+fn of_text(begin: &str, algorithm: &str, more: &str, end: &str) -> Trace {
     let text = format!(
-        "schema = 1\nduration = \"6 s\"\naqm = [{{ algorithm = \"{algorithm}\" }}]\n[dumbbell]\nrate = \"8 Mbit/s\"\n\
+        "schema = 1\n{begin}duration = \"6 s\"\naqm = [{{ algorithm = \"{algorithm}\" }}]\n[dumbbell]\nrate = \"8 Mbit/s\"\n\
          delay = \"10 ms\"\nbuffer = \"30 packets\"\necn = true\n\
          [[flows]]\nname = \"ftp\"\nkind = \"bulk\"\ncount = 3\nrtt = \"40 ms\"\n\
-         tcp = {{ {more} }}\n[[flows]]\nname = \"call\"\nkind = \"udp\"\npacket = \"200 B\"\nrate = \"300 kbit/s\"\n"
+         tcp = {{ {more} }}\n{end}"
     );
     let document = Document::parse(&text, "x.toml").expect("it is TOML");
     let study = document.study(&Plugins::new()).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -134,6 +141,72 @@ fn each_packet_is_a_frame_with_its_size_its_ecn_field_and_its_fate() {
         assert!(marks > 10 && drops > 0, "{marks} marks, {drops} drops");
         assert_eq!(left, 0, "no frame without an event");
     }
+}
+
+/// The frames of a capture: the interface, the length on the wire, and what was kept.
+fn frames(bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
+    let mut reader = PcapNgReader::new(Cursor::new(bytes)).expect("it is pcapng");
+    let mut frames = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.expect("it is sound").into_owned() {
+            frames.push((packet.interface_id, packet.original_len, packet.data.to_vec()));
+        }
+    }
+    frames
+}
+
+/// Sizes of the dialect `linux` are those of Ethernet frames, also those of UDP beside its TCP.
+#[test]
+fn frames_of_ethernet_carry_ip_packets_of_their_length() {
+    let voice = CALL.replace("200 B", "214 B");
+    let trace = of_text("dialect = \"linux\"\n", "codel", "congestion = \"cubic\"", &voice);
+    let bytes = capture(&trace, &about(true, Version::V4));
+    let (mut calls, mut data, mut opened) = (0, 0, 0);
+    for (_, length, kept) in frames(&bytes) {
+        let sliced = SlicedPacket::from_ethernet(&kept).expect("it is an Ethernet frame");
+        let Some(NetSlice::Ipv4(ip)) = sliced.net else { panic!("it is IPv4") };
+        let total = ip.header().total_len();
+        match sliced.transport {
+            Some(TransportSlice::Udp(udp)) => {
+                assert_eq!((length, total, udp.length()), (214, 200, 180));
+                calls += 1;
+            }
+            Some(TransportSlice::Tcp(tcp)) => {
+                if length == 1514 {
+                    assert_eq!((total, tcp.payload().len()), (1500, 1448));
+                    data += 1;
+                }
+                let mut options = tcp.options_iterator().flatten();
+                let mss = options.find_map(|option| match option {
+                    etherparse::TcpOptionElement::MaximumSegmentSize(mss) => Some(mss),
+                    _ => None,
+                });
+                // RFC 9293 section 3.7.1: time stamps are not subtracted.
+                if tcp.syn() {
+                    assert_eq!(mss, Some(1460));
+                    opened += 1;
+                }
+            }
+            _ => panic!("it is UDP or TCP"),
+        }
+    }
+    assert!(calls > 500 && data > 500 && opened > 0, "{calls} datagrams, {data} of data, {opened} SYN");
+
+    // What is read of it by its headers alone are the sizes of IP packets.
+    let cut = capture(&trace, &about(false, Version::V4));
+    let options = quell_capture::ArrivalOptions {
+        interface: Some("bottleneck enqueue".to_string()),
+        directions: Some(quell_capture::Direction::BOTH.to_vec()),
+        most: 1 << 20,
+        ..Default::default()
+    };
+    let arrivals = quell_capture::arrivals(&cut[..], &options).expect("it is a capture");
+    let of = |protocol, bytes| {
+        arrivals.packets.iter().filter(|p| p.protocol == protocol && p.bytes == bytes).count()
+    };
+    assert!(of(17, 200) > 250 && of(6, 1500) > 250);
+    assert!(arrivals.packets.iter().all(|p| p.protocol != 17 || p.bytes == 200));
+    assert!(arrivals.packets.iter().all(|p| p.bytes <= 1500));
 }
 
 #[test]

@@ -35,7 +35,7 @@ enum Source {
 Examples:
   quell import pcap trace.pcap --direction down
   quell import pcap trace.pcapng --src 192.0.2.0/24 --out video.csv
-  quell import pcap results/main/traces/codel-1.pcapng --interface \"bottleneck enqueue\" --keep-time
+  quell import pcap results/main/traces/codel-seed1.pcapng --interface \"bottleneck enqueue\" --keep-time
 
 Writes the packets of one direction with their times, sizes, flows and ECN fields as the CSV that kind = \"trace\" \
 reads (docs/links.md), and prints the group of flows to paste into a scenario. Packets come at their recorded times \
