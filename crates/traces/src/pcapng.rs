@@ -110,7 +110,11 @@ fn comments(algorithm: &str, events: &[PacketEvent]) -> HashMap<u32, Said> {
                 let also = if said.is_empty() { "" } else { "; " };
                 *said += &format!("{also}{}", reasons::drop(algorithm, cause, place));
                 if place != DropPoint::Arrival {
-                    *said += &format!(", after {} in the queue, at {}", readable(event.waited), seconds(event.time));
+                    *said += &format!(
+                        ", after {} in the queue, at {}",
+                        readable(event.waited),
+                        seconds(event.time)
+                    );
                 }
             }
         }
