@@ -10,7 +10,7 @@ use quell_view::chart::{Chart, SenderDiagram, Senders};
 use quell_view::picture::{self, Sheet};
 use quell_view::report;
 
-use crate::args::Seeds;
+use crate::args::{Seeds, whole};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -38,7 +38,7 @@ pub struct TraceArgs {
     /// Keep traces of the first seed of each algorithm at each point: of senders and packets as tables (flows,packets), or in
     /// the formats of others (pcapng,qlog,perfetto);
     /// needs --out.
-    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', requires = "out")]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub trace: Vec<TraceKind>,
     /// The time between two samples of a sender, such as 10ms; default: a sample after each change.
     #[arg(long, value_name = "TIME", requires = "trace")]
@@ -50,7 +50,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "LINK", value_delimiter = ',', requires = "trace")]
     pub trace_links: Vec<String>,
     /// The number of seeds that are traced, of each algorithm at each point.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "trace")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "trace", value_parser = whole(1..=u32::MAX))]
     pub trace_seeds: u32,
     /// The room that traces may take on disk, such as 500MB; what would be more is refused before anything runs.
     #[arg(long, value_name = "SIZE", default_value = "2 GB", requires = "trace")]
@@ -108,6 +108,16 @@ impl TraceArgs {
             TraceKind::Perfetto => Some(quell_traces::Format::Perfetto),
         };
         self.trace.iter().filter_map(format).collect()
+    }
+
+    /// Refuses traces that would have no place.
+    pub fn check_place(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            None if !self.trace.is_empty() => {
+                Err(bad_input!("--trace: traces are files of a results folder; name it with --out DIR"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Ready to trace a study whose results will be in `folder`; `None` if nothing is to be traced.

@@ -150,6 +150,11 @@ const NUMBERS: [(&str, usize); 51] = [
     ("pd-red", number(ORANGE, 7)),
 ];
 
+/// The numbers of the styles of one color, from `base` on: each has other dashes.
+pub(crate) fn of_one_color(base: usize) -> impl Iterator<Item = usize> {
+    (0..DASHES.len()).map(move |k| (base + k * COLORS.len()) % COUNT)
+}
+
 /// The number of an algorithm's style, by its name in the catalog.
 pub fn of_algorithm(name: &str) -> Option<usize> {
     if let Some((_, number)) = NUMBERS.iter().find(|(known, _)| *known == name) {

@@ -131,7 +131,7 @@ pub enum Command {
     Show(show::Args),
     /// Make the HTML report of a results folder again.
     Report(report::Args),
-    /// Draw a figure of a results folder: in the terminal, as SVG, as CSV.
+    /// Draw a figure of a results folder: in the terminal, as SVG, PDF or PNG, or its numbers as CSV.
     Plot(plot::Args),
     /// Pack a study into one archive that others can check and compute again, or check such an archive.
     Bundle(bundle::Args),

@@ -81,8 +81,11 @@ fn list(format: Format) -> Result<(), Failure> {
     let mut text = String::new();
     let mut section = |title: &str, presets: Vec<&Preset>| {
         text.push_str(&format!("{title}\n"));
-        for preset in presets {
-            text.push_str(&format!("  {:<15} {}\n", preset.name, preset.about));
+        let named: Vec<(String, &str)> =
+            presets.into_iter().map(|preset| (names(preset), &*preset.about)).collect();
+        let width = named.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, about) in named {
+            text.push_str(&format!("  {name:<width$}  {about}\n"));
         }
     };
     section("Loads", loads().iter().map(|load| &load.preset).collect());
@@ -91,6 +94,14 @@ fn list(format: Format) -> Result<(), Failure> {
         "\nquell new LOAD --link LINK writes a scenario file: quell new rrul --link home > my.toml\n",
     );
     terminal::print(&text)
+}
+
+/// The name of a preset, and its others: "cable (home)".
+fn names(preset: &Preset) -> String {
+    match preset.aliases.is_empty() {
+        true => preset.name.to_string(),
+        false => format!("{} ({})", preset.name, preset.aliases.join(", ")),
+    }
 }
 
 fn output(preset: &Preset) -> Value {

@@ -41,7 +41,7 @@ pub struct Args {
         conflicts_with_all = ["diagram", "metric", "over", "by", "link", "class", "panels"])]
     trace: Option<SenderDiagram>,
     /// The flows that --trace draws, by number; default: the first three that were traced.
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "trace")]
+    #[arg(long, value_name = "N", value_delimiter = ',', requires = "trace", value_parser = flow)]
     flow: Vec<u32>,
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
@@ -103,6 +103,14 @@ pub struct Args {
     /// Write the figure's numbers into this CSV file; - for standard output.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+}
+
+/// The number of a flow.
+fn flow(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| {
+        "must be the number of a flow, such as 0; flows.parquet in the results has each flow's number with its group"
+            .to_string()
+    })
 }
 
 /// A figure of results, by its name.

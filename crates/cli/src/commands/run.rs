@@ -65,6 +65,7 @@ pub struct Args {
 
 /// Runs a scenario, keeps its results and prints the table.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
+    args.traces.check_place(args.out.as_deref())?;
     let selection = selection::Selection::of(&args.view)?;
     let mut study = simulate::read_all(&args.scenarios, &args.simulation)?;
     simulate::choose(&mut study, &args.simulation.aqm)?;

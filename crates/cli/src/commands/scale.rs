@@ -79,11 +79,27 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         return terminal::print_data(&scaled.text);
     }
     simulate::check_view(&selection, &one)?;
+    if let Some(asked) = selection.asked_metrics()
+        && !asked.is_empty()
+        && asked.iter().all(|metric| power(metric).is_none())
+    {
+        let names: Vec<String> = asked.iter().map(ToString::to_string).collect();
+        return Err(bad_input!(
+            "--metric {}: nobody has said how it follows the size, so nothing is compared; name another, such as {}",
+            names.join(","),
+            METRICS[1]
+        ));
+    }
     notes::say(&many, 1);
     let run = |study: &Study| simulate::run(study, &args.simulation, (None, None, false), line.clone());
     let (small, large) = (run(&one)?, run(&many)?);
     let rows = rows(args, &selection, (&small, &large));
     let partial = [&small, &large].into_iter().any(|results| results.replications.len() < results.asked());
+    if rows.is_empty() && !partial {
+        let why = selection.inapplicable(&small);
+        let why = if why.is_empty() { "no metric applies at both sizes".to_string() } else { why.join("; ") };
+        return Err(bad_input!("nothing is compared: {why}"));
+    }
     match args.format.format {
         Format::Json => json::print(&output(args, &scaled, &rows))?,
         Format::Table => terminal::print(&text(args, &scaled, &rows))?,

@@ -39,7 +39,11 @@ fn traces_are_files_of_the_results_and_change_no_figure() {
     let ran = bench.run(&["plot", "plain", "--trace", "window"]);
     assert!(ran.code == 1 && ran.err.contains("without this trace (--trace)"), "{}{}", ran.code, ran.err);
     let ran = bench.run(&["plot", "seen", "--trace", "rate"]);
-    assert!(ran.code == 2 && ran.err.contains("the trace has none of it"), "Reno does not pace: {}", ran.err);
+    assert!(
+        ran.code == 2 && ran.err.contains("these senders do not pace"),
+        "Reno does not pace: {}",
+        ran.err
+    );
     // Results with traces can be replaced as others can.
     bench.ok(&run(&["--overwrite", "--trace", "flows", "--trace-step", "100ms", "--trace-flows", "ftp"]));
     assert_eq!(digest("seen").1, ["flow_trace.parquet"]);
@@ -48,8 +52,9 @@ fn traces_are_files_of_the_results_and_change_no_figure() {
 #[test]
 fn a_trace_that_cannot_be_made_is_refused_before_anything_runs() {
     let bench = Bench::new();
-    let cases: [(&[&str], &str); 8] = [
-        (&["run", "small.toml", "--trace", "flows"], "--out <DIR>"),
+    let cases: [(&[&str], &str); 9] = [
+        (&run(&["--trace", "flows", "--trace-seeds", "0"]), "must be a whole number from 1"),
+        (&["run", "small.toml", "--trace", "flows"], "a results folder; name it with --out DIR"),
         (&run(&["--trace", "packet"]), "possible values: flows, packets"),
         (&run(&["--trace", "packets", "--trace-limit", "10 kB"]), "more than --trace-limit 10.0 kB"),
         (&run(&["--trace", "packets", "--trace-limit", "10 kB"]), "--trace-flows"),

@@ -8,7 +8,8 @@ use super::sweep;
 /// quantity can be, and the number of seeds. Units are in the header; the values of a swept field are numbers wherever they
 /// can be. A gap has an empty field. A value has the digits that its interval supports, or seven.
 pub fn csv(chart: &Chart) -> String {
-    let panels = chart.panels.len() > 1;
+    // A curve in a panel of its own is named by the same key.
+    let panels = chart.panels.len() > 1 && chart.panel_key != chart.curve_key;
     let any = |of: fn(&Curve) -> bool| chart.curves().any(of);
     let [intervals, ends, seeds] =
         [any(|c| !c.half_width.is_empty()), any(|c| !c.low.is_empty()), any(|c| !c.seeds.is_empty())];

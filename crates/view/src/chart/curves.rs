@@ -8,6 +8,11 @@ use crate::picture::axis::Tick;
 
 /// The key that distinguishes the curves of a panel, or panels.
 pub(super) const ALGORITHM: &str = "algorithm";
+/// The axis of the only names that have an order.
+pub(super) const SIZES_OF_TRANSFERS: &str = "size of the transfer";
+/// The share of the room of a name that the marks over it take, and the most between two of them.
+const ROOM: f64 = 0.8;
+const MOST_APART: f64 = 0.12;
 
 /// The numbers of a figure: panels with common axes, and curves in them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -131,6 +136,27 @@ impl Chart {
         }
         let curve_key = if several { self.panel_key } else { self.curve_key.clone() };
         Chart { panels, panel_key: self.curve_key, curve_key, ..self }
+    }
+
+    /// True if what is between two values means something: over numbers, and over names that have an order. Between links
+    /// or algorithms nothing lies.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.x.names.is_empty() || self.x.label == SIZES_OF_TRANSFERS
+    }
+
+    /// The ends of an axis of names: half a place beyond the first and the last, so that marks beside each other have room.
+    pub(crate) fn ends_of_names(&self) -> Option<(f64, f64)> {
+        let names = self.x.names.len();
+        (names > 0).then(|| (-0.5, names as f64 - 0.5))
+    }
+
+    /// Curve `i` of `of` over names, a little beside the others, so that no mark and no interval hides another.
+    pub(crate) fn beside(&self, curve: &Curve, (i, of): (usize, usize)) -> Curve {
+        if self.x.names.is_empty() || self.form != Form::Points {
+            return curve.clone();
+        }
+        let shift = (i as f64 - (of as f64 - 1.0) / 2.0) * (ROOM / of as f64).min(MOST_APART);
+        Curve { x: curve.x.iter().map(|x| x + shift).collect(), ..curve.clone() }
     }
 
     /// Every curve.

@@ -5,7 +5,7 @@ use quell_metrics::{
     distinct, quantile,
 };
 
-use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
+use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel, SIZES_OF_TRANSFERS};
 use super::events::events;
 use super::queue;
 use super::sweep::{Parameter, parameters};
@@ -458,7 +458,8 @@ impl<'a> ChartSource<'a> {
         let link_of = |place: usize| Some((self.choice.point, names.get(place).map(String::as_str)));
         let curves = self.estimates(&xs, link_of);
         let x = Horizontal { label: LINK.to_string(), log: false, names: names.clone() };
-        Ok(self.of_metric(x, "", vec![Panel { title: String::new(), curves }]))
+        let chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
+        self.with_values(chart)
     }
 
     /// The metric in each segment of the point, where its middle is.
@@ -494,7 +495,15 @@ impl<'a> ChartSource<'a> {
         let view_of =
             |place: usize| Some(View { scope: format!("{SIZE}{}", names.get(place)?), ..self.view() });
         let curves = self.of_views(&xs, view_of);
-        let x = Horizontal { label: "size of the transfer".to_string(), log: false, names: names.clone() };
+        let x = Horizontal { label: SIZES_OF_TRANSFERS.to_string(), log: false, names: names.clone() };
+        let figure = self.figure();
+        let at_links =
+            |name: &String| self.results.links_with(self.choice.point, &figure, &format!("{SIZE}{name}"));
+        if curves.is_empty() && names.iter().all(|name| at_links(name).is_empty()) {
+            return Err(format!(
+                "metric {figure} does not apply to transfers of one size; flow_completion_time_p99_s and slowdown_p99 do"
+            ));
+        }
         let chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
         self.with_values(chart)
     }

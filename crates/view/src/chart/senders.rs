@@ -4,6 +4,7 @@ use quell_metrics::{Column, Columns, Results};
 
 use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
 use super::events::events;
+use crate::style;
 
 /// The subject of a chart of senders over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,21 +111,29 @@ impl Chart {
         let names: Vec<&str> = labels.distinct().collect();
         let here = |row: &usize| number(points, *row) == choice.point as f64;
         let rows: Vec<usize> = (0..points.len()).filter(here).collect();
+        if rows.is_empty() {
+            return Err(format!("point {}: was not traced", choice.point + 1));
+        }
         let first = rows.first().map(|row| number(seeds, *row));
         let seed = choice.seed.map(|seed| seed as f64).or(first);
         let mut known: Vec<u32> = rows.iter().map(|row| number(flows, *row) as u32).collect();
         known.sort_unstable();
         known.dedup();
         if let Some(other) = choice.flows.iter().find(|flow| !known.contains(flow)) {
-            let all: Vec<String> = known.iter().take(20).map(u32::to_string).collect();
-            return Err(format!(
-                "flow {other}: was not traced; those that were begin with {}",
-                all.join(", ")
-            ));
+            let known = known.iter().copied().map(u64::from);
+            return Err(format!("flow {other}: was not traced; those that were: {}", ranges(known)));
+        }
+        let mut traced: Vec<u64> = rows.iter().map(|row| number(seeds, *row) as u64).collect();
+        traced.sort_unstable();
+        traced.dedup();
+        if let Some(other) = choice.seed.filter(|seed| !traced.contains(seed)) {
+            let traced = ranges(traced.into_iter());
+            return Err(format!("seed {other}: was not traced; those that were: {traced} (--trace-seeds)"));
         }
         let chosen = if choice.flows.is_empty() { &known[..known.len().min(FLOWS)] } else { choice.flows };
         let wanted = |name: &&String| choice.algorithms.is_none_or(|some| some.contains(name));
-        let mut curves = Vec::new();
+        let styles = style::of_results(results);
+        let mut curves: Vec<Curve> = Vec::new();
         for name in results.algorithms(choice.point).iter().filter(wanted) {
             for flow in chosen {
                 let own = rows.iter().copied().filter(|row| {
@@ -141,14 +150,24 @@ impl Chart {
                     .map(|row| (number(time, *row), factor * number(value, *row)))
                     .unzip();
                 if !x.is_empty() {
-                    // They differ in algorithm and flow: each has a style of its own.
-                    curves.push(Curve::new(format!("{name}, flow {flow}"), curves.len(), x, y));
+                    let own = styles.iter().find(|(label, _)| label == name).map_or(0, |(_, own)| *own);
+                    curves.push(Curve::new(format!("{name}, flow {flow}"), own, x, y));
                 }
             }
         }
         if curves.is_empty() {
-            return Err(format!("{what}: the trace has none of it, of this point, seed and these flows"));
+            let seeds = ranges(traced.into_iter());
+            return Err(match diagram {
+                SenderDiagram::Rate => format!(
+                    "{what}: these senders do not pace, so that they have none; {} shows what they may send",
+                    SenderDiagram::Window.name()
+                ),
+                _ => format!(
+                    "{what}: the trace has none of it at this point, of these flows and algorithms; seeds that were traced: {seeds}"
+                ),
+            });
         }
+        apart(&mut curves);
         let title =
             [what.to_string(), point.title(), seed.map_or(String::new(), |seed| format!("seed {seed}"))];
         Ok(Chart {
@@ -166,6 +185,39 @@ impl Chart {
     }
 }
 
+/// Gives the flows of an algorithm its color, and dashes that tell them apart, as far as there are dashes that no other
+/// algorithm of that color has.
+fn apart(curves: &mut [Curve]) {
+    let own: Vec<usize> = curves.iter().map(|curve| curve.style).collect();
+    let mut taken: Vec<usize> = Vec::new();
+    for (curve, base) in curves.iter_mut().zip(&own) {
+        let free = |n: &usize| !taken.contains(n) && (n == base || !own.contains(n));
+        curve.style = style::of_one_color(*base).find(free).unwrap_or(*base);
+        taken.push(curve.style);
+    }
+}
+
+/// Numbers in rising order, as ranges: "0 to 7, 9".
+fn ranges(numbers: impl Iterator<Item = u64>) -> String {
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for n in numbers {
+        match all.last_mut() {
+            Some((_, to)) if *to + 1 == n => *to = n,
+            _ => all.push((n, n)),
+        }
+    }
+    const MOST: usize = 12;
+    let text = |(from, to): &(u64, u64)| match to - from {
+        0 => from.to_string(),
+        _ => format!("{from} to {to}"),
+    };
+    let mut texts: Vec<String> = all.iter().take(MOST).map(text).collect();
+    if all.len() > MOST {
+        texts.push("...".to_string());
+    }
+    texts.join(", ")
+}
+
 /// A number of a column; NaN for an empty cell, and for text.
 fn number(column: &Column, row: usize) -> f64 {
     match column {
@@ -173,5 +225,32 @@ fn number(column: &Column, row: usize) -> f64 {
         Column::U64(v) => v[row] as f64,
         Column::F64(v) => v[row],
         Column::Text(_) => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::Style;
+
+    #[test]
+    fn flows_of_an_algorithm_have_its_color_and_dashes_of_their_own() {
+        let number = |name: &str| style::of_algorithm(name).unwrap();
+        // RED and a relative have one color.
+        let names = ["red", "red", "red", "feng-ared", "feng-ared", "codel", "codel"];
+        let mut curves: Vec<Curve> =
+            names.iter().map(|name| Curve::new(*name, number(name), Vec::new(), Vec::new())).collect();
+        apart(&mut curves);
+        for (i, (curve, name)) in curves.iter().zip(names).enumerate() {
+            assert_eq!(Style::number(curve.style).color, Style::number(number(name)).color);
+            assert!(curves[..i].iter().all(|other| other.style != curve.style), "{i}");
+        }
+        assert_eq!([0, 3, 5].map(|i| curves[i].style), ["red", "feng-ared", "codel"].map(number));
+    }
+
+    #[test]
+    fn numbers_are_said_as_ranges() {
+        assert_eq!(ranges([0, 1, 2, 3, 9, 11, 12].into_iter()), "0 to 3, 9, 11 to 12");
+        assert_eq!(ranges([7].into_iter()), "7");
     }
 }

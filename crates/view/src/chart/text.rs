@@ -76,6 +76,12 @@ pub fn text(chart: &Chart, width: usize, colors: bool) -> String {
         });
         wrap(&mut out, entries, width);
     }
+    // A single curve needs a name too, unless a heading has it.
+    if let ([(label, _)], 0 | 1) = (&legend[..], chart.panels.len())
+        && !label.is_empty()
+    {
+        lines(&mut out, label, width);
+    }
     let warmup = chart.warmup.map(|t| (t, "end of the warm-up"));
     let events = warmup.into_iter().chain(chart.events.iter().map(|e| (e.at_s, e.label.as_str())));
     for (at, label) in events {
@@ -157,7 +163,7 @@ fn vertical(chart: &Chart) -> Scale {
 }
 
 fn horizontal(chart: &Chart) -> Scale {
-    let axis = Axis { log: chart.x.log, ..Axis::linear("") };
+    let axis = Axis { log: chart.x.log, range: chart.ends_of_names(), ..Axis::linear("") };
     let ends = Scale::of(&axis, chart.xs(), (0.0, 1.0));
     match chart.form {
         Form::OverTime => Scale::of(&axis, [0.0, ends.ends().1].into_iter(), (0.0, 1.0)),
@@ -262,20 +268,24 @@ impl Canvas {
     }
 
     fn draw(&mut self, chart: &Chart, panel: &Panel, legend: &[(&str, usize)], letters: bool) {
-        for curve in &panel.curves {
-            self.line(curve);
+        let beside = panel.curves.iter().enumerate();
+        let curves: Vec<Curve> = beside.map(|(i, c)| chart.beside(c, (i, panel.curves.len()))).collect();
+        for curve in &curves {
+            if chart.is_joined() {
+                self.line(curve);
+            }
             if chart.form == Form::Points {
                 self.intervals(curve);
             }
         }
         if letters {
             for (i, entry) in legend.iter().enumerate() {
-                for curve in panel.curves.iter().filter(|c| (c.label.as_str(), c.style) == *entry) {
+                for curve in curves.iter().filter(|c| (c.label.as_str(), c.style) == *entry) {
                     self.letters(curve, i, legend.len());
                 }
             }
         } else if chart.form == Form::Points {
-            for curve in &panel.curves {
+            for curve in &curves {
                 for (x, y) in curve.x.iter().zip(&curve.y) {
                     self.write(*x, *y, 'o', curve.style);
                 }

@@ -154,7 +154,8 @@ fn drawn(sheet: &Sheet<'_>, chart: &Chart, ends: Ends, layout: &Layout) -> (Svg,
     let left_room = layout.left;
     let entries = chart.legend();
     let sign = |i: usize| match chart.form {
-        Form::Points => Sign::Marked(style(i), Style::number(i).mark),
+        Form::Points if chart.is_joined() => Sign::Marked(style(i), Style::number(i).mark),
+        Form::Points => Sign::Mark(Style::number(i).mark, style(i).color),
         _ => Sign::Line(style(i)),
     };
     let entries: Vec<_> = entries.iter().map(|(label, i)| (sign(*i), *label)).collect();
@@ -256,20 +257,19 @@ fn bars(svg: &mut Svg, chart: &Chart, width: f64, (layout, top): (&Layout, f64))
 
 /// The scales that all panels have, for a panel of that size.
 fn scales(chart: &Chart, ends: Ends, (left, right): (f64, f64), height: f64) -> (Scale, Scale) {
-    let across = Axis { log: chart.x.log, range: ends.x, ..Axis::linear(&chart.x.label) };
+    let across =
+        Axis { log: chart.x.log, range: ends.x.or(chart.ends_of_names()), ..Axis::linear(&chart.x.label) };
     let x = Scale::of(&across, chart.xs(), (left, right));
     let x = match chart.form {
-        _ if ends.x.is_some() => x,
+        _ if ends.x.is_some() || chart.ends_of_names().is_some() => x,
         Form::OverTime => {
             let end = x.ends().1;
             Scale::of(&Axis::linear(&chart.x.label), [0.0, end].into_iter(), (left, right))
         }
         Form::Line => x,
         // Beyond the values, but no number that counts or times something is below nothing.
-        Form::Points if chart.x.names.is_empty() && !chart.x.log && chart.xs().all(|x| x >= 0.0) => {
-            x.padded(0.04).floored(0.0)
-        }
-        Form::Points | Form::Bars => x.padded(if chart.x.names.is_empty() { 0.04 } else { 0.08 }),
+        Form::Points if !chart.x.log && chart.xs().all(|x| x >= 0.0) => x.padded(0.04).floored(0.0),
+        Form::Points | Form::Bars => x.padded(0.04),
     };
     let up = Axis { range: ends.y, ..Axis::linear(&chart.y) };
     let y = Scale::of(&up, chart.ys(), (height, 0.0));
@@ -352,9 +352,11 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, (curv
         }
     }
     for (i, curve) in curves.iter().enumerate() {
-        let curve = &beside(chart, curve, (i, curves.len()));
-        let strokes = panel.curve(curve.x.iter().copied().zip(curve.y.iter().copied()));
-        svg.strokes(&strokes, style(curve.style));
+        let curve = &chart.beside(curve, (i, curves.len()));
+        if chart.is_joined() {
+            let strokes = panel.curve(curve.x.iter().copied().zip(curve.y.iter().copied()));
+            svg.strokes(&strokes, style(curve.style));
+        }
         if chart.form == Form::Points {
             points(svg, panel, curve);
         }
@@ -371,15 +373,6 @@ fn one(svg: &mut Svg, chart: &Chart, changes: &Changes<'_>, panel: &Panel, (curv
         }
     }
     panel.frame_within(svg, &across, &up, SMALL, left);
-}
-
-/// A curve over names, a little beside the others, so that no interval hides another.
-fn beside(chart: &Chart, curve: &Curve, (i, of): (usize, usize)) -> Curve {
-    if chart.x.names.is_empty() || chart.form != Form::Points {
-        return curve.clone();
-    }
-    let shift = (i as f64 - (of as f64 - 1.0) / 2.0) * (0.4 / of as f64).min(0.06);
-    Curve { x: curve.x.iter().map(|x| x + shift).collect(), ..curve.clone() }
 }
 
 /// A mark and an interval at every value of a curve.
@@ -427,6 +420,7 @@ mod tests {
 
     use super::*;
     use crate::chart::{Event, Horizontal, Panel as Given};
+    use crate::picture::svg::GRID;
 
     fn curve(style: usize, x: &[f64], y: &[f64], half_width: &[f64]) -> Curve {
         let half_width = half_width.into();
@@ -567,6 +561,27 @@ mod tests {
         named.x = Horizontal { label: "tcp".into(), log: false, names: vec!["reno".into(), "sack".into()] };
         named.panels[0].curves = vec![curve(0, &[0.0, 1.0], &[1.0, 2.0], &[])];
         assert!([">reno<", ">sack<"].iter().all(|name| chart(&Sheet::new("t", ""), &named).contains(name)));
+        // Seven algorithms, beside each other over both names: no mark is on another or beyond an end, and no line goes
+        // from name to name.
+        let styles = [0, 1, 2, 3, 4, 5, 6];
+        named.panels[0].curves = styles.map(|i| curve(i, &[0.0, 1.0], &[1.0, 2.0], &[0.1, 0.1])).into();
+        let svg = chart(&Sheet::new("t", ""), &named);
+        let (frame, wide) = numbers(&svg, "rect", ["x", "width"])[0];
+        let document = Document::parse(&svg).expect("well-formed");
+        let color = |n: &roxmltree::Node<'_, '_>| n.attribute("stroke").map(str::to_string);
+        let uprights = document.descendants().filter(|n| color(n).is_some_and(|c| c != INK && c != GRID));
+        let mut at: Vec<f64> = uprights
+            .filter(|n| n.attribute("x1") == n.attribute("x2"))
+            .filter_map(|n| n.attribute("x1")?.parse().ok())
+            .collect();
+        at.sort_by(f64::total_cmp);
+        assert_eq!(at.len(), 14, "an interval each: {at:?}");
+        assert!(at[0] > frame + 10.0 && at[13] < frame + wide - 10.0, "{at:?}");
+        assert!(at.windows(2).all(|pair| pair[1] - pair[0] > 8.0), "{at:?}");
+        assert!(!svg.contains("<path"), "{svg}");
+        // The sizes of transfers have an order.
+        named.x.label = "size of the transfer".into();
+        assert_eq!(chart(&Sheet::new("t", ""), &named).matches("<path").count(), 7);
         // Many long names: as many as fit.
         named.x.names = (0..40).map(|i| format!("a long name {i}")).collect();
         named.panels[0].curves = vec![curve(0, &(0..40).map(f64::from).collect::<Vec<_>>(), &[1.0; 40], &[])];
