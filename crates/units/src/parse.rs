@@ -189,7 +189,7 @@ const BYTE_UNITS: &[(&str, f64)] = &[
     ("KiB", 1024.0),
     ("MiB", 1048576.0),
 ];
-const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, KiB, MiB), such as \"500 B\"";
+const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, GB, KiB, MiB), such as \"500 B\"";
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -210,7 +210,7 @@ const SIZE_UNITS: &[(&str, Kind)] = &[
     ("MiB", Kind::Bytes(1048576.0)),
 ];
 const SIZE_EXPECTED: &str =
-    "a queue size with its unit (packets, B, kB, MB), such as \"50 packets\" or \"75 kB\"";
+    "a queue size with its unit (packets, B, kB, MB, GB, KiB, MiB), such as \"50 packets\" or \"75 kB\"";
 
 impl core::str::FromStr for Bytes {
     type Err = ParseError;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use quell_lab::{Quantity, Results, TraceTable};
-use quell_view::chart::{Chart, Choice, Diagram, SenderDiagram, Senders, csv, text};
+use quell_view::chart::{Chart, Choice, Diagram, SenderDiagram, Senders, csv, flows_called, text};
 use quell_view::picture::{self, Paper, Sheet};
 
 use crate::args::{metric, whole};
@@ -40,9 +40,9 @@ pub struct Args {
     #[arg(long, value_name = "DIAGRAM", value_parser = sender_diagram(),
         conflicts_with_all = ["diagram", "metric", "over", "by", "link", "class", "panels"])]
     trace: Option<SenderDiagram>,
-    /// The flows that --trace draws, by number; default: the first three that were traced.
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "trace", value_parser = flow)]
-    flow: Vec<u32>,
+    /// The flows that --trace draws, by number or by the names of their groups; default: the first three that were traced.
+    #[arg(long, value_name = "NAME|NUMBER", value_delimiter = ',', requires = "trace")]
+    flow: Vec<String>,
     /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Option<Quantity>,
@@ -105,14 +105,6 @@ pub struct Args {
     csv: Option<PathBuf>,
 }
 
-/// The number of a flow.
-fn flow(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| {
-        "must be the number of a flow, such as 0; flows.parquet in the results has each flow's number with its group"
-            .to_string()
-    })
-}
-
 /// A figure of results, by its name.
 fn diagram() -> impl TypedValueParser<Value = Diagram> {
     let named = |d: &Diagram| PossibleValue::new(d.name()).help(d.doc());
@@ -137,7 +129,8 @@ fn of_senders(
     let trace = quell_lab::read_trace(&args.results, TraceTable::Flows);
     let trace = trace.map_err(|e| Failure::cannot("draw a trace", e))?;
     let algorithms = (!args.aqm.is_empty()).then_some(args.aqm.as_slice());
-    let choice = Senders { point, seed: args.seed, algorithms, flows: &args.flow, samples: None };
+    let flows = flows_called(&trace, point, &args.flow).map_err(|why| bad_input!("--flow: {why}"))?;
+    let choice = Senders { point, seed: args.seed, algorithms, flows: &flows, samples: None };
     Chart::of_senders(results, &trace, diagram, &choice).map_err(Failure::BadInput)
 }
 

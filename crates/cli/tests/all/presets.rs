@@ -38,6 +38,7 @@ fn new_alone_lists_all_and_a_wrong_name_is_told_what_was_meant() {
     for name in ["rrul", "incast", "cable", "satellite", "port-10g"] {
         assert!(list.lines().any(|line| line.starts_with(&format!("  {name} "))), "{name}: {list}");
     }
+    assert!(list.contains("  cable (home, home-cable, docsis) "), "{list}");
     let said = |args: &[&str]| {
         let ran = bench.run(args);
         assert_eq!(ran.code, 2, "{}", ran.err);

@@ -44,6 +44,23 @@ fn traces_are_files_of_the_results_and_change_no_figure() {
         "Reno does not pace: {}",
         ran.err
     );
+    let says = |args: &[&str], what: &str| {
+        let ran = bench.run(&[&["plot", "seen", "--trace", "window"], args].concat());
+        assert!(ran.code == 2 && ran.err.contains(what), "{args:?}: {}{}", ran.code, ran.err);
+    };
+    says(&["--flow", "99"], "flow 99: was not traced; those that were: 0 to 3");
+    says(&["--flow", "x"], "groups are ftp");
+    says(&["--seed", "2"], "seed 2: was not traced; those that were: 1 (--trace-seeds)");
+    // A group is all its flows; each curve is told by its own name, and that once.
+    let args = ["plot", "seen", "--trace", "window", "--flow", "ftp", "--csv", "-"];
+    let csv = bench.ok(&args);
+    assert!(csv.starts_with("algorithm,time (s),congestion window (packets)\r\n"), "{csv:.80}");
+    assert!((0..4).all(|flow| csv.contains(&format!("flow {flow}\""))));
+    // Panels name their curves by the same key.
+    let csv = bench.ok(&["plot", "seen", "--diagram", "queue", "--panels", "--csv", "-"]);
+    assert!(csv.starts_with("algorithm,time (s),queue (packets)\r\n"), "{csv:.80}");
+    let one = bench.ok(&["plot", "seen", "--trace", "window", "--flow", "1", "--aqm", "red"]);
+    assert!(one.contains("red, flow 1"), "{one}");
     // Results with traces can be replaced as others can.
     bench.ok(&run(&["--overwrite", "--trace", "flows", "--trace-step", "100ms", "--trace-flows", "ftp"]));
     assert_eq!(digest("seen").1, ["flow_trace.parquet"]);

@@ -25,5 +25,5 @@ pub use curves::{Chart, Curve, Form, Horizontal, Panel};
 pub use diagram::{Choice, Diagram};
 pub(crate) use diagram::{per_second, throughput, window};
 pub use events::{Event, events};
-pub use senders::{FLOWS, SenderDiagram, Senders};
+pub use senders::{FLOWS, SenderDiagram, Senders, flows_called};
 pub use text::text;

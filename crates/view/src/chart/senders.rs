@@ -1,6 +1,6 @@
 //! Charts from traces of senders.
 
-use quell_metrics::{Column, Columns, Results};
+use quell_metrics::{Column, Columns, Results, distinct};
 
 use super::curves::{ALGORITHM, Chart, Curve, Form, Horizontal, Panel};
 use super::events::events;
@@ -183,6 +183,41 @@ impl Chart {
             events: events(point),
         })
     }
+}
+
+/// The numbers of the flows that are named, by their numbers or by the names of their groups, at a point of a table of
+/// traces.
+///
+/// # Errors
+/// A sentence, if a name is neither a number nor a group of the trace.
+pub fn flows_called(trace: &Columns, point: usize, names: &[String]) -> Result<Vec<u32>, String> {
+    let find = |name: &str| trace.iter().find(|(n, _)| *n == name).map(|(_, column)| column);
+    let mut found = Vec::new();
+    for name in names {
+        if let Ok(flow) = name.trim().parse() {
+            found.push(flow);
+            continue;
+        }
+        let (Some(points), Some(flows), Some(Column::Text(groups))) =
+            (find("point"), find("flow"), find("group"))
+        else {
+            return Err(format!("flow \"{name}\": must be a number, because the trace has no groups"));
+        };
+        let labels: Vec<&str> = groups.distinct().collect();
+        let of_group = |row: &usize| labels[groups.numbers()[*row] as usize] == name;
+        let here = (0..points.len()).filter(|row| number(points, *row) == point as f64);
+        let mut own: Vec<u32> = here.filter(of_group).map(|row| number(flows, row) as u32).collect();
+        own.sort_unstable();
+        own.dedup();
+        if own.is_empty() {
+            return Err(format!(
+                "flow \"{name}\": is neither a flow's number nor a group that was traced; groups are {}",
+                labels.join(", ")
+            ));
+        }
+        found.extend(own);
+    }
+    Ok(distinct(found))
 }
 
 /// Gives the flows of an algorithm its color, and dashes that tell them apart, as far as there are dashes that no other
