@@ -7,17 +7,18 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use quell_files::Limit;
-use quell_lab::{Results, read_results};
+use quell_lab::{REPORT, Results, read_results};
 use quell_units::text::cut;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::crate_metadata::RO_CRATE;
-use crate::entry::hex;
+use crate::contents::{made, named_files, written};
+use crate::crate_metadata::{PACKER, RO_CRATE};
+use crate::entry::{hash, hex};
 use crate::error::BundleError;
-use crate::names::{METADATA, RESULTS, SUMS, flaw, id_of};
+use crate::names::{METADATA, RESULTS, SCENARIO, SUMS, flaw, id_of};
 use crate::pack::sums;
 
 /// A listener to how many of how many bytes are checked; a break stops it.
@@ -36,6 +37,11 @@ pub struct Bundle {
     pub sha256: String,
     /// Its results.
     pub results: Results,
+    /// The commit that made its tables, figures and report.
+    pub packer: String,
+    /// Those of its tables, figures and report that are not what this program makes of its results. That is so only if
+    /// another commit made them: [`open`] refuses it otherwise.
+    pub differing: Vec<String>,
     /// The files that scenarios name, by the name that they have there.
     pub(crate) inputs: BTreeMap<String, Vec<u8>>,
 }
@@ -50,7 +56,8 @@ const ABOUT: Limit = Limit::of_text("a bundle's metadata");
 const INPUT: Limit = Limit::of_data("a trace");
 
 /// Opens a bundle and checks it: that the archive is whole, that its metadata is what RO-Crate asks for and lists every
-/// file, that every file has the size and the hash that are listed, and that the results can be read.
+/// file, that every file has the size and the hash that are listed, that the results can be read, and that scenario,
+/// tables, figures and report are those of the results.
 ///
 /// # Errors
 /// [`BundleError::BadInput`] if the file is not a bundle, [`BundleError::Failed`] if it is damaged.
@@ -66,6 +73,7 @@ pub fn open(path: &Path, on_bytes: &OnBytes<'_>) -> Result<Bundle, BundleError> 
     }
     let (archive_bytes, sha256) =
         measure_open(&mut file).map_err(|e| damaged(format!("cannot be read: {e}")))?;
+    ends(&mut file, archive_bytes).map_err(&damaged)?;
     let mut zip = ZipArchive::new(file).map_err(|e| damaged(broken(&e)))?;
     let listed = inside(&mut zip).map_err(&damaged)?;
     if !listed.contains_key(METADATA) {
@@ -97,7 +105,7 @@ pub fn open(path: &Path, on_bytes: &OnBytes<'_>) -> Result<Bundle, BundleError> 
         hashes.insert(name.as_str(), found.sha256);
     }
     hashes.remove(SUMS);
-    let wanted = sums(hashes.into_iter());
+    let wanted = sums(hashes.iter().map(|(name, hash)| (*name, hash.clone())));
     if keep.sums != wanted.as_bytes() {
         return Err(damaged(format!(
             "{SUMS}: is not the list of the files' hashes: it or {METADATA} was changed"
@@ -108,8 +116,98 @@ pub fn open(path: &Path, on_bytes: &OnBytes<'_>) -> Result<Bundle, BundleError> 
     if digest != results.run.digest {
         return Err(damaged(format!("{RESULTS}run.json: its digest is not that of the replications")));
     }
+    check_scenario(&results, &metadata, &hashes).map_err(&damaged)?;
+    let differing = differing(&results, &hashes);
+    let packer = metadata.packer.unwrap_or_else(|| results.run.commit.clone());
+    if let Some(first) = differing.first().filter(|_| packer == quell_lab::commit()) {
+        return Err(damaged(format!(
+            "{first}: is not what this program makes of {RESULTS}, and its commit ({}) packed the bundle: the file or \
+             the results were changed, and the hashes with them",
+            cut(&packer)
+        )));
+    }
     let (title, inputs) = (metadata.title, keep.inputs);
-    Ok(Bundle { title, files: listed.len(), bytes: total, sha256, results, inputs })
+    Ok(Bundle { title, files: listed.len(), bytes: total, sha256, results, packer, differing, inputs })
+}
+
+/// Checks that an archive ends where its own directory says, and that nothing stands behind.
+fn ends(file: &mut File, bytes: u64) -> Result<(), String> {
+    const LENGTH: u64 = 22;
+    let cut_off = || {
+        "is damaged or cut off, or has bytes behind its end: get it again, and compare its SHA-256 with the published one"
+            .to_string()
+    };
+    let mut record = Vec::new();
+    let start = bytes.checked_sub(LENGTH).ok_or_else(cut_off)?;
+    let mut read = |from: u64, record: &mut Vec<u8>| {
+        record.clear();
+        file.seek(std::io::SeekFrom::Start(from))?;
+        file.read_to_end(record)?;
+        file.rewind()
+    };
+    read(start, &mut record).map_err(|e| format!("cannot be read: {e}"))?;
+    // A comment of the archive would stand behind its record; bundles have none.
+    if !record.starts_with(b"PK\x05\x06") || record.get(20..22) != Some(&[0, 0]) {
+        return Err(cut_off());
+    }
+    let number = |at: usize| record[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+    let (size, offset) = (number(12), number(16));
+    if size + offset == start {
+        return Ok(());
+    }
+    // The record of a large archive has a longer one before it, which the reader checks.
+    let mut before = Vec::new();
+    read(start.saturating_sub(20), &mut before).map_err(|e| format!("cannot be read: {e}"))?;
+    if before.starts_with(b"PK\x06\x07") { Ok(()) } else { Err(cut_off()) }
+}
+
+/// Checks that the files of the scenario's folder are the scenario of the results and the files that it names.
+fn check_scenario(
+    results: &Results,
+    metadata: &Metadata,
+    hashes: &BTreeMap<&str, String>,
+) -> Result<(), String> {
+    let (own, named) = (written(results), named_files(results));
+    for entry in &own {
+        match hashes.get(&*entry.name) {
+            None => return Err(format!("{}: is missing, and {RESULTS}run.json has its text", entry.name)),
+            Some(found) if *found != hash(&entry.bytes) => {
+                return Err(format!(
+                    "{}: is not the scenario of {RESULTS}run.json: one of them was changed, and the hashes with it",
+                    entry.name
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, found) in hashes.iter().filter(|(name, _)| name.starts_with(SCENARIO)) {
+        if own.iter().any(|entry| entry.name == **name) {
+            continue;
+        }
+        let alias = metadata.files.get(*name).and_then(|file| file.alias.as_ref());
+        match alias.and_then(|alias| named.get(alias)) {
+            None => {
+                return Err(format!("{name}: is no file that the scenario of {RESULTS}run.json names"));
+            }
+            Some(Some(sha256)) if !sha256.eq_ignore_ascii_case(found) => {
+                return Err(format!("{name}: is not the file that was run, which has the SHA-256 {sha256}"));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The tables, figures and report that are not what this program makes of the results, those that are absent, and those
+/// that it does not make.
+fn differing(results: &Results, hashes: &BTreeMap<&str, String>) -> Vec<String> {
+    let made: BTreeMap<String, String> =
+        made(results).into_iter().map(|entry| (entry.name, hash(&entry.bytes))).collect();
+    let is_made =
+        |name: &str| name == REPORT || ["tables/", "figures/"].iter().any(|folder| name.starts_with(folder));
+    let names: BTreeSet<&str> =
+        made.keys().map(String::as_str).chain(hashes.keys().copied().filter(|name| is_made(name))).collect();
+    names.into_iter().filter(|name| made.get(*name) != hashes.get(name)).map(str::to_string).collect()
 }
 
 /// The size of an archive and its SHA-256 in hexadecimal, for whoever publishes it.
@@ -302,6 +400,7 @@ struct Listed {
 /// The metadata of a bundle, as far as it is checked.
 struct Metadata {
     title: String,
+    packer: Option<String>,
     files: BTreeMap<String, Listed>,
 }
 
@@ -347,7 +446,9 @@ impl Metadata {
             }
         }
         let files = files(root, &entities)?;
-        Ok(Metadata { title: root["name"].as_str().unwrap_or_default().to_string(), files })
+        let title = root["name"].as_str().unwrap_or_default().to_string();
+        let packer = entities.get(PACKER).and_then(|e| e["value"].as_str()).map(str::to_string);
+        Ok(Metadata { title, packer, files })
     }
 
     /// Checks that the files are those of the archive, with their sizes.

@@ -30,6 +30,16 @@ pub(crate) fn collect(
     let mut all = stored(results, folder)?;
     all.extend(further);
     all.extend(scenario(results, inputs)?);
+    all.extend(made(results));
+    let page = readme::page(results, about, &all);
+    all.push(Entry::new(README, "What this is, how to check it, how to compute it again", page));
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// What this program makes of results: the report, the tables and the figures.
+pub(crate) fn made(results: &Results) -> Vec<Entry> {
+    let mut all = Vec::new();
     all.push(Entry::new(REPORT, "Report: tables and figures as one page", report::html(results)));
     all.push(Entry::new(
         "tables/metrics.csv",
@@ -42,10 +52,7 @@ pub(crate) fn collect(
         tables::replications(results),
     ));
     all.extend(figures(results));
-    let page = readme::page(results, about, &all);
-    all.push(Entry::new(README, "What this is, how to check it, how to compute it again", page));
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(all)
+    all
 }
 
 /// The results as their folder has them.
@@ -75,14 +82,7 @@ fn stored(results: &Results, folder: &Path) -> Result<Vec<Entry>, BundleError> {
 
 /// The scenario as it was written, or as its points are where it has no text, and the files that it names.
 fn scenario(results: &Results, inputs: &Files) -> Result<Vec<Entry>, BundleError> {
-    let mut all = Vec::new();
-    match (&results.run.scenario_text, scenario_name(results)) {
-        (Some(text), Some(name)) => all.push(Entry::new(name, "Scenario as it was written", text.as_str())),
-        _ => all.extend(results.run.points.iter().enumerate().map(|(i, point)| {
-            let title = format!("Scenario of point {}, with every default", i + 1);
-            Entry::new(format!("{SCENARIO}point-{}.toml", i + 1), title, point.scenario.as_str())
-        })),
-    }
+    let mut all = written(results);
     let mut taken: BTreeSet<String> = all.iter().map(|entry| entry.name.clone()).collect();
     for (alias, sha256) in named_files(results) {
         let refuse = |why: &str| {
@@ -104,8 +104,22 @@ fn scenario(results: &Results, inputs: &Files) -> Result<Vec<Entry>, BundleError
     Ok(all)
 }
 
+/// The scenario as it was written, or as its points are where it has no text.
+pub(crate) fn written(results: &Results) -> Vec<Entry> {
+    match (&results.run.scenario_text, scenario_name(results)) {
+        (Some(text), Some(name)) => vec![Entry::new(name, "Scenario as it was written", text.as_str())],
+        _ => {
+            let of = |(i, point): (usize, &quell_lab::PointInfo)| {
+                let title = format!("Scenario of point {}, with every default", i + 1);
+                Entry::new(format!("{SCENARIO}point-{}.toml", i + 1), title, point.scenario.as_str())
+            };
+            results.run.points.iter().enumerate().map(of).collect()
+        }
+    }
+}
+
 /// The files that the scenarios of the points name, each with its hash if that is known.
-fn named_files(results: &Results) -> BTreeMap<String, Option<String>> {
+pub(crate) fn named_files(results: &Results) -> BTreeMap<String, Option<String>> {
     let mut all = BTreeMap::new();
     for point in &results.run.points {
         if let Ok(scenario) = toml::from_str(&point.scenario) {

@@ -13,6 +13,8 @@ pub(crate) const RO_CRATE: &str = "https://w3id.org/ro/crate/1.1";
 const PROFILE: &str = "https://w3id.org/ro/wfrun/process/0.5";
 /// The place of Quell's source.
 pub(crate) const REPOSITORY: &str = "https://github.com/quell-aqm/quell";
+/// The entity that has the commit which made tables, figures and report.
+pub(crate) const PACKER: &str = "#packer";
 /// The entity that stands for a license where none is given.
 const NO_LICENSE: &str = "#no-license";
 
@@ -36,6 +38,13 @@ pub(crate) fn text(run: &RunInfo, about: &About, files: &[Entry], sums_bytes: us
     );
     graph.push(action(run, about, files));
     graph.push(software(run));
+    // Results may have been made by another commit than that which drew the figures.
+    graph.push(json!({
+        "@id": PACKER,
+        "@type": "PropertyValue",
+        "name": "commit of Quell that made tables, figures and report",
+        "value": quell_lab::commit(),
+    }));
     graph.extend(properties(run).into_iter().map(
         |(id, name, value)| json!({ "@id": id, "@type": "PropertyValue", "name": name, "value": value }),
     ));
@@ -87,7 +96,7 @@ fn root(run: &RunInfo, about: &About, files: &[Entry]) -> Value {
     if !about.authors.is_empty() {
         root["author"] = refer(about.authors.iter().enumerate().map(|(i, author)| author_id(i, author)));
     }
-    root["mentions"] = refer(["#run".to_string()]);
+    root["mentions"] = refer(["#run".to_string(), PACKER.to_string()]);
     root["hasPart"] = refer(parts);
     root
 }
@@ -250,10 +259,15 @@ pub(crate) fn seeds(run: &RunInfo) -> String {
 
 /// The command that made results, as a shell takes it.
 pub(crate) fn command(run: &RunInfo) -> String {
+    line(run.command.iter().map(String::as_str))
+}
+
+/// Words as one line that a shell takes.
+pub(crate) fn line<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
-    let quote = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.clone(),
+    let quote = |word: &str| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_string(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
-    run.command.iter().map(quote).collect::<Vec<_>>().join(" ")
+    words.map(quote).collect::<Vec<_>>().join(" ")
 }

@@ -6,7 +6,7 @@ use quell_lab::Results;
 use quell_units::text::{one_line, plural};
 
 use crate::about::{About, Author};
-use crate::crate_metadata::{REPOSITORY, command, description, is_known, seeds, title};
+use crate::crate_metadata::{REPOSITORY, command, description, is_known, line, seeds, title};
 use crate::entry::{Entry, scenario_name};
 
 /// The page, in Markdown.
@@ -52,7 +52,8 @@ fn how_to_check(results: &Results) -> String {
         "## How to check it\n\nWithout Quell, in the unpacked folder:\n\n```sh\nsha256sum --check SHA256SUMS\n```\n\n\
          With Quell, whose version that made this is:\n\n```sh\ngit clone {REPOSITORY}\n{commit}\
          cargo build --release --bin quell --manifest-path quell/Cargo.toml    # the program: quell/target/release/quell\n\
-         ```\n\n`quell bundle verify FILE` checks every hash, the metadata, and that the results are whole. "
+         ```\n\n`quell bundle verify FILE` checks every hash, the metadata, that the results are whole, and that scenario, \
+         tables, figures and report are those of the results. "
     );
     if run.live {
         out += "Real packets were sent, in real time: nothing can be computed again.\n\n";
@@ -64,7 +65,7 @@ fn how_to_check(results: &Results) -> String {
     let _ = write!(
         out,
         "It also computes replications again and compares them bit for bit:\n\n\
-         ```sh\nquell bundle verify FILE --rerun 10%\nquell bundle verify FILE --rerun\n```\n\n\
+         ```sh\nquell bundle verify FILE --rerun=10%\nquell bundle verify FILE --rerun\n```\n\n\
          Time: the {count} took {} of one core together on the machine that made this, the longest of them {}. They \
          run on all cores at once (`--threads N` for fewer), and ask for no network, no graphics and no other hardware. \
          Results do not depend on the machine or on the number of threads.\n\n",
@@ -73,15 +74,43 @@ fn how_to_check(results: &Results) -> String {
     );
     match scenario_name(results) {
         Some(name) => {
+            let (how, again) = match again(&run.command, &name) {
+                Some(again) => ("", again),
+                None => (
+                    " with the options of the command below",
+                    line(["quell", "run", &*name, "--out", "again"].into_iter()),
+                ),
+            };
             let _ = write!(
                 out,
-                "To run it yourself, or to change it, unpack the archive and run the scenario with the options of the command below:\n\n\
-                 ```sh\nquell run {name} --out again\nquell show results\nquell report results --out report.html\n```\n\n"
+                "To run it yourself, or to change it, unpack the archive and run the scenario{how}, in the unpacked folder:\n\n\
+                 ```sh\n{again}\nquell show results\nquell report results --out report.html\n```\n\n"
             );
         }
         None => out += "`quell show results` prints the tables of the unpacked results.\n\n",
     }
     out
+}
+
+/// The options of `run` and `bundle` on which results depend; each has a value.
+const OPTIONS: &[&str] =
+    &["--set", "--sweep", "--seeds", "--seed", "--precision", "--max-seeds", "--aqm", "--engine", "--series"];
+
+/// The command that gives the packed results from the packed scenario, for a shell. `None` if another command than `run`
+/// or `bundle` made them: what that did to the scenario is not known here.
+fn again(made_by: &[String], scenario: &str) -> Option<String> {
+    let mut words = made_by.iter().map(String::as_str).skip(1);
+    words.next().filter(|name| ["run", "bundle"].contains(name))?;
+    let mut kept = vec!["quell", "run", scenario];
+    while let Some(word) = words.next() {
+        match word.split_once('=') {
+            Some((option, _)) if OPTIONS.contains(&option) => kept.push(word),
+            _ if OPTIONS.contains(&word) => kept.extend([word].into_iter().chain(words.next())),
+            _ => {}
+        }
+    }
+    kept.extend(["--out", "again"]);
+    Some(line(kept.into_iter()))
 }
 
 fn what_made_it(results: &Results) -> String {
@@ -125,5 +154,51 @@ fn time(seconds: f64) -> String {
         s if s < 120.0 => quell_units::text::duration(s),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_has_every_option_on_which_results_depend() {
+        let of = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+            again(&words, "scenario/a b.toml")
+        };
+        let run = [
+            "quell",
+            "run",
+            "x/a b.toml",
+            "--quiet",
+            "--set",
+            "dumbbell.rate=3 Mbit/s",
+            "--seeds=2",
+            "--out",
+            "r",
+        ];
+        assert_eq!(
+            of(&run).unwrap(),
+            "quell run 'scenario/a b.toml' --set 'dumbbell.rate=3 Mbit/s' --seeds=2 --out again"
+        );
+        let bundle = [
+            "quell",
+            "bundle",
+            "s.toml",
+            "--aqm",
+            "red",
+            "--author",
+            "A",
+            "--max-seeds",
+            "9",
+            "--sweep=a=1; b=2",
+        ];
+        assert_eq!(
+            of(&bundle).unwrap(),
+            "quell run 'scenario/a b.toml' --aqm red --max-seeds 9 '--sweep=a=1; b=2' --out again"
+        );
+        assert_eq!(of(&["quell", "compare", "s.toml"]), None);
+        assert_eq!(of(&[]), None);
     }
 }

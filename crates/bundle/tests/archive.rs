@@ -1,5 +1,6 @@
 //! Archives that were damaged, or made to harm: each is refused with its reason, and none does harm.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Cursor, Read, Write};
 use std::ops::ControlFlow;
@@ -8,6 +9,8 @@ use std::path::{Path, PathBuf};
 use quell_bundle::{About, Author, Bundle, BundleError, Share, open, pack};
 use quell_lab::{Options, files_in, parse, run, write_results};
 use quell_scenario::Plugins;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -147,6 +150,109 @@ fn each_damage_is_named() {
     }
     assert!(packed.refused(b"{}").contains("which is a zip archive"));
     assert!(packed.refused(b"").contains("which is a zip archive"));
+}
+
+/// The archive with changes to its files, and with every size and hash made again.
+fn forged(
+    packed: &Packed,
+    change: impl Fn(&str, Vec<u8>) -> Option<Vec<u8>>,
+    further: &[(&str, &[u8])],
+) -> Vec<u8> {
+    const OWN: [&str; 2] = ["ro-crate-metadata.json", "SHA256SUMS"];
+    let sha256 = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut old = ZipArchive::new(Cursor::new(&packed.bytes)).unwrap();
+    for i in 0..old.len() {
+        let mut file = old.by_index(i).unwrap();
+        let (name, mut bytes) = (file.name().unwrap().into_owned(), Vec::new());
+        file.read_to_end(&mut bytes).unwrap();
+        if let Some(bytes) = if OWN.contains(&&*name) { Some(bytes) } else { change(&name, bytes) } {
+            files.insert(name, bytes);
+        }
+    }
+    files.extend(further.iter().map(|(name, bytes)| (name.to_string(), bytes.to_vec())));
+    let mut metadata: Value = serde_json::from_slice(&files[OWN[0]]).unwrap();
+    let graph = metadata["@graph"].as_array_mut().unwrap();
+    let is_file = |e: &Value| e["@type"] == "File";
+    graph.retain(|e| !is_file(e) || files.contains_key(e["@id"].as_str().unwrap()));
+    for (name, _) in further {
+        graph.push(json!({ "@id": name, "@type": "File", "encodingFormat": "text/plain" }));
+    }
+    let sums_bytes: usize =
+        files.keys().filter(|name| **name != OWN[1]).map(|name| 64 + 3 + name.len()).sum();
+    let mut parts = Vec::new();
+    for entity in graph.iter_mut().filter(|e| is_file(e)) {
+        let name = entity["@id"].as_str().unwrap().to_string();
+        parts.push(json!({ "@id": name }));
+        if name == OWN[1] {
+            entity["contentSize"] = json!(sums_bytes.to_string());
+        } else {
+            entity["contentSize"] = json!(files[&name].len().to_string());
+            entity["sha256"] = json!(sha256(&files[&name]));
+        }
+    }
+    let action = graph.iter_mut().find(|e| e["@id"] == "#run").unwrap();
+    action["object"] = json!([]);
+    graph.iter_mut().find(|e| e["@id"] == "./").unwrap()["hasPart"] = json!(parts);
+    files.insert(OWN[0].to_string(), serde_json::to_vec(&metadata).unwrap());
+    let listed = files.iter().filter(|(name, _)| **name != OWN[1]);
+    let sums: String = listed.map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect();
+    files.insert(OWN[1].to_string(), sums.into_bytes());
+    let mut new = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in &files {
+        new.start_file(name.as_str(), SimpleFileOptions::default()).unwrap();
+        new.write_all(bytes).unwrap();
+    }
+    new.finish().unwrap().into_inner()
+}
+
+#[test]
+fn what_was_changed_with_all_its_hashes_is_refused() {
+    let packed = Packed::new();
+    // The forgery itself is well made: without a change it is a bundle.
+    let whole = packed.open(&forged(&packed, |_, bytes| Some(bytes), &[])).unwrap();
+    assert!(whole.differing.is_empty(), "{:?}", whole.differing);
+    let changed = |file: &'static str| {
+        packed.refused(&forged(
+            &packed,
+            |name, mut bytes| {
+                if name == file {
+                    bytes.push(b'\n');
+                }
+                Some(bytes)
+            },
+            &[],
+        ))
+    };
+    let made = "is not what this program makes of results/";
+    assert!(changed("scenario/small.toml").contains("is not the scenario of results/run.json"));
+    for file in [
+        "tables/metrics.csv",
+        "tables/replications.csv",
+        "figures/queue.svg",
+        "figures/queue.csv",
+        "report.html",
+    ] {
+        let why = changed(file);
+        assert!(why.contains(&format!("{file}: {made}")), "{file}: {why}");
+    }
+    let without = |file: &'static str| {
+        packed.refused(&forged(&packed, |name, bytes| (name != file).then_some(bytes), &[]))
+    };
+    assert!(without("scenario/small.toml").contains("scenario/small.toml: is missing"));
+    assert!(without("report.html").contains(&format!("report.html: {made}")));
+    let with = |file: &str| packed.refused(&forged(&packed, |_, bytes| Some(bytes), &[(file, b"x")]));
+    assert!(with("tables/more.csv").contains(&format!("tables/more.csv: {made}")));
+    assert!(with("scenario/more.csv").contains("is no file that the scenario"));
+}
+
+#[test]
+fn nothing_stands_behind_the_end() {
+    let packed = Packed::new();
+    for behind in [&b"x"[..], b"PK\x05\x06", &[0; 40], &packed.bytes[packed.bytes.len() - 22..]] {
+        let why = packed.refused(&[&packed.bytes, behind].concat());
+        assert!(why.contains("has bytes behind its end"), "{why}");
+    }
 }
 
 #[test]
