@@ -28,4 +28,9 @@ fn twice_the_size_is_printed_as_a_scenario_and_says_what_was_scaled() {
     let ran = bench.run(&["scale", "small.toml", "--by", "1.3"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("is not a whole number of them"), "{}", ran.err);
+    let ran = bench.run(&["scale", "small.toml", "--by", "2", "-q", "--metric", "rpm"]);
+    assert!(ran.code == 2 && ran.err.contains("so nothing is compared"), "{}{}", ran.code, ran.err);
+    let asked = "flow_completion_time_mean_s";
+    let ran = bench.run(&["scale", "small.toml", "--by", "2", "-q", "--metric", asked]);
+    assert!(ran.code == 2 && ran.err.contains("nothing is compared: metric"), "{}{}", ran.code, ran.err);
 }
