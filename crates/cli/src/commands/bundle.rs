@@ -30,7 +30,7 @@ Examples:
   quell bundle results/main --author \"Josiah Carberry <0000-0002-1825-0097>\" --license CC-BY-4.0
   quell bundle my.toml --seeds 20 --set dumbbell.rate=\"50 Mbit/s\" --out study.zip
   quell bundle verify study.zip
-  quell bundle verify study.zip --rerun 10%
+  quell bundle verify study.zip --rerun=10%
 
 One archive has the scenario with the files that it names, the command, the seeds, the commit and the fingerprints of \
 the engine, all replications (Parquet), tables (CSV), figures (SVG, CSV), the report, and a page for whoever checks \
@@ -82,7 +82,7 @@ pub enum Command {
 #[command(after_help = "\
 Examples:
   quell bundle verify study.zip
-  quell bundle verify study.zip --rerun 10%
+  quell bundle verify study.zip --rerun=10%
   quell bundle verify study.zip --rerun --threads 4
 
 Nothing is taken from the cache: what is computed again is computed here. Exit codes: 0 all is as it was packed, 1 \
@@ -91,8 +91,19 @@ pub struct VerifyArgs {
     /// The archive.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Compute this share of the replications again, and compare each bit for bit; without a share, all.
-    #[arg(long, value_name = "SHARE%", num_args = 0..=1, default_missing_value = "100%", value_parser = args::share)]
+    /// What stands beside the archive by mistake, such as a share without "=".
+    #[arg(hide = true)]
+    further: Vec<String>,
+    /// Compute a share of the replications again, and compare each bit for bit: more than 0, after "=" (--rerun=10%);
+    /// without a share, all.
+    #[arg(
+        long,
+        value_name = "SHARE%",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "100%",
+        value_parser = positive_share
+    )]
     rerun: Option<f64>,
     /// The number of the draw: another one draws other replications for --rerun.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "rerun", value_parser = whole(1..=u64::MAX))]
@@ -113,6 +124,12 @@ impl From<BundleError> for Failure {
             BundleError::Stopped => Failure::Interrupted("nothing was written".to_string()),
         }
     }
+}
+
+/// A share of replications of which at least one is computed.
+fn positive_share(text: &str) -> Result<f64, String> {
+    let share = args::share(text).ok().filter(|share| *share > 0.0);
+    share.ok_or_else(|| "must be a share of more than 0 % and at most 100 %, such as 10%".to_string())
 }
 
 /// Packs a study, or checks an archive.
@@ -310,8 +327,11 @@ fn write(results: &Results, dir: &Path, about: &About, args: &Args, out: &Path) 
 
 /// Checks an archive.
 fn verify(args: &VerifyArgs) -> Result<(), Failure> {
-    if args.rerun == Some(0.0) {
-        return Err(bad_input!("--rerun 0%: computes nothing; give a larger share, or leave it out"));
+    if let Some(further) = args.further.first() {
+        return Err(bad_input!(
+            "\"{}\": one archive is checked at a time, and a share stands after \"=\": --rerun=10%",
+            cut(further)
+        ));
     }
     let stop = interrupt::listen();
     let (meter, since) = (Meter::new(args.quiet), Instant::now());
@@ -328,6 +348,15 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         other => other.into(),
     })?;
     terminal::print(&terminal::prose(&about(&bundle)))?;
+    if !bundle.differing.is_empty() {
+        terminal::note(&format!(
+            "this program makes {} of the results in another way: {}; with commit {}, which packed the bundle, verify \
+             says whether they are those of the results",
+            plural(bundle.differing.len(), "file"),
+            bundle.differing.iter().map(|name| cut(name)).collect::<Vec<_>>().join(", "),
+            cut(&bundle.packer)
+        ));
+    }
     let engines = bundle.engines();
     if let Some(difference) = engines.difference() {
         terminal::note(&difference);
@@ -347,8 +376,13 @@ fn about(bundle: &Bundle) -> String {
         0 => String::new(),
         n => format!("holes    {} of the sweep cannot be run\n", plural(n, "combination")),
     };
+    let made = match bundle.differing.len() {
+        0 => "are what this program makes of the results".to_string(),
+        n => format!("differ in {} from those of this program, which is another commit", plural(n, "file")),
+    };
     format!(
-        "bundle   {}\nsha256   {}\nhashes   {}, {}: all as they were packed\nmetadata RO-Crate 1.1, lists every file\n\
+        "bundle   {}\nsha256   {}\nhashes   {}, {}: as the metadata lists them\nmetadata RO-Crate 1.1, lists every file\n\
+         scenario that of the results\nmade     tables, figures and report {made}\n\
          results  {count}{partial}, digest {}\n{holes}made by  Quell {}, commit {}\n",
         quell_units::text::one_line(&bundle.title),
         bundle.sha256,

@@ -25,7 +25,11 @@ fn a_study_is_packed_checked_and_computed_again() {
     let all = bench.run(&["bundle", "verify", "one.zip", "--rerun", "--quiet", "--threads", "1"]);
     assert!(all.out.contains("4 of 4 replications were computed again: 4 are the same"), "{all:?}");
     assert_eq!((all.code, &*all.err), (0, ""));
-    let some = bench.ok(&["bundle", "verify", "one.zip", "--rerun", "30%", "--draw", "2"]);
+    assert!(all.out.contains("report are what this program makes of the results"), "{all:?}");
+    // What follows is the archive and no share.
+    let before = bench.ok(&["bundle", "verify", "--rerun", "one.zip", "--quiet"]);
+    assert!(before.contains("4 of 4 replications"), "{before}");
+    let some = bench.ok(&["bundle", "verify", "one.zip", "--rerun=30%", "--draw", "2"]);
     assert!(some.contains("2 of 4 replications"), "{some}");
     // It is not lost by mistake.
     let again = bench.run(&["bundle", "r", "--out", "one.zip"]);
@@ -39,7 +43,9 @@ fn a_study_is_packed_checked_and_computed_again() {
     for (args, said) in [
         (&["bundle", "verify", "small.toml"][..], "which is a zip archive"),
         (&["bundle", "verify", "nowhere.zip"], "nowhere.zip"),
-        (&["bundle", "verify", "two.zip", "--rerun", "0%"], "computes nothing"),
+        (&["bundle", "verify", "two.zip", "--rerun=0%"], "must be a share of more than 0 %"),
+        (&["bundle", "verify", "two.zip", "--rerun=10"], "must be a share of more than 0 %"),
+        (&["bundle", "verify", "two.zip", "--rerun", "10%"], "a share stands after \"=\": --rerun=10%"),
         (&["bundle", "verify", "two.zip", "--draw", "2"], "--rerun"),
         (&["bundle", "r", "--set", "seeds=2", "--out", "x.zip"], "--set: changes how a scenario is run"),
         (&["bundle", "r", "--license", "CC-BY-4", "--out", "x.zip"], "did you mean \"CC-BY-4.0\"?"),
