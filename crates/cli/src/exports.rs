@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use quell_lab::{Export, Exporter, TRACES, Traced};
-use quell_scenario::Study;
-use quell_sim::trace::Trace;
+use quell_scenario::{Scenario, Study};
+use quell_sim::trace::{LinkTrace, SenderWhat, Trace, TracedFlow};
 use quell_traces::{About, Format, pcapng, perfetto, qlog};
 
 /// The parts of a trace that formats are made of, and the room that they take.
@@ -21,20 +21,23 @@ pub fn needs(formats: &[Format]) -> Export {
     export
 }
 
-/// Writes these formats: a file for each replication, of qlog one for each of its senders.
+/// Writes these formats: a file for each replication, of qlog one for each of its senders that sent anything.
 pub fn exporter(study: &Study, formats: Vec<Format>) -> Box<Exporter> {
     let formats: BTreeSet<Format> = formats.into_iter().collect();
     let points: Vec<String> = study.points.iter().map(|point| point.title()).collect();
+    let scenarios: Vec<Scenario> = study.points.iter().map(|point| point.scenario.clone()).collect();
+    let title = if study.title().is_empty() { study.name() } else { study.title() }.to_string();
     Box::new(move |of, trace, out| {
         let mut out = Counted { out, written: 0 };
-        let about = about(&of, trace, &points);
+        let point = if points.len() > 1 { points.get(of.point).map_or("", String::as_str) } else { "" };
+        let about = about(&of, trace, [&title, point], scenarios.get(of.point));
         let mut files = Vec::new();
         for format in &formats {
             match format {
                 Format::Pcapng => pcapng::write(&mut out, trace, &about)?,
                 Format::Perfetto => perfetto::write(&mut out, trace, &about)?,
                 Format::Qlog => {
-                    for flow in trace.flows.iter().filter(|flow| !flow.samples.is_empty()) {
+                    for flow in trace.flows.iter().filter(|flow| has_sent(flow)) {
                         qlog::write(&mut out, flow, &about)?;
                         files.push((name(&of, &points, Some(flow.flow), *format), out.written));
                     }
@@ -56,18 +59,28 @@ fn name(of: &Traced<'_>, points: &[String], flow: Option<u32>, format: Format) -
     format!("{TRACES}/{point}{algorithm}-seed{}{flow}.{}", of.seed, format.extension())
 }
 
-fn about(of: &Traced<'_>, trace: &Trace, points: &[String]) -> About {
-    let point = points.get(of.point).map_or("", String::as_str);
+/// Returns whether a flow sent anything: one that starts after the run's end has a state, and nothing to tell.
+fn has_sent(flow: &TracedFlow) -> bool {
+    flow.events.iter().any(|event| matches!(event.what, SenderWhat::Sent { .. }))
+}
+
+fn about(of: &Traced<'_>, trace: &Trace, [title, point]: [&str; 2], scenario: Option<&Scenario>) -> About {
+    let seed = format!("seed {}", of.seed);
+    let title = [title, point, of.algorithm, &seed].into_iter().filter(|part| !part.is_empty());
+    // Of several links others may have algorithms of their own.
+    let algorithm = |link: &LinkTrace| {
+        let known = scenario.and_then(|scenario| scenario.algorithm_at(&link.name, of.algorithm));
+        known.map_or(format!("the algorithm of {}", link.name), |choice| choice.label().to_string())
+    };
     let facts = of.facts;
     let group = |group: usize| facts.groups.get(group).map_or("", String::as_str);
     let named = |(number, group): (usize, &str)| format!("{group} {number}");
     let groups = facts.flows.iter().map(|flow| group(flow.group.into()));
     About {
-        title: format!("{point}, {}, seed {}", of.algorithm, of.seed),
+        title: title.collect::<Vec<_>>().join(", "),
         program: format!("Quell {}", env!("CARGO_PKG_VERSION")),
         flows: groups.enumerate().map(named).collect(),
-        // Of several links others may have algorithms of their own.
-        algorithms: if trace.links.len() == 1 { vec![of.algorithm.to_string()] } else { Vec::new() },
+        algorithms: trace.links.iter().map(algorithm).collect(),
         ..About::default()
     }
 }

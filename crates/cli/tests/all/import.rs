@@ -77,3 +77,33 @@ fn what_no_link_could_carry_is_refused_with_what_is_there() {
     let ran = bench.run(&["import", "pcap", capture, INTERFACE[0], INTERFACE[1]]);
     assert!(ran.code == 2 && ran.err.contains("--overwrite replaces it"), "{}", ran.err);
 }
+
+/// A capture says which run it is and which algorithm decided at which link; what never sent has no log.
+#[test]
+fn traces_name_their_run_and_leave_out_what_never_sent() {
+    let bench = Bench::new();
+    let text = format!(
+        "{}kind = \"bulk\"\ncount = 2\nrtt = \"40 ms\"\n[[flows]]\nname = \"back\"\nkind = \"bulk\"\nrtt = \"40 ms\"\ndirection = \"reverse\"\n\
+         [[flows]]\nname = \"call\"\nkind = \"udp\"\npacket = \"214 B\"\nrate = \"300 kbit/s\"\n\
+         [[flows]]\nname = \"test\"\nkind = \"responsiveness\"\nrtt = \"40 ms\"\n",
+        RUN.replace("schema = 1\n", "schema = 1\ntitle = \"Calls and downloads\"\ndialect = \"linux\"\n")
+    );
+    std::fs::write(bench.path("run.toml"), text).unwrap();
+    bench.ok(&["run", "run.toml", "--seeds", "1", "--out", "a", "--trace", "pcapng,qlog", "--no-report"]);
+    let bytes = std::fs::read(bench.path("a/traces/codel-seed1.pcapng")).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("Calls and downloads, codel, seed 1"));
+    assert!(text.contains("packets that come to the queue; codel"));
+    assert!(text.contains("packets that come to the queue; drop-tail"), "the way back has its own");
+    assert!(text.contains("by codel") && !text.contains("the queue's algorithm"));
+    let log = |flow: u32| bench.path(&format!("a/traces/codel-seed1-flow{flow}.sqlog")).exists();
+    // The call is not TCP; of the test's connections the first one begins at once, and in 3 s at most three more.
+    assert_eq!([0, 1, 2, 3, 4, 9].map(log), [true, true, true, false, true, false]);
+    let words = ["import", "pcap", "a/traces/codel-seed1.pcapng", "--out", "x.csv", "--direction", "both"];
+    bench.ok(&[&words, &INTERFACE[..]].concat());
+    let arrivals = std::fs::read_to_string(bench.path("x.csv")).unwrap();
+    let sizes = arrivals.lines().skip(2).map(|line| line.split(',').nth(1).unwrap().trim().to_string());
+    let sizes: Vec<String> = sizes.collect();
+    let of = |size: &str| sizes.iter().filter(|s| *s == size).count();
+    assert!(of("200") > 100 && of("1500") > 100 && of("214") == 0 && of("1514") == 0);
+}
