@@ -72,7 +72,7 @@ impl Flows {
             flows.ethernet &= !flow.tcp || header >= PLAIN + STAMPS + ETHERNET;
             let stamps = header >= PLAIN + STAMPS;
             let payload = payload.saturating_sub(more).max(1);
-            // RFC 9293 section 3.7.1: what a peer's options take is not for this number to leave out (RFC 6691).
+            // RFC 9293 section 3.7.1: what a peer's options take is not for this number to leave out.
             let mss = payload.saturating_add(if stamps { STAMPS } else { 0 });
             let about =
                 Flow { tcp: flow.tcp, payload, mss, stamps, feedback, sack: flow.sack, ..Flow::default() };
