@@ -94,7 +94,10 @@ impl Opened {
                 Ok(bytes) => message(bytes, &path.display().to_string(), path).0,
                 Err(e) => {
                     let message = format!("{}: cannot read: {e}", path.display());
-                    Read { message: json(&Message::Error { message }), states: vec![(path.clone(), state_of(path))] }
+                    Read {
+                        message: json(&Message::Error { message }),
+                        states: vec![(path.clone(), state_of(path))],
+                    }
                 }
             };
         }
@@ -123,7 +126,8 @@ fn message(bytes: Vec<u8>, name: &str, path: &Path) -> (Read, Option<ScenarioErr
         wrong = wrong.or(Some(ScenarioError::of_file(name.to_string(), rule)));
         seen.clear();
     }
-    let files = seen.into_iter().map(|file| File { name: file.name, bytes: STANDARD.encode(file.bytes) }).collect();
+    let files =
+        seen.into_iter().map(|file| File { name: file.name, bytes: STANDARD.encode(file.bytes) }).collect();
     let short = Path::new(name).file_name().map_or(name.into(), |short| short.to_string_lossy().into_owned());
     (Read { message: json(&Message::Scenario { name: short, text, files }), states }, wrong)
 }

@@ -87,7 +87,10 @@ impl Request {
             Some("GET") => false,
             Some("HEAD") => true,
             _ => {
-                return Err(Answer::refusal((405, "Method Not Allowed"), "files are only read here: GET or HEAD"));
+                return Err(Answer::refusal(
+                    (405, "Method Not Allowed"),
+                    "files are only read here: GET or HEAD",
+                ));
             }
         };
         let target = parsed.path.unwrap_or_default();
@@ -157,9 +160,14 @@ mod tests {
         for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8765", "[::1]:8765"] {
             assert!(is_here(host), "{host}");
         }
-        for host in
-            ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8765", "[::2]", "127.0.0.1:x"]
-        {
+        for host in [
+            "",
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example:8765",
+            "[::2]",
+            "127.0.0.1:x",
+        ] {
             assert!(!is_here(host), "{host}");
         }
     }
