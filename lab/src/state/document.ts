@@ -158,7 +158,7 @@ export function follow(): void {
         unreadable.value = null;
       };
     } catch (error) {
-      if (error instanceof EngineFault) {
+      if (isOfText(error)) {
         return () => {
           unreadable.value = error.fault;
         };
@@ -218,7 +218,7 @@ export async function judge(of: Doc): Promise<Verdict | string> {
       checked: await ask({ do: "check", source: source(of), ...(exists && { point: of.point }) }),
     };
   } catch (error) {
-    return error instanceof EngineFault ? { ok: false, of, fault: error.fault } : message(error);
+    return isOfText(error) ? { ok: false, of, fault: error.fault } : message(error);
   }
 }
 
@@ -300,5 +300,9 @@ export function faultOf(text: string): Fault {
   const none = { file: null, line: null, column: null, field: null, value: null, nearest: null, known: null };
   return { kind: "failed", message: text, rule: text, ...none };
 }
+
+/** Whether an error is about what was asked, and not of the simulator itself. */
+const isOfText = (error: unknown): error is EngineFault =>
+  error instanceof EngineFault && error.fault.kind !== "failed";
 
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));
