@@ -8,11 +8,12 @@ use std::time::SystemTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quell_files::Limit;
+use quell_metrics::RunInfo;
 use quell_scenario::{Document, Files, Plugins, ScenarioError};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::folder;
+use crate::{folder, terminal};
 
 const SCENARIO: Limit = Limit::of_text("a scenario");
 /// The most bytes of files that a scenario names: the page has them in memory, and each of its workers.
@@ -42,6 +43,8 @@ type State = (u64, SystemTime);
 enum Message {
     /// A scenario.
     Scenario { name: String, text: String, files: Vec<File> },
+    /// A study that was run: what the page's simulator takes as `open`.
+    Results { name: String, run: Box<RunInfo>, replications: Vec<String> },
     /// There is none any more.
     Error { message: String },
 }
@@ -120,8 +123,8 @@ fn message(bytes: Vec<u8>, name: &str, path: &Path) -> (Read, Option<ScenarioErr
     if total > MOST_BYTES {
         let rule = format!(
             "names files of {}, and the page takes at most {}; `quell run` has no such limit",
-            crate::terminal::size(total as u64),
-            crate::terminal::size(MOST_BYTES as u64)
+            terminal::size(total as u64),
+            terminal::size(MOST_BYTES as u64)
         );
         wrong = wrong.or(Some(ScenarioError::of_file(name.to_string(), rule)));
         seen.clear();
@@ -156,10 +159,36 @@ fn recorded(folder: &Path, seen: Arc<Mutex<Vec<Seen>>>) -> Files {
     })
 }
 
+/// The most replications in one piece of a message, which is a text of base64 that the page reads as a whole.
+const PIECE: usize = 16;
+
 /// The message with a folder of results.
 fn results(path: &Path) -> Result<Vec<u8>, Failure> {
-    folder::read(path)?;
-    Err(bad_input!("{}: results are not opened yet", quell_files::name(path)))
+    let results = folder::read(path)?;
+    let cannot = |why: String| Failure::cannot(format!("open {}", quell_files::name(path)), why);
+    let (mut replications, mut bytes) = (Vec::new(), 0);
+    for piece in results.replications.chunks(PIECE) {
+        let packed = quell_metrics::pack(piece).map_err(cannot)?;
+        bytes += packed.len();
+        if bytes > MOST_BYTES {
+            return Err(bad_input!(
+                "{}: has more than {} of results, which is what the page takes; `quell show` and `quell report` have no \
+                 such limit",
+                quell_files::name(path),
+                terminal::size(MOST_BYTES as u64)
+            ));
+        }
+        replications.push(STANDARD.encode(packed));
+    }
+    Ok(json(&Message::Results { name: name_of(path), run: Box::new(results.run), replications }))
+}
+
+/// The name of a file or folder without its place.
+fn name_of(path: &Path) -> String {
+    let folder = folder::of(path);
+    // Such as `.`, which has a name all the same.
+    let whole = folder.canonicalize().unwrap_or(folder);
+    whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The state of a file. `None`: it is not there.
@@ -169,5 +198,5 @@ fn state_of(path: &Path) -> Option<State> {
 }
 
 fn json(message: &Message) -> Vec<u8> {
-    serde_json::to_vec(message).expect("texts are JSON")
+    serde_json::to_vec(message).expect("what is written into run.json is JSON, and so are texts")
 }

@@ -5,6 +5,8 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -295,6 +297,41 @@ fn a_scenario_comes_from_standard_input_too() {
     let lab = Lab { command: child, url: line, port };
     assert_eq!(lab.opened()["text"], SMALL);
     assert_eq!(lab.opened()["name"], "standard input");
+}
+
+#[test]
+fn a_results_folder_is_opened_as_it_was_stored() {
+    let bench = bench();
+    bench.ok(&["run", "small.toml", "--out", "study", "--series", "all", "--quiet"]);
+    for path in ["study", "study/run.json"] {
+        let lab = Lab::start(&bench, &[path]);
+        let opened = lab.opened();
+        assert_eq!((&opened["kind"], &opened["name"]), (&"results".into(), &"study".into()));
+        let run: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(bench.path("study/run.json")).unwrap()).unwrap();
+        for key in ["digest", "scenario_text", "points", "title"] {
+            assert!(!run[key].is_null() && opened["run"][key] == run[key], "{key}");
+        }
+        let packed = opened["replications"].as_array().unwrap();
+        let unpack = |text: &serde_json::Value| {
+            let bytes = STANDARD.decode(text.as_str().unwrap()).unwrap();
+            quell_metrics::unpack(&bytes).unwrap()
+        };
+        let found: Vec<_> = packed.iter().flat_map(unpack).collect();
+        let stored = quell_lab::read_results(&bench.path("study")).unwrap();
+        assert_eq!(found.len(), 4);
+        for (a, b) in found.iter().zip(&stored.replications) {
+            assert_eq!(quell_lab::differing_tables(a, b), Ok(Vec::new()));
+        }
+    }
+    // What was changed on the way is found.
+    let table = bench.path("study/metrics.parquet");
+    let mut bytes = std::fs::read(&table).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&table, bytes).unwrap();
+    let ran = bench.run(&["lab", "--dir", "page", "study"]);
+    assert!(ran.code == 1 && ran.err.contains("metrics.parquet differs from the file"), "{ran:?}");
 }
 
 #[test]
