@@ -645,9 +645,10 @@ function ChoiceEditor(p: EditorProps & { choices: readonly Choice[] }) {
   // A form that nothing has set is shown by a value that could be.
   const inner = choice.key ? inside(set ? p.value : p.fallback, choice.key) : p.value;
   const fallback = choice.key ? inside(p.fallback, choice.key) : p.fallback;
+  const scalar = !choice.key && ["quantity", "number", "text", "any"].includes(choice.shape.kind);
   const isName = choice.shape.kind === "name" && choice.shape.names.length === 1;
   return (
-    <div class="choice">
+    <div class={names("choice", scalar && "beside")}>
       <select
         class="form-of"
         aria-label={`Form of ${words(p.field.key)}`}
