@@ -181,7 +181,7 @@ test("each parameter of each algorithm can be edited", () => {
   let accepted = 0;
   let count = 0;
   for (const [algorithm, fields] of parameters) {
-    const alone = FIRST.text.replace(/\[\[aqm\]\][^]*?(?=\[\[flows\]\])/, "");
+    const alone = FIRST.text.replace(/\[\[aqm\]\][\s\S]*?(?=\[\[flows\]\])/, "");
     const base = alone.replace("[[flows]]", `[[aqm]]\nalgorithm = "${algorithm}"\n\n[[flows]]`);
     for (const field of fields) {
       for (const edit of edits(`aqm[0].${field.key}`, field.shape)) {

@@ -79,7 +79,7 @@ export function FieldRow(p: {
     >
       <div class="field-head">
         <span class="field-name" id={name} title={`${field.key}: ${field.doc}`}>
-          {words(field.key)}
+          {p.parameter ? <code>{field.key}</code> : words(field.key)}
           {field.unit && <span class="soft small"> {unitWords(field.unit)}</span>}
         </span>
         {set && !field.required && (
@@ -649,19 +649,21 @@ function ChoiceEditor(p: EditorProps & { choices: readonly Choice[] }) {
   const isName = choice.shape.kind === "name" && choice.shape.names.length === 1;
   return (
     <div class={names("choice", scalar && "beside")}>
-      <select
-        class="form-of"
-        aria-label={`Form of ${words(p.field.key)}`}
-        title={choice.doc}
-        value={String(now)}
-        onChange={(event) => choose(Number(event.currentTarget.value))}
-      >
-        {p.choices.map(({ title, doc }, i) => (
-          <option key={title} value={String(i)} title={doc}>
-            {title}
-          </option>
-        ))}
-      </select>
+      <span class="form-of">
+        {scalar && <Icon name="more" />}
+        <select
+          aria-label={`Form of ${words(p.field.key)}`}
+          title={choice.doc}
+          value={String(now)}
+          onChange={(event) => choose(Number(event.currentTarget.value))}
+        >
+          {p.choices.map(({ title, doc }, i) => (
+            <option key={title} value={String(i)} title={doc}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </span>
       {!isName && (set || !choice.key) && (
         <Editor
           {...p}

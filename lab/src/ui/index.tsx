@@ -101,7 +101,10 @@ export function Dialog(p: DialogProps) {
   useEffect(() => {
     const dialog = ref.current;
     if (!dialog) return;
-    if (p.open && !dialog.open) dialog.showModal();
+    if (p.open && !dialog.open) {
+      dialog.showModal();
+      dialog.querySelector<HTMLElement>('input[type="search"], [role="tab"][aria-selected="true"]')?.focus();
+    }
     if (!p.open && dialog.open) dialog.close();
   }, [p.open]);
   return (
