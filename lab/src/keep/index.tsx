@@ -1,0 +1,3 @@
+export function KeepMenu() {
+  return null;
+}

@@ -1,0 +1,5 @@
+// The guided experiments.
+
+export function LearnPanel() {
+  return <p>Experiments</p>;
+}

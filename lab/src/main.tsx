@@ -1,0 +1,157 @@
+// The page: its frame, and where each part has its place.
+
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { Header } from "./header.tsx";
+import { restore } from "./keep/session.ts";
+import { LearnPanel } from "./learn/index.tsx";
+import { SeePanel } from "./see/index.tsx";
+import { FormPanel } from "./set/index.tsx";
+import { TextPanel } from "./set/text/index.tsx";
+import { broken, canRedo, canUndo, follow, redo, undo } from "./state/document.ts";
+import { embedded, type Left, left, results, show, veryWide, wide } from "./state/layout.ts";
+import { Tabs } from "./ui/index.tsx";
+import { listen, register } from "./ui/keys.ts";
+import { Notices } from "./ui/notices.tsx";
+
+function App() {
+  useEffect(() => {
+    document.documentElement.dataset.started = "true";
+  }, []);
+  if (embedded) {
+    return (
+      <div class="app embedded">
+        <main id="see" class="panel see">
+          <SeePanel />
+        </main>
+        <Notices />
+      </div>
+    );
+  }
+  return (
+    <div class="app">
+      <button
+        type="button"
+        class="skip"
+        onClick={() => {
+          show("see");
+          requestAnimationFrame(() => document.getElementById("see")?.focus());
+        }}
+      >
+        Skip to the results
+      </button>
+      <Header />
+      {broken.value && <p class="notice wrong across">{broken.value}</p>}
+      {wide.value ? <Wide /> : <Narrow />}
+      <Notices />
+    </div>
+  );
+}
+
+const LEFT: readonly (readonly [Left, string])[] = [
+  ["form", "Settings"],
+  ["toml", "Text"],
+  ["learn", "Experiments"],
+];
+
+function Wide() {
+  const both = veryWide.value && left.value !== "learn";
+  return (
+    <div class={both ? "columns three" : "columns"}>
+      <aside class="side" aria-label="Scenario">
+        <Tabs
+          label="Scenario"
+          tabs={
+            both
+              ? [
+                  ["form", "Settings and text"],
+                  ["learn", "Experiments"],
+                ]
+              : LEFT
+          }
+          chosen={both ? "form" : left.value === "both" ? "form" : left.value}
+          onChoose={(tab) => {
+            left.value = tab;
+          }}
+          panel={panelOf}
+        />
+        {both ? (
+          <div class="pair" id="form" role="tabpanel" aria-labelledby="form-tab">
+            <div class="panel">
+              <FormPanel />
+            </div>
+            <div class="panel" id="toml">
+              <TextPanel />
+            </div>
+          </div>
+        ) : (
+          <Panel of={left.value === "both" ? "form" : left.value} />
+        )}
+      </aside>
+      <main id="see" class="panel see" tabIndex={-1}>
+        <SeePanel />
+      </main>
+    </div>
+  );
+}
+
+function Narrow() {
+  const chosen = results.value ? "see" : left.value === "both" ? "form" : left.value;
+  return (
+    <div class="columns one">
+      {chosen === "see" ? (
+        <main>
+          <div id="see" class="panel see" tabIndex={-1} role="tabpanel" aria-labelledby="see-tab">
+            <SeePanel />
+          </div>
+        </main>
+      ) : (
+        <Panel of={chosen} />
+      )}
+      <Tabs
+        class="bottom"
+        label="Parts of the page"
+        tabs={[["see", "Results"], ...LEFT]}
+        chosen={chosen}
+        onChoose={show}
+        panel={panelOf}
+      />
+    </div>
+  );
+}
+
+const panelOf = (tab: string) => tab;
+
+function Panel({ of }: { of: Left }) {
+  return (
+    <div class="panel" id={of} role="tabpanel" aria-labelledby={`${of}-tab`}>
+      {of === "learn" ? <LearnPanel /> : of === "toml" ? <TextPanel /> : <FormPanel />}
+    </div>
+  );
+}
+
+async function start(): Promise<void> {
+  await restore();
+  follow();
+  listen();
+  register(
+    { part: "Scenario", keys: "mod+z", says: "Undo", run: () => canUndo.peek() && undo(), inFields: true },
+    { part: "Scenario", keys: "mod+shift+z", says: "Redo", run: () => canRedo.peek() && redo(), inFields: true },
+    { part: "Scenario", keys: "mod+y", says: "Redo", run: () => canRedo.peek() && redo(), inFields: true },
+    { part: "Page", keys: "1", says: "Show the results", run: () => show("see") },
+    { part: "Page", keys: "2", says: "Show the settings", run: () => show("form") },
+    { part: "Page", keys: "3", says: "Show the text", run: () => show("toml") },
+    { part: "Page", keys: "4", says: "Show the experiments", run: () => show("learn") },
+  );
+  const app = document.getElementById("app");
+  if (app) {
+    app.textContent = "";
+    render(<App />, app);
+  }
+  effect(() => {
+    if (broken.value) document.documentElement.dataset.ready = "true";
+  });
+}
+
+start().catch((error) => window.quellCannot?.(`The page could not start: ${error.message}`));

@@ -1,0 +1,3 @@
+export function FormPanel() {
+  return <p>Settings</p>;
+}
