@@ -10,6 +10,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
+import { compress, writeServiceWorker } from "./offline.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = resolve(HERE, "..");
@@ -128,10 +129,8 @@ async function page(mode) {
     (_, name) => written[name] ?? "",
   );
   writeFileSync(join(DIST, "index.html"), html);
-  if (existsSync(join(HERE, "offline.mjs"))) {
-    const { writeServiceWorker } = await import("./offline.mjs");
-    await writeServiceWorker(DIST);
-  }
+  writeServiceWorker(DIST);
+  compress(DIST);
 }
 
 async function node() {
@@ -151,7 +150,7 @@ async function node() {
 
 function sizes() {
   let total = 0;
-  for (const name of readdirSync(DIST).filter((name) => !name.startsWith("."))) {
+  for (const name of readdirSync(DIST).filter((name) => !name.startsWith(".") && !name.endsWith(".gz"))) {
     const size = gzipSync(readFileSync(join(DIST, name)), { level: 9 }).length;
     total += size;
     console.log(`${String(size).padStart(9)} B gzipped  ${name}`);

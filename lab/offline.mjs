@@ -24,7 +24,8 @@ export function writeServiceWorker(folder) {
  * (`gzip_static` of nginx). The same bytes for the same page.
  */
 export function compress(folder) {
-  for (const name of names(folder)) writeFileSync(join(folder, `${name}.gz`), gzipSync(readFileSync(join(folder, name)), { level: 9 }));
+  for (const name of names(folder))
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(readFileSync(join(folder, name)), { level: 9 }));
 }
 
 /** The files of the page, sorted, without those that are for servers. */

@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { Header } from "./header.tsx";
 import { restore } from "./keep/session.ts";
 import { LearnPanel } from "./learn/index.tsx";
+import { keepOffline } from "./offline/offline.ts";
 import { SeePanel } from "./see/index.tsx";
 import { FormPanel } from "./set/index.tsx";
 import { TextPanel } from "./set/text/index.tsx";
@@ -149,6 +150,7 @@ async function start(): Promise<void> {
     app.textContent = "";
     render(<App />, app);
   }
+  keepOffline();
   effect(() => {
     if (broken.value) document.documentElement.dataset.ready = "true";
   });

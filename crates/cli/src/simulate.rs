@@ -9,7 +9,7 @@ use quell_aqm::catalog::{self, CATALOG};
 use quell_lab::{
     Aim, Auto, Cache, MAX_SEEDS, Options, Progress, Quantity, Results, Reuse, Series, Tracing, files_in,
 };
-use quell_scenario::{Document, Hole, LeftOut, Plugins, Point, ScenarioError, Study};
+use quell_scenario::{Document, Plugins, ScenarioError, Study};
 use quell_sim::Engine;
 use quell_units::text::cut;
 
@@ -69,51 +69,7 @@ pub fn select(
     study: &mut Study,
     choose: impl Fn(&[String]) -> Result<Vec<String>, Failure>,
 ) -> Result<(), Failure> {
-    let name = study.name().to_string();
-    let (mut kept, mut refused) = (Vec::new(), Vec::<(String, ScenarioError)>::new());
-    for mut point in std::mem::take(&mut study.points) {
-        let there = point.scenario.aqm.iter().map(|a| a.label().to_string());
-        let labels: Vec<String> = there.chain(point.left_out.iter().map(|out| out.label.clone())).collect();
-        let chosen = choose(&labels)?;
-        point.left_out.retain(|out| chosen.contains(&out.label));
-        let own = std::mem::take(&mut point.scenario.aqm);
-        for label in &chosen {
-            if point.left_out.iter().any(|out| out.label == *label) {
-                continue;
-            }
-            if let Some(own) = own.iter().find(|a| a.label() == label) {
-                point.scenario.aqm.push(own.clone());
-                continue;
-            }
-            // An algorithm that was added may not suit the link: better said now, and as a rule.
-            let mut alone = point.clone();
-            alone.scenario.aqm = vec![point.algorithm(label)];
-            let document = Document::parse(&alone.to_toml(), &name)?.among(files_in(Path::new("")));
-            match document.study(&Plugins::new()) {
-                Ok(_) => point.scenario.aqm.append(&mut alone.scenario.aqm),
-                Err(mut error) => {
-                    error.line = None; // The line is not one of the file.
-                    point.left_out.push(LeftOut { label: label.clone(), reason: error.reason() });
-                    refused.push((label.clone(), error));
-                }
-            }
-        }
-        kept.push(point);
-    }
-    // One that suits no point is wrong with the command; where it suits one, it is left out at the others.
-    let runs = |label: &str| kept.iter().any(|p| p.scenario.aqm.iter().any(|a| a.label() == label));
-    if let Some((_, error)) = refused.into_iter().find(|(label, _)| !runs(label)) {
-        return Err(error.into());
-    }
-    // Nothing that was chosen runs at such a point.
-    let (points, empty) = kept.into_iter().partition(|p: &Point| !p.scenario.aqm.is_empty());
-    study.points = points;
-    study.holes.extend(empty.into_iter().map(|point| {
-        let reasons: Vec<String> =
-            point.left_out.iter().map(|o| format!("{}: {}", o.label, o.reason)).collect();
-        Hole { settings: point.settings, reason: reasons.join("; ") }
-    }));
-    Ok(())
+    study.select(&files_in(Path::new("")), choose)
 }
 
 /// Reads scenarios as one study.
@@ -243,6 +199,7 @@ fn no_longer(option: String, name: &str) -> ScenarioError {
     ScenarioError {
         file: option,
         line: None,
+        column: None,
         field: String::new(),
         value: None,
         rule,
@@ -318,12 +275,8 @@ pub fn changed_of(
 fn add(document: &mut Document, changes: &Changes, chosen: Chosen<'_>) -> Vec<String> {
     let swept = changes.sweep.iter().flat_map(|text| text.split(';'));
     let fields: Vec<&str> = changes.set.iter().map(|(field, _)| field.as_str()).chain(swept).collect();
-    let is_changed = |name: &str| {
-        let of = format!("aqm.{name}.");
-        fields.iter().any(|field| field.trim_start().starts_with(&of))
-    };
-    let added = chosen.names().filter(|name| is_changed(name) && document.add_algorithm(name));
-    added.map(|name| format!("--aqm {name}")).collect()
+    let added = document.add_changed(chosen.names(), &fields);
+    added.into_iter().map(|name| format!("--aqm {name}")).collect()
 }
 
 /// Adds the others that are named, so that what a change does to them is seen; gives the options that say so.

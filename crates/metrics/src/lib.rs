@@ -19,6 +19,7 @@ mod info;
 mod join;
 mod metric;
 mod notes;
+mod pack;
 mod quantity;
 mod reduce;
 mod replication;
@@ -33,6 +34,7 @@ pub use digest::{digest, hex};
 pub use info::{FileInfo, PointInfo, RunInfo, UNKNOWN};
 pub use join::differing_keys;
 pub use metric::{Better, LANE, Metric, Range, SIZE, SIZES, Values};
+pub use pack::{pack, unpack};
 pub use quantity::Quantity;
 pub use reduce::{reduce, size_rows, transfer_figures};
 pub use replication::{

@@ -17,6 +17,9 @@ pub struct ScenarioError {
     pub file: String,
     /// The line, counted from 1; none for scenarios that come from no text.
     pub line: Option<usize>,
+    /// The column in characters, counted from 1; none where there is no line. It is for editors, and is not written.
+    #[serde(skip)]
+    pub column: Option<usize>,
     /// The field, such as `flows[1].rtt`; empty if the file as a whole is meant.
     pub field: String,
     /// Its value as written, if it has one.
@@ -54,6 +57,7 @@ impl ScenarioError {
         ScenarioError {
             file: file.into(),
             line: None,
+            column: None,
             field: String::new(),
             value: None,
             rule: rule.into(),
@@ -211,10 +215,17 @@ impl Source {
         Some(1 + before.iter().filter(|b| **b == b'\n').count())
     }
 
+    /// The column of a place, in characters.
+    pub fn column(&self, offset: usize) -> Option<usize> {
+        let before = self.text.as_ref()?.get(..offset)?;
+        let begin = before.rfind('\n').map_or(0, |at| at + 1);
+        Some(1 + before[begin..].chars().count())
+    }
+
     /// An error about the file as a whole, or about a place in it that is not a field.
     pub fn error_at(&self, offset: Option<usize>, rule: impl Into<String>) -> ScenarioError {
-        let line = self.text.as_ref().and_then(|_| self.line(offset.unwrap_or(0)));
-        ScenarioError { line, ..ScenarioError::of_file(&self.name, rule) }
+        let (line, column) = (self.line(offset.unwrap_or(0)), offset.and_then(|at| self.column(at)));
+        ScenarioError { line, column, ..ScenarioError::of_file(&self.name, rule) }
     }
 
     /// Places a problem: the line of its path in `tree`, or of the nearest part that exists.
@@ -234,9 +245,11 @@ impl Source {
                 .map_or(problem.rule.clone(), str::to_string),
             None => problem.rule.clone(),
         };
+        let place = tree.locate(&problem.path);
         ScenarioError {
             file: self.name.clone(),
-            line: self.line(tree.locate(&problem.path).unwrap_or(0)),
+            line: self.line(place.unwrap_or(0)),
+            column: place.and_then(|at| self.column(at)),
             field: problem.path.to_string(),
             value,
             rule,

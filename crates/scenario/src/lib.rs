@@ -26,9 +26,12 @@
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 
+mod choice;
 #[cfg(test)]
 mod described;
 pub mod dialect;
+#[cfg(feature = "edit")]
+pub mod edit;
 mod error;
 mod expression;
 mod fields;
@@ -37,6 +40,7 @@ pub mod format;
 mod limits;
 mod notes;
 mod number;
+mod places;
 mod plan;
 mod plugins;
 mod range;
@@ -55,6 +59,7 @@ pub use files::{Files, FoundFile};
 pub use format::Scenario;
 pub use limits::ARRIVALS;
 pub use notes::notes;
+pub use places::{Form, Place, Places};
 pub use plan::{ACKS, Facts, FlowFact, LinkAt, Plan};
 pub use plugins::{Factory, Plugins};
 pub use quell_names::{nearest, suggest, unknown};

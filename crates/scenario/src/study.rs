@@ -177,6 +177,12 @@ impl Point {
         plan::estimated_packets(self.loaded())
     }
 
+    /// Memory that one run needs at most, roughly, in bytes: rather more than less, and for long files of arrivals
+    /// what they take once read.
+    pub fn estimated_memory(&self) -> f64 {
+        plan::estimated_memory(self.loaded())
+    }
+
     /// The link between routers that its changes make faster than all access links together, which are the bottleneck
     /// then: the field that names it, its highest rate, and what they carry.
     pub fn lifted_above_access(&self) -> Option<(String, BitRate, BitRate)> {

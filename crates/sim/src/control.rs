@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use quell_units::Duration;
+use quell_units::{Duration, Time};
 
 use crate::network::LinkId;
+use crate::outcome::Series;
 use crate::trace::TraceRequest;
 
 /// The engine that runs a network.
@@ -28,6 +29,8 @@ pub struct Control {
     /// The step at which the windows of TCP flows (those without requests) are recorded, if they are:
     /// [`FlowOutcome::windows`](crate::outcome::FlowOutcome::windows). Not zero.
     pub windows: Option<Duration>,
+    /// The flows whose windows are recorded, by their numbers in the network; `None`: all.
+    pub windows_of: Option<Vec<u32>>,
     /// The observed links whose packets are logged one by one: [`LinkOutcome::log`](crate::outcome::LinkOutcome::log).
     pub logged: Vec<LinkId>,
     /// The traces that are recorded, if any are: [`Outcome::trace`](crate::outcome::Outcome::trace).
@@ -37,6 +40,18 @@ pub struct Control {
     /// The number of parts into which the fast engine divides the flows, each of which another core can take further,
     /// even where that does not pay; none for what does. The sample path is the same.
     pub parts: Option<usize>,
+    /// A listener to what happens while the run goes on, if there is one. The sample path is the same.
+    pub watcher: Option<Arc<dyn Watcher>>,
+}
+
+/// A listener to a run while it goes on: it is told on the thread that simulates.
+pub trait Watcher: std::fmt::Debug + Send + Sync {
+    /// The run has come to a time; told now and then, beside [`Control::progress_ns`]. Returns whether it goes on;
+    /// otherwise the run returns [`Error::Interrupted`].
+    fn reached(&self, now: Time) -> bool;
+
+    /// A link's time series, which may be incomplete, has one sample more.
+    fn sampled(&self, link: LinkId, series: &Series);
 }
 
 /// The number of cores that nobody uses; whoever takes one gives it back.

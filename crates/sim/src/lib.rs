@@ -23,7 +23,7 @@ pub mod topology;
 pub mod trace;
 mod wire;
 
-pub use control::{Control, Engine, Error, IdleCores};
+pub use control::{Control, Engine, Error, IdleCores, Watcher};
 use network::Network;
 use outcome::Outcome;
 

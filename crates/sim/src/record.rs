@@ -1,11 +1,14 @@
 //! Measures one link: counters and delays per class and segment, exact time averages of the queue,
 //! the time series, and the digest.
 
+use std::sync::Arc;
+
 use hdrhistogram::Histogram;
 use quell_aqm::{Algorithm, Cause, Discipline, Probe};
 use quell_queue::{Admission, Packet};
 use quell_units::{BitRate, Duration, Time};
 
+use crate::control::Watcher;
 use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
 use crate::observe::{Departure, EarlyEnd, Observer};
 use crate::outcome::{ClassStats, Counts, Internal, LinkOutcome, LossEvent, Segment, Series, TimedSegment};
@@ -443,6 +446,7 @@ pub(crate) struct Recorder {
     step_end: Time,
     series: Series,
     losses: Losses,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 /// The events of loss at a link, see [`LossEvent`].
@@ -511,7 +515,13 @@ impl Losses {
 }
 
 impl Recorder {
-    pub fn new(id: LinkId, spec: &LinkSpec, losses: Losses, measure: &Measure) -> Self {
+    pub fn new(
+        id: LinkId,
+        spec: &LinkSpec,
+        losses: Losses,
+        measure: &Measure,
+        watcher: Option<Arc<dyn Watcher>>,
+    ) -> Self {
         let classes = losses.classes;
         let bounds = bounds(measure);
         let step_end = measure.step.map_or(Time::MAX, |s| Time::ZERO + s);
@@ -565,6 +575,7 @@ impl Recorder {
             step_end,
             series,
             losses,
+            watcher,
         }
     }
 
@@ -596,6 +607,9 @@ impl Recorder {
             internal.values.resize(samples, f64::NAN);
         }
         self.step_end = t + step;
+        if let Some(watcher) = &self.watcher {
+            watcher.sampled(self.link, &self.series);
+        }
     }
 
     fn end_segment(&mut self, t: Time, busy_until: Time) {

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { ask, EngineFault } from "../engine/client.ts";
-import type { Checked, Edit, Fault, Source, Tree } from "../protocol.ts";
+import type { Checked, EditStep, Fault, Source, Tree } from "../protocol.ts";
 import first from "./first.toml";
 
 /** Data without functions, as JSON has it. */
@@ -111,7 +111,7 @@ export function redo(): void {
 /** The scenario as the simulator takes it. */
 export function source(of: Doc = doc.peek()): Source {
   const files = Object.entries(of.files).map(([name, bytes]) => ({ name, bytes }));
-  return { text: of.text, name: of.name, files, set: [], aqm: [] };
+  return { text: of.text, name: of.name, files };
 }
 
 /** What the simulator says of a text: it is a scenario, or what is wrong with it. */
@@ -130,6 +130,8 @@ export const fault = computed(() => (verdict.value && !verdict.value.ok ? verdic
 export const tree = signal<{ readonly of: string; readonly tree: Tree } | null>(null);
 /** Whether the text is no TOML at all, so that the form has nothing to edit. */
 export const unreadable = signal<Fault | null>(null);
+/** Results that the command gave the page instead of a scenario (`quell lab FOLDER`); what `open` takes. */
+export const givenResults = signal<Json>(null);
 /** Why there are no verdicts: the simulator cannot be reached. */
 export const broken = signal<string | null>(null);
 
@@ -173,17 +175,30 @@ export function follow(): void {
       else verdict.value = found;
     };
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let waits = false;
   const text = computed(() => doc.value.text);
-  const asked = computed(() => ({ text: text.value, name: doc.value.name, files: doc.value.files }), {});
-  let last: { text: string; name: string; files: Doc["files"] } | null = null;
+  const asked = computed(() => ({
+    text: text.value,
+    name: doc.value.name,
+    files: doc.value.files,
+    point: point.value,
+  }));
+  let last: typeof asked.value | null = null;
   const stops = [
     effect(() => readTree(text.value)),
     effect(() => {
       const now = asked.value;
-      if (last && last.text === now.text && last.name === now.name && last.files === now.files) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => check(doc.peek()), last ? PAUSE_MS : 0);
+      const keys = ["text", "name", "files", "point"] as const;
+      if (last && keys.every((key) => last?.[key] === now[key])) return;
+      // Not put off by the next change, so that a slider that is dragged shows something all the time.
+      if (!waits) {
+        waits = true;
+        const after = last ? PAUSE_MS : 0;
+        setTimeout(() => {
+          waits = false;
+          check(doc.peek());
+        }, after);
+      }
       last = now;
     }),
   ];
@@ -195,7 +210,13 @@ export function follow(): void {
 /** The verdict on a document, or why there is none. */
 export async function judge(of: Doc): Promise<Verdict | string> {
   try {
-    return { ok: true, of, checked: await ask({ do: "check", source: source(of) }) };
+    const known = verdict.peek();
+    const exists = known?.ok && of.point < known.checked.points.length;
+    return {
+      ok: true,
+      of,
+      checked: await ask({ do: "check", source: source(of), ...(exists && { point: of.point }) }),
+    };
   } catch (error) {
     return error instanceof EngineFault ? { ok: false, of, fault: error.fault } : message(error);
   }
@@ -227,7 +248,7 @@ function latest<T>(question: (of: T) => Promise<() => void>): (of: T) => void {
 
 /** What an edit is called in the history, and its edits. */
 interface Pending {
-  edits: Edit[];
+  edits: EditStep[];
   how: How;
   done: (fault: Fault | null) => void;
 }
@@ -240,7 +261,7 @@ let editing = false;
  *
  * @returns `null`, or why the text could not be edited.
  */
-export function edit(edits: Edit[], how: How = {}): Promise<Fault | null> {
+export function edit(edits: EditStep[], how: How = {}): Promise<Fault | null> {
   return new Promise((done) => {
     const last = pending.at(-1);
     if (last && how.merge && last.how.merge === how.merge) {
@@ -276,17 +297,8 @@ async function writeEdits(): Promise<void> {
 
 /** A fault that is none of the text's. */
 export function faultOf(text: string): Fault {
-  return {
-    message: text,
-    file: "",
-    line: null,
-    column: null,
-    field: "",
-    value: null,
-    rule: text,
-    nearest: null,
-    known: null,
-  };
+  const none = { file: null, line: null, column: null, field: null, value: null, nearest: null, known: null };
+  return { kind: "failed", message: text, rule: text, ...none };
 }
 
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -75,7 +75,9 @@ export function listen(): void {
     const keys = pressed(event);
     const found = shortcuts.peek().findLast((one) => one.keys.toLowerCase() === keys.toLowerCase());
     if (!found || document.querySelector("dialog[open]")) return;
-    if (!found.inFields && (writes(event.target) || uses(event.target, event.key))) return;
+    // The text's editor is in a shadow tree, whose events come from its host.
+    const target = event.composedPath()[0] ?? event.target;
+    if (!found.inFields && (writes(target) || uses(target, event.key))) return;
     event.preventDefault();
     found.run();
   });

@@ -50,12 +50,14 @@ function watch(page, baseURL) {
   const problems = [];
   const home = new URL(baseURL).origin;
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) problems.push(`console: ${message.text()} (${message.location().url})`);
+    if (["error", "warning"].includes(message.type()))
+      problems.push(`console: ${message.text()} (${message.location().url})`);
   });
   page.on("pageerror", (error) => problems.push(`exception: ${error.stack ?? error}`));
   page.on("request", (request) => {
     const url = new URL(request.url());
-    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== home) problems.push(`request to elsewhere: ${url}`);
+    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== home)
+      problems.push(`request to elsewhere: ${url}`);
   });
   page.on("requestfailed", (request) => {
     const why = request.failure()?.errorText;

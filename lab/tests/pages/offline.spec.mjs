@@ -41,7 +41,13 @@ test("a newer page is taken at the next load, and kept", async ({ page, allow, b
     await page.reload();
     await expect(page).toHaveTitle("A newer page");
     // The newer worker waits until no tab has the older page.
-    await expect.poll(() => page.evaluate(async () => Boolean((await navigator.serviceWorker.ready) && (await navigator.serviceWorker.getRegistration())?.waiting))).toBe(true);
+    await expect
+      .poll(() =>
+        page.evaluate(async () =>
+          Boolean((await navigator.serviceWorker.ready) && (await navigator.serviceWorker.getRegistration())?.waiting),
+        ),
+      )
+      .toBe(true);
     await page.goto("about:blank");
     await page.goto(server.url);
     await ready(page);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 
-use quell_metrics::{NamedColumns, Replication, Table, replications};
+use quell_metrics::{Replication, pack, unpack};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -53,25 +53,10 @@ pub(super) struct Head {
     pub(super) about: About,
 }
 
-/// All tables of a replication, as stored.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    tables: Vec<(String, NamedColumns)>,
-}
-
 /// The file of a replication.
 pub(super) fn encode(key: &Key, hit: &Hit) -> Result<Vec<u8>, String> {
     // Its point and its label are those of the run that kept it; who finds it puts his own there.
-    let all = std::slice::from_ref(&hit.replication);
-    let tables = Table::ALL
-        .iter()
-        .map(|table| {
-            let columns = table.columns(all);
-            let found = columns.0.into_iter().map(|(name, column)| (name.to_string(), column)).collect();
-            (table.name().to_string(), found)
-        })
-        .collect();
-    let plain = postcard::to_stdvec(&Stored { tables }).map_err(|e| e.to_string())?;
+    let plain = pack(std::slice::from_ref(&hit.replication))?;
     let head = Head { key: key.0, series: hit.series, about: hit.about.clone() };
     let head = postcard::to_stdvec(&head).map_err(|e| e.to_string())?;
     let length = u32::try_from(head.len()).map_err(|e| e.to_string())?;
@@ -136,13 +121,7 @@ pub(super) fn decode(file: &[u8], key: &Key) -> Result<Hit, String> {
         return Err("it claims to be larger than any entry".into());
     }
     let plain = snap::raw::Decoder::new().decompress_vec(tables).map_err(|e| e.to_string())?;
-    let Stored { tables } = postcard::from_bytes(&plain).map_err(|e| e.to_string())?;
-    let mut tables: Vec<(String, Option<NamedColumns>)> =
-        tables.into_iter().map(|(n, t)| (n, Some(t))).collect();
-    let mut all = replications(|table| {
-        let found = tables.iter_mut().find(|(name, _)| name == table.name());
-        found.and_then(|(_, found)| found.take()).ok_or_else(|| format!("it has no table {}", table.name()))
-    })?;
+    let mut all = unpack(&plain)?;
     match (all.pop(), all.len()) {
         (Some(replication), 0) => Ok(Hit { replication, series: head.series, about: head.about }),
         _ => Err("it is not one replication".into()),

@@ -3,6 +3,8 @@
 use quell_units::{BitRate, Bytes};
 
 use super::links::rate_over_time;
+use super::measure::{classes, measure};
+use super::observed_links;
 use super::packets::access_rate;
 use crate::files::Loaded;
 use crate::format::{FlowGroup, Kind, LinkFields};
@@ -34,6 +36,44 @@ pub(crate) fn estimated_packets(s: Loaded<'_>) -> f64 {
         return recorded;
     }
     (udp + recorded).max(bits_per_second * seconds / size)
+}
+
+/// Bytes of a flow of TCP, with its rows of figures; of a histogram of delays; of a sample of a time series.
+const FLOW: f64 = 2_000.0;
+const HISTOGRAM: f64 = 130_000.0;
+const SAMPLE: f64 = 250.0;
+/// Bytes of a packet that waits or is under way, and of a packet of a trace.
+const PACKET: f64 = 64.0;
+const ARRIVAL: f64 = 48.0;
+/// Bytes of a finished transfer, and the packets of a usual one.
+const TRANSFER: f64 = 150.0;
+const OF_TRANSFER: f64 = 10.0;
+/// The bytes that any run needs.
+const ANY: f64 = 4e6;
+
+/// Memory that one run needs at most, roughly, in bytes: rather more than less.
+pub(crate) fn estimated_memory(s: Loaded<'_>) -> f64 {
+    let measure = measure(&s);
+    let links = observed_links(s).len() as f64;
+    let scopes = classes(&s).len() as f64 + 2.0;
+    let segments = measure.boundaries.len() as f64 + 1.0;
+    let samples = measure.step.map_or(0.0, |step| measure.end.as_secs_f64() / step.as_secs_f64());
+    let count = |g: &FlowGroup| f64::from(g.count.unwrap_or(1));
+    let flows: f64 = s.flows.iter().map(count).sum();
+    let packets = estimated_packets(s);
+    // Packets that wait: no more than buffers have room for, and no more than there are.
+    let room = s.links().filter_map(|(_, link)| link.buffer).map(|b| b.in_packets(Bytes::new(1000)));
+    let waiting = room.sum::<f64>().min(packets) + flows * 100.0;
+    let ends = |g: &FlowGroup| !matches!(g.kind, Kind::Bulk | Kind::Udp | Kind::Trace);
+    let transfers = if s.flows.iter().any(ends) { packets / OF_TRANSFER } else { 0.0 };
+    let recorded: f64 =
+        s.flows.iter().filter_map(|g| s.contents.arrivals(g)).map(|f| f.trace.arrivals().len() as f64).sum();
+    ANY + flows * FLOW
+        + links * segments * scopes * HISTOGRAM
+        + links * samples * (SAMPLE + 8.0 * scopes)
+        + waiting * PACKET
+        + transfers * TRANSFER
+        + recorded * ARRIVAL
 }
 
 /// The link between routers that its changes make faster than all access links together, which are the bottleneck

@@ -35,7 +35,7 @@ use packets::{access_rate, check_access, mean_packet};
 use queues::configure;
 use routes::Frame;
 
-pub(crate) use estimate::{estimated_packets, lifted_above_access, limited_by_access};
+pub(crate) use estimate::{estimated_memory, estimated_packets, lifted_above_access, limited_by_access};
 pub use flows::FlowFact;
 pub(crate) use groups::Group;
 pub use measure::ACKS;

@@ -166,7 +166,7 @@ pub(crate) fn run(mut network: Network, control: &Control) -> Result<Outcome, Er
         .filter(|i| plan.merges[*i])
         .map(|i| {
             let taps = taps(control, ends.tracer.as_ref(), &network.links[i], i);
-            Link::new(&mut network, i, bits, taps, &hosts)
+            Link::new(&mut network, i, bits, taps, &hosts, control)
         })
         .collect();
     drop(network);

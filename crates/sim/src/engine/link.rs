@@ -8,6 +8,7 @@ use quell_units::BitRate;
 use super::lindley::{ArrivalQueue, LindleyQueue};
 use super::service::{HeadQueue, HostsOfFlows, ServedLink};
 use super::{queue_parts, recorder};
+use crate::control::Control;
 use crate::network::{Network, Schedule};
 use crate::observe::Observer;
 use crate::record::{InLanes, Recorder};
@@ -32,8 +33,9 @@ impl Link {
         bits: u32,
         taps: Vec<Box<dyn Tap>>,
         hosts: &HostsOfFlows,
+        control: &Control,
     ) -> Link {
-        let recorder = recorder(network, i);
+        let recorder = recorder(network, i, control);
         let spec = &mut network.links[i];
         let wire = Wire::new(spec, network.seed, i as u32);
         if spec.queue.is_none() && recorder.is_none() {

@@ -79,7 +79,8 @@ impl Ends {
                 config = Some(found);
             }
             let flow = Flow::new(i as u32, spec, config, network.seed, (bounds, steps.as_ref()));
-            let flow = match control.windows {
+            let is_watched = control.windows_of.as_ref().is_none_or(|those| those.contains(&(i as u32)));
+            let flow = match control.windows.filter(|_| is_watched) {
                 Some(step) => flow.watched(step, network.measure.end),
                 None => flow,
             };
@@ -150,15 +151,17 @@ const CHECK_EVERY: u64 = 1 << 14;
 fn report(control: &Control, now: Time) -> Result<(), Error> {
     use std::sync::atomic::Ordering::Relaxed;
     control.progress_ns.store(now.nanos(), Relaxed);
-    if control.stop.load(Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    let goes_on = control.watcher.as_ref().is_none_or(|watcher| watcher.reached(now));
+    if control.stop.load(Relaxed) || !goes_on { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// The recorder of a link, if it is observed.
-fn recorder(network: &Network, link: usize) -> Option<Recorder> {
+fn recorder(network: &Network, link: usize, control: &Control) -> Option<Recorder> {
     let spec = &network.links[link];
     let id = LinkId(link as u32);
     let losses = || Losses::new(id, network);
-    spec.observe.then(|| Recorder::new(id, spec, losses(), &network.measure))
+    let watcher = || control.watcher.clone();
+    spec.observe.then(|| Recorder::new(id, spec, losses(), &network.measure, watcher()))
 }
 
 /// The observers that follow the packets at a link one by one.

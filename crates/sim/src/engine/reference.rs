@@ -182,7 +182,7 @@ pub(crate) fn run(network: Network, control: &Control) -> Result<Outcome, Error>
     let mut ends = Ends::new(&network, &bounds, control)?;
     let takers = (0..).zip(&network.flows).map(|(i, f)| f.first_connection().unwrap_or(i)).collect();
     let ways = network.flows.iter().map(|f| [f.forward.clone(), f.reverse.clone()]).collect();
-    let recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i)).collect();
+    let recorders: Vec<_> = (0..network.links.len()).map(|i| recorder(&network, i, control)).collect();
     let seed = network.seed;
     let hosts = hosts_of_flows(&network);
     let access = network.flows.iter().zip(&ends.flows).map(|(spec, flow)| {

@@ -1,11 +1,17 @@
-import { change, doc } from "../../state/document.ts";
+// The scenario's text. The editor is loaded when it is first shown.
+
+import { Lazy } from "../../ui/index.tsx";
+import { Banner } from "../banner.tsx";
 
 export function TextPanel() {
   return (
-    <textarea
-      aria-label="The scenario's text"
-      value={doc.value.text}
-      onInput={(event) => change({ text: event.currentTarget.value }, { merge: "typing" })}
-    />
+    <div class="text">
+      <Banner inText />
+      <Lazy
+        load={() => import("./editor.tsx").then((part) => part.TextEditor)}
+        props={{}}
+        wait={<p class="soft">Loading the editor …</p>}
+      />
+    </div>
   );
 }

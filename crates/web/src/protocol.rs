@@ -1,0 +1,701 @@
+//! The messages of a page and the answers, as types. The page's own are written from these (`lab/src/protocol.ts`).
+
+use quell_aqm::catalog::Label;
+use quell_scenario::{Form, Hole, Setting};
+use quell_view::chart::Event;
+use quell_view::style::Style;
+use serde::{Deserialize, Serialize};
+
+/// A message.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Request {
+    /// Lists what there is: algorithms, senders, dialects, metrics, figures, presets.
+    About(AboutRequest),
+    /// Reads a scenario and says what it describes.
+    Check(CheckRequest),
+    /// Reads a text as TOML, sound or not: its keys and values with their places.
+    Tree(TreeRequest),
+    /// Changes values in a text, whose comments stay.
+    Edit(EditRequest),
+    /// Runs one replication.
+    Run(RunRequest),
+    /// Writes the scenario of a load over a link.
+    Preset(PresetRequest),
+}
+
+/// Asks what there is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutRequest {}
+
+/// A scenario as the command gets it from a file and its options.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct Source {
+    /// The text of the file.
+    pub text: String,
+    /// The name of the file, for messages and commands; default: "scenario.toml".
+    pub name: Option<String>,
+    /// The files that it names.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<SourceFile>>", optional))]
+    pub files: Vec<SourceFile>,
+    /// Fields that are set, as by `--set FIELD=VALUE`.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<(String, String)>>", optional))]
+    pub set: Vec<(String, String)>,
+    /// The algorithms that run, as by `--aqm`: labels of the scenario, or names of the catalog; none: all of the scenario.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+    pub aqm: Vec<String>,
+}
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct SourceFile {
+    /// Its name as the scenario has it.
+    pub name: String,
+    /// Its content, if it is text.
+    pub text: Option<String>,
+    /// Its content in base64, otherwise.
+    pub bytes: Option<String>,
+}
+
+/// Asks what a scenario describes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct CheckRequest {
+    /// The scenario.
+    pub source: Source,
+    /// The point whose resolved scenario is wanted, counted from 0; default: the first.
+    pub point: Option<usize>,
+}
+
+/// Asks for the keys and values of a text.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct TreeRequest {
+    /// The text.
+    pub text: String,
+    /// Its name, for messages; default: "scenario.toml".
+    pub name: Option<String>,
+}
+
+/// Asks for changes in a text.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct EditRequest {
+    /// The text.
+    pub text: String,
+    /// The changes, which are made one after the other, all or none.
+    pub edits: Vec<EditStep>,
+}
+
+/// A change in a text.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct EditStep {
+    /// The path, as `tree` has it, such as `flows[0].rtt`; `flows[+]` is a new item at the end of a list.
+    pub path: String,
+    /// The new value in TOML, such as `"10 ms"` with its quotation marks; null removes what is there.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// The place to which an item of a list moves, counted from 0; then there is no value.
+    #[serde(default)]
+    #[cfg_attr(test, ts(optional))]
+    pub to: Option<usize>,
+}
+
+/// Asks for one replication.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct RunRequest {
+    /// The scenario.
+    pub source: Source,
+    /// The point, counted from 0; default: the first.
+    pub point: Option<usize>,
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// The seed.
+    pub seed: Seed,
+    /// The step of the time series in seconds, in place of the scenario's own. The sample path is the same; what is
+    /// computed from the series is not that of the command then.
+    pub step_s: Option<f64>,
+    /// What is shown of it is wanted: the series, the windows, the distributions; default: true.
+    pub shown: Option<bool>,
+    /// All of it is wanted as bytes, which `gather` takes; default: false.
+    pub packed: Option<bool>,
+    /// The page is told how far it is, and of each sample; default: false.
+    pub watched: Option<bool>,
+    /// The most memory that it may need by estimate, in bytes; default: 400 MB.
+    pub memory: Option<f64>,
+}
+
+/// Asks for the scenario of a load over a link.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct PresetRequest {
+    /// The load, by its name or an alias.
+    pub load: String,
+    /// The link, by its name or an alias.
+    pub link: String,
+    /// The algorithms, by their names in the catalog; none: those of the load.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+    pub aqm: Vec<String>,
+    /// The simulated time, such as "60 s"; default: what the load says.
+    pub duration: Option<String>,
+}
+
+/// A seed: a number, or its digits where a number of JavaScript has fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(type = "number | string"))]
+pub struct Seed(pub u64);
+
+/// The largest whole number up to which JavaScript has every one.
+const EXACT: u64 = 1 << 53;
+
+impl Serialize for Seed {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.0 <= EXACT { to.serialize_u64(self.0) } else { to.collect_str(&self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Seed {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Digits(String),
+        }
+        match Written::deserialize(from) {
+            Ok(Written::Number(n)) => Ok(Seed(n)),
+            Ok(Written::Digits(text)) if text.parse::<u64>().is_ok() => Ok(Seed(text.parse().unwrap_or(0))),
+            _ => Err(serde::de::Error::custom("a seed must be a whole number of at least 0")),
+        }
+    }
+}
+
+/// What there is.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct About {
+    /// The version of Quell.
+    pub version: String,
+    /// The commit of its source; "unknown" if it was not built from a repository.
+    pub commit: String,
+    /// The algorithms, in the order in which tables list them.
+    pub algorithms: Vec<AboutAlgorithm>,
+    /// The keys of a group's `tcp` table.
+    pub tcp: Vec<AboutParameter>,
+    /// The values of the keys by which senders are chosen, such as congestion controls.
+    pub senders: Vec<AboutSender>,
+    /// The dialects: sets of defaults.
+    pub dialects: Vec<AboutDialect>,
+    /// The metrics, in the order in which tables list them.
+    pub metrics: Vec<AboutMetric>,
+    /// The figures that `chart` draws.
+    pub diagrams: Vec<Named>,
+    /// Named loads.
+    pub loads: Vec<AboutLoad>,
+    /// Named links.
+    pub links: Vec<AboutPreset>,
+}
+
+/// A name and what it means.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Named {
+    /// The name.
+    pub name: &'static str,
+    /// Its meaning.
+    pub doc: &'static str,
+}
+
+/// An algorithm of the catalog.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutAlgorithm {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// The quantity by which it decides.
+    pub family: &'static str,
+    /// Its publication.
+    pub source: &'static str,
+    /// The degree to which it can be trusted.
+    #[cfg_attr(test, ts(type = "\"experimental\" | \"faithful\" | \"reproduced\""))]
+    pub label: Label,
+    /// Its parameters.
+    pub params: Vec<AboutParameter>,
+    /// Its look in every figure.
+    pub style: Look,
+}
+
+/// A parameter of an algorithm, or a key of senders.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutParameter {
+    /// The name in scenario files.
+    pub name: &'static str,
+    /// Its effect, in a sentence.
+    pub doc: &'static str,
+    /// Its unit: "packets or bytes", "1/packet", "s", "1" for a pure number, "name" for a choice.
+    pub unit: &'static str,
+    /// The kind of its values.
+    #[cfg_attr(test, ts(type = "\"number\" | \"choice\" | \"boolean\""))]
+    pub kind: &'static str,
+    /// The default as it would be written in a scenario file.
+    pub default: String,
+    /// The source of the default.
+    pub source: &'static str,
+    /// The values that it may have, in words: "at least 1", "above 0 s, at most 100 ms"; null where the schema has them,
+    /// or only the algorithm knows.
+    pub range: Option<String>,
+}
+
+/// A value of a key by which senders are chosen.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutSender {
+    /// The key of the `tcp` table, such as "congestion".
+    pub key: &'static str,
+    /// The value.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// Its action, in a sentence.
+    pub doc: &'static str,
+    /// Its specification.
+    pub source: &'static str,
+    /// The keys that matter with it, of those that do not matter to every sender.
+    #[cfg_attr(test, ts(type = "string[]"))]
+    pub reads: &'static [&'static str],
+    /// Its needs, a line each: `feedback = "exact"`.
+    pub needs: Vec<String>,
+    /// Its refusals, a line each.
+    pub refuses: Vec<String>,
+}
+
+/// A dialect.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutDialect {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// The release that it describes.
+    pub release: &'static str,
+}
+
+/// A metric.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutMetric {
+    /// Its name, with the unit.
+    pub name: &'static str,
+    /// A short heading.
+    pub title: &'static str,
+    /// The unit of its values; "1" for a pure number.
+    pub unit: &'static str,
+    /// The better direction, where that is beyond dispute.
+    #[cfg_attr(test, ts(type = "\"higher\" | \"lower\" | \"neither\""))]
+    pub better: &'static str,
+    /// Its meaning, in a sentence.
+    pub doc: &'static str,
+    /// Its source; empty where none is needed.
+    pub source: &'static str,
+}
+
+/// A load or a link that has a name.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutPreset {
+    /// Its name.
+    pub name: &'static str,
+    /// The name for titles.
+    pub title: String,
+    /// The sentence that says what it is.
+    pub about: String,
+    /// Other names by which it is found.
+    pub aliases: Vec<String>,
+    /// The sources of its numbers: of what, and the source.
+    pub sources: Vec<(String, String)>,
+}
+
+/// A load that has a name.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AboutLoad {
+    /// Its names, words and sources.
+    #[serde(flatten)]
+    pub preset: AboutPreset,
+    /// The simulated time.
+    pub duration_s: f64,
+    /// The time from which figures count.
+    pub warmup_s: f64,
+    /// The algorithms that are compared unless others are named.
+    pub aqm: Vec<String>,
+    /// The metrics that say most of it.
+    pub metrics: Vec<String>,
+}
+
+/// The look of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Look {
+    /// The color on white.
+    pub color: &'static str,
+    /// The color on dark ground.
+    pub dark: &'static str,
+    /// Lengths of dashes and gaps in pixels; none for a solid line.
+    #[cfg_attr(test, ts(type = "number[]"))]
+    pub dashes: &'static [u8],
+    /// The mark of single values.
+    #[cfg_attr(
+        test,
+        ts(
+            type = "\"circle\" | \"square\" | \"triangle\" | \"diamond\" | \"down\" | \"pentagon\" | \"plus\" | \"cross\""
+        )
+    )]
+    pub mark: quell_view::style::Mark,
+}
+
+impl From<Style> for Look {
+    fn from(style: Style) -> Look {
+        let Style { color, dark, dashes, mark } = style;
+        Look { color, dark, dashes, mark }
+    }
+}
+
+/// What a scenario describes.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Checked {
+    /// Its title.
+    pub title: String,
+    /// Its description.
+    pub description: String,
+    /// The points of its sweep, or one.
+    pub points: Vec<CheckedPoint>,
+    /// The points of the sweep that are not valid, and why.
+    #[cfg_attr(test, ts(type = "{ settings: { field: string, value: string }[], reason: string }[]"))]
+    pub holes: Vec<Hole>,
+    /// What may surprise in it, in sentences.
+    pub notes: Vec<String>,
+    /// The labels of the algorithms, of all points, with their looks.
+    pub algorithms: Vec<CheckedAlgorithm>,
+    /// All replications: points, algorithms, seeds.
+    pub runs: usize,
+    /// The packets that all of them handle, roughly.
+    pub estimated_packets: f64,
+    /// The names of the files that it names.
+    pub files: Vec<String>,
+    /// The point that was asked for, with every default filled in, as TOML.
+    pub resolved: String,
+    /// The same as a tree.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+    pub defaults: serde_json::Value,
+}
+
+/// An algorithm of a scenario.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CheckedAlgorithm {
+    /// Its label.
+    pub label: String,
+    /// Its name in the catalog.
+    pub algorithm: String,
+    /// Its look in every figure.
+    pub style: Look,
+}
+
+/// A point of a scenario.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CheckedPoint {
+    /// The settings that distinguish it from the others.
+    #[cfg_attr(test, ts(type = "{ field: string, value: string }[]"))]
+    pub settings: Vec<Setting>,
+    /// The settings in one line; empty if there is one point.
+    pub title: String,
+    /// The labels of its algorithms.
+    pub algorithms: Vec<String>,
+    /// The algorithms that cannot run here, and why.
+    pub left_out: Vec<(String, String)>,
+    /// Its seeds, at most 1000 of them.
+    pub seeds: Vec<Seed>,
+    /// The number of its seeds.
+    pub seed_count: usize,
+    /// The links that are measured.
+    pub links: Vec<String>,
+    /// The classes that packets are counted in.
+    pub classes: Vec<String>,
+    /// The simulated time.
+    pub duration_s: f64,
+    /// The time from which figures count.
+    pub warmup_s: f64,
+    /// The step of the time series.
+    pub step_s: f64,
+    /// The segments of the measured window.
+    pub segments: Vec<(f64, f64)>,
+    /// The changes on the way; of more than 100 points, those of the point that was asked for.
+    #[cfg_attr(test, ts(type = "{ at_s: number, label: string }[]"))]
+    pub events: Vec<Event>,
+    /// The flows, without those that come as they come.
+    pub flows: f64,
+    /// The packets that one replication handles, roughly.
+    pub estimated_packets: f64,
+    /// The memory that one replication needs, roughly, in bytes.
+    pub estimated_memory: f64,
+}
+
+/// A text as TOML reads it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Tree {
+    /// What it says. Dates are texts, and whole numbers beyond 2^53 lose digits.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+    pub value: serde_json::Value,
+    /// The place of each value, by its path, such as `flows[1].rtt`: as `edit` takes it, and as faults name fields.
+    #[cfg_attr(test, ts(type = "Record<string, TreePlace>"))]
+    pub places: serde_json::Value,
+    /// The names of the files that it names.
+    pub files: Vec<String>,
+}
+
+/// The place of a value. Positions are those of JavaScript: UTF-16 code units from the beginning.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TreePlace {
+    /// From and to of its key; null for items of a list.
+    pub key: Option<(usize, usize)>,
+    /// From and to of its value; of a table with a head of its own, of the head.
+    pub value: (usize, usize),
+    /// The line, counted from 1.
+    pub line: usize,
+    /// Its kind.
+    #[cfg_attr(
+        test,
+        ts(type = "\"string\" | \"integer\" | \"float\" | \"boolean\" | \"array\" | \"table\"")
+    )]
+    pub form: Form,
+}
+
+/// A text.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Text {
+    /// The text.
+    pub text: String,
+}
+
+/// Numbers, null where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(type = "(number | null)[]"))]
+pub struct Numbers(pub Vec<f64>);
+
+/// One replication.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Replication {
+    /// The point.
+    pub point: usize,
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// The seed.
+    pub seed: Seed,
+    /// Equal digests mean equal sample paths: sixteen hexadecimal digits, as the command has them.
+    pub digest: String,
+    /// Events that the engine handled.
+    pub events: f64,
+    /// Packets handed to a first link.
+    pub packets: f64,
+    /// The simulated time.
+    pub duration_s: f64,
+    /// The end of the warm-up.
+    pub warmup_s: f64,
+    /// The figures by link, segment and scope.
+    pub metrics: Vec<MetricRow>,
+    /// The time series by link; empty if it is not shown.
+    pub series: Vec<LinkSeries>,
+    /// The windows of up to 12 flows, one of each group first; empty if it is not shown.
+    pub windows: Vec<FlowWindow>,
+    /// Every flow, at most 1000; empty if it is not shown.
+    pub flows: Vec<Flow>,
+    /// Finished transfers; empty if it is not shown.
+    pub transfers: Transfers,
+    /// Distributions of the queueing delay by link and scope; empty if it is not shown.
+    pub delays: Vec<Delays>,
+    /// Averages of the internal signals.
+    pub internal_means: Vec<InternalMean>,
+    /// All of it as bytes in base64, if they were asked for.
+    pub packed: Option<String>,
+}
+
+/// The figures of one link, segment and scope.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct MetricRow {
+    /// The link.
+    pub link: String,
+    /// The segment; null: the whole measured window.
+    pub segment: Option<u32>,
+    /// "all", "data" (all but acknowledgments), a class, a lane ("lane:l"), or the transfers of one size ("size:0-10kB").
+    pub scope: String,
+    /// Its beginning.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// The figures by the names of their metrics; those that do not apply are not there.
+    #[cfg_attr(test, ts(type = "Record<string, number>"))]
+    pub values: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The time series of a link: equally spaced samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LinkSeries {
+    /// The link.
+    pub link: String,
+    /// The time of each sample: the end of its step.
+    pub time_s: Numbers,
+    /// The queue at that time.
+    pub queue_packets: Numbers,
+    /// The queue at that time in bytes.
+    pub queue_bytes: Numbers,
+    /// The average of the queue over the step.
+    pub queue_mean_packets: Numbers,
+    /// The mean queueing delay of the packets that left during the step.
+    pub queue_delay_mean_s: Numbers,
+    /// Packets dropped during the step.
+    pub dropped_packets: Numbers,
+    /// Packets marked during the step.
+    pub marked_packets: Numbers,
+    /// Jain's fairness index of the goodputs of bulk flows during the step; empty in samples of a run that goes on.
+    pub jain_index: Numbers,
+    /// The bits sent during the step over its length, by class.
+    pub throughput_bps: Vec<(String, Numbers)>,
+    /// The algorithm's internal signals.
+    pub internals: Vec<InternalSeries>,
+}
+
+/// An internal signal of an algorithm over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct InternalSeries {
+    /// The paper's name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// One value per sample.
+    pub values: Numbers,
+}
+
+/// The congestion window of a flow over time.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FlowWindow {
+    /// The flow's number.
+    pub flow: usize,
+    /// Its group.
+    pub group: String,
+    /// Its class.
+    pub class: String,
+    /// Its round-trip propagation time at its start.
+    pub base_rtt_s: f64,
+    /// The time of each sample.
+    pub time_s: Numbers,
+    /// The window in packets.
+    pub packets: Numbers,
+    /// The threshold of slow start in packets; null: there is none.
+    pub ssthresh_packets: Numbers,
+    /// The smoothed round-trip time; null before the first measurement.
+    pub srtt_s: Numbers,
+}
+
+/// A flow over the measured window.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Flow {
+    /// Its number.
+    pub flow: u32,
+    /// Its group.
+    pub group: String,
+    /// Its class.
+    pub class: String,
+    /// Its round-trip propagation time at its start.
+    pub base_rtt_s: f64,
+    /// The time at which it started.
+    pub start_s: f64,
+    /// New data that its receiver got, in bits per second.
+    pub goodput_bps: f64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: f64,
+    /// Retransmissions.
+    pub retransmitted_packets: f64,
+    /// Retransmission timeouts.
+    pub timeouts: f64,
+}
+
+/// Finished transfers as columns of one length.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Transfers {
+    /// The number of all, of which at most 20000 are here.
+    pub count: usize,
+    /// The class of each.
+    pub class: Vec<String>,
+    /// The time at which each began.
+    pub start_s: Numbers,
+    /// The time until the last new byte was at the receiver.
+    pub flow_completion_time_s: Numbers,
+    /// The size in packets.
+    pub size_packets: Numbers,
+    /// The completion time over the time that the same transfer takes alone.
+    pub slowdown: Numbers,
+}
+
+/// A distribution of the queueing delay.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Delays {
+    /// The link.
+    pub link: String,
+    /// "all", "data" or a class.
+    pub scope: String,
+    /// The delays.
+    pub queue_delay_s: Numbers,
+    /// The shares of packets that waited no longer.
+    pub cumulative_probability: Numbers,
+}
+
+/// The average of an internal signal.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct InternalMean {
+    /// The link.
+    pub link: String,
+    /// The segment; null: the whole measured window.
+    pub segment: Option<u32>,
+    /// The paper's name.
+    pub signal: String,
+    /// Its unit.
+    pub unit: String,
+    /// The average.
+    pub mean: f64,
+}

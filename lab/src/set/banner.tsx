@@ -1,0 +1,47 @@
+// What is wrong with the scenario, above the form and the text.
+
+import { fault, unreadable } from "../state/document.ts";
+import { show } from "../state/layout.ts";
+import { Button, Icon } from "../ui/index.tsx";
+import { query } from "./fields.tsx";
+import { mend } from "./values.ts";
+
+/** What is wrong with the text, at the top, with ways to it. */
+export function Banner({ inText }: { inText?: boolean }) {
+  const found = unreadable.value ?? fault.value;
+  if (!found) return null;
+  const mending = mend(found);
+  return (
+    <div class="banner" role="alert">
+      <p>{found.message}</p>
+      <div class="row">
+        {mending && found.nearest && (
+          <Button onClick={mending}>
+            <Icon name="check" /> Write “{found.nearest}”
+          </Button>
+        )}
+        {!inText && found.line !== null && (
+          <Button onClick={() => show("toml")}>Show line {found.line} of the text</Button>
+        )}
+        {found.field && !unreadable.value && <Button onClick={() => goTo(found.field ?? "")}>Show the setting</Button>}
+      </div>
+      {unreadable.value && !inText && <p class="small">The form can edit the text again when it is valid TOML.</p>}
+    </div>
+  );
+}
+
+/** Brings the editor of a path, or of what it is in, into view and into focus. */
+function goTo(path: string): void {
+  query.value = "";
+  show("form");
+  requestAnimationFrame(() => {
+    for (let at = path; at; at = at.replace(/(\.[^.[\]]+|\[\d+\]|^[^.[\]]+)$/, "")) {
+      const found = document.querySelector<HTMLElement>(`[data-path="${CSS.escape(at)}"]`);
+      if (found) {
+        found.scrollIntoView({ block: "center" });
+        found.querySelector<HTMLElement>("input, select, button")?.focus();
+        return;
+      }
+    }
+  });
+}

@@ -1,0 +1,154 @@
+// The editor of the text: CodeMirror in a shadow tree, where it can have its style sheets under the page's policy. Its
+// history is the page's.
+
+import { defaultKeymap } from "@codemirror/commands";
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { toml } from "@codemirror/legacy-modes/mode/toml";
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Annotation, EditorState } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { Fault } from "../../protocol.ts";
+import { change, doc, fault, tree, unreadable, verdict } from "../../state/document.ts";
+import { mend } from "../values.ts";
+
+/** Changes that come from the document and are not to go back to it. */
+const fromDocument = Annotation.define<boolean>();
+
+const THEME = EditorView.theme({
+  "&": { height: "100%", backgroundColor: "var(--ground)", color: "var(--ink)", fontSize: "0.875rem" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
+  ".cm-content": { caretColor: "var(--ink)", padding: "0.4rem 0" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)", borderLeftWidth: "2px" },
+  ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--soft)", borderRight: "1px solid var(--line)" },
+  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--tint) 45%, transparent)" },
+  ".cm-activeLineGutter": { backgroundColor: "var(--tint)", color: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)",
+  },
+  ".cm-selectionMatch": { backgroundColor: "color-mix(in srgb, var(--accent) 18%, transparent)" },
+  ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)", borderColor: "var(--line)" },
+  ".cm-tooltip": {
+    backgroundColor: "var(--ground)",
+    color: "var(--ink)",
+    border: "1px solid var(--line)",
+    maxWidth: "min(34rem, 90vw)",
+  },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--wrong)" },
+  ".cm-diagnosticAction": { backgroundColor: "var(--accent)", color: "var(--on-accent)", font: "inherit" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--wrong) 1.5px",
+    textUnderlineOffset: "3px",
+  },
+  ".cm-lintPoint-error::after": { borderBottomColor: "var(--wrong)" },
+});
+
+const COLORS = HighlightStyle.define([
+  { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.atom], color: "var(--warn)" },
+  { tag: tags.heading, fontWeight: "700" },
+]);
+
+export function TextEditor() {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!host.current) return;
+    const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+    root.replaceChildren();
+    const parent = document.createElement("div");
+    parent.style.height = "100%";
+    root.append(parent);
+    const view = new EditorView({
+      root,
+      parent,
+      state: EditorState.create({
+        doc: doc.peek().text,
+        extensions: [
+          lineNumbers(),
+          lintGutter(),
+          drawSelection(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          highlightSelectionMatches(),
+          search({ top: true }),
+          StreamLanguage.define(toml),
+          syntaxHighlighting(COLORS),
+          keymap.of([...defaultKeymap, ...searchKeymap, ...lintKeymap]),
+          EditorView.lineWrapping,
+          EditorView.contentAttributes.of({ "aria-label": "The scenario's text, in TOML", autocapitalize: "off" }),
+          THEME,
+          EditorView.updateListener.of((update) => {
+            const own = update.transactions.some((one) => one.docChanged && !one.annotation(fromDocument));
+            if (own) change({ text: update.state.doc.toString() }, { merge: "typing" });
+          }),
+        ],
+      }),
+    });
+    const stops = [
+      effect(() => follow(view, doc.value.text)),
+      effect(() => {
+        const found = unreadable.value ?? fault.value;
+        const of = unreadable.value ? doc.value.text : verdict.value?.of.text;
+        const all = found && of === view.state.doc.toString() ? diagnostics(view, found) : [];
+        view.dispatch(setDiagnostics(view.state, all));
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+      view.destroy();
+    };
+  }, []);
+  return <div class="editor" ref={host} />;
+}
+
+/** Changes only what differs, so that the cursor and the place stay. */
+function follow(view: EditorView, text: string): void {
+  const old = view.state.doc.toString();
+  if (old === text) return;
+  const most = Math.min(old.length, text.length);
+  let from = 0;
+  while (from < most && old[from] === text[from]) from += 1;
+  let same = 0;
+  while (same < most - from && old[old.length - 1 - same] === text[text.length - 1 - same]) same += 1;
+  const to = old.length - same;
+  view.dispatch({
+    changes: { from, to, insert: text.slice(from, text.length - same) },
+    annotations: fromDocument.of(true),
+  });
+}
+
+/** A fault under what it is about: the value, or the key if that is unknown, or the line. */
+function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
+  const text = view.state.doc;
+  const place = found.field && tree.value?.of === text.toString() ? tree.value.tree.places[found.field] : undefined;
+  const number = found.line ?? place?.line ?? 1;
+  const line = text.line(Math.min(Math.max(1, number), text.lines));
+  const unknown = /unknown key|belongs/.test(found.rule);
+  const span = place && (unknown ? (place.key ?? place.value) : place.value);
+  const start = line.from + (line.text.length - line.text.trimStart().length);
+  const [from, to] = span && span[0] >= line.from && span[1] <= text.length ? span : [start, line.to];
+  const apply = mend(found);
+  return [
+    {
+      from,
+      to: Math.max(from, to),
+      severity: "error",
+      message: found.message,
+      actions: apply && found.nearest ? [{ name: `Write “${found.nearest}”`, apply: () => void apply() }] : [],
+    },
+  ];
+}

@@ -1,0 +1,166 @@
+// A link that holds the whole state: after `#s=` comes, in base64 for addresses, a byte with the version and the state as
+// JSON, compressed (zlib, which has a checksum). Links come from anybody, so their size is capped before and while they
+// are inflated, every value is checked, and nothing of them is anything but data.
+
+import { base64url, fromBase64url } from "./bytes.ts";
+import { type Doc, FIRST, type Json, SIDE_BY_SIDE } from "./document.ts";
+
+const VERSION = 1;
+const PREFIX = "s=";
+
+/** The longest link that is read or made, in characters: what Chrome takes as an address. */
+export const LONGEST = 2_000_000;
+/** The most that a link may inflate to, in bytes. */
+const MOST = 16_000_000;
+/** The longest text of a scenario. */
+const LONGEST_TEXT = 4_000_000;
+/** How deep what panels remember may be nested, and how many values it may have. */
+const DEEPEST = 12;
+const MOST_VALUES = 20_000;
+/** Files of one scenario. */
+const MOST_FILES = 100;
+
+/** The state as the part of an address after `#`. */
+export async function toHash(doc: Doc): Promise<string> {
+  const state = { ...stateOf(doc) };
+  const packed = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate"));
+  const bytes = new Uint8Array(packed.length + 1);
+  bytes[0] = VERSION;
+  bytes.set(packed, 1);
+  return PREFIX + base64url(bytes);
+}
+
+/** What a link is, or what is wrong with it in words. */
+export type FromLink = { readonly doc: Doc } | { readonly problem: string } | null;
+
+/** The state of the part of an address after `#`; `null` if it holds none. */
+export async function fromHash(hash: string): Promise<FromLink> {
+  const text = hash.replace(/^#/, "");
+  if (!text.startsWith(PREFIX)) return null;
+  const wrong = (why: string): FromLink => ({
+    problem: `This link cannot be opened: ${why} What you had is still here.`,
+  });
+  if (text.length > LONGEST) {
+    return wrong(`it has ${text.length} characters, and ${LONGEST} are the most.`);
+  }
+  const bytes = fromBase64url(text.slice(PREFIX.length));
+  if (!bytes?.length) return wrong("it has characters that no link of this page has, or it was cut.");
+  const version = bytes[0] ?? 0;
+  if (version > VERSION) {
+    return wrong(`it was made by a newer version of this page (form ${version}; this page knows form ${VERSION}).`);
+  }
+  if (version !== VERSION) return wrong(`it says that its form is ${version}, which never was one.`);
+  let json: string;
+  try {
+    const inflated = await through(bytes.subarray(1), new DecompressionStream("deflate"), MOST);
+    json = new TextDecoder("utf-8", { fatal: true }).decode(inflated);
+  } catch (error) {
+    if (error instanceof TooLarge) return wrong(`it holds more than ${MOST / 1e6} MB.`);
+    return wrong("it is not complete, or was changed on its way. Programs that send links often cut long ones.");
+  }
+  let state: unknown;
+  try {
+    state = JSON.parse(json);
+  } catch {
+    return wrong("it does not hold a state of this page.");
+  }
+  const doc = toDoc(state);
+  return typeof doc === "string" ? wrong(doc) : { doc };
+}
+
+/** The state without what is as at the start. */
+export function stateOf(doc: Doc): { [key: string]: Json } {
+  const state: { [key: string]: Json } = { text: doc.text, name: doc.name };
+  if (Object.keys(doc.files).length) state.files = { ...doc.files };
+  if (doc.algorithms.length) state.algorithms = [...doc.algorithms];
+  if (doc.point) state.point = doc.point;
+  if (doc.seeds) state.seeds = doc.seeds;
+  if (Object.keys(doc.view).length) state.view = { ...doc.view };
+  if (doc.experiment !== undefined) state.experiment = doc.experiment;
+  return state;
+}
+
+/** The document of a state that may be anything; or what is wrong with it. */
+export function toDoc(state: unknown): Doc | string {
+  if (!isRecord(state)) return "it does not hold a state of this page.";
+  const { text, name, files = {}, algorithms = [], point = 0, seeds = 0, view = {}, experiment } = state;
+  if (typeof text !== "string" || text.length > LONGEST_TEXT) return "its scenario is not a text, or too long.";
+  if (typeof name !== "string" || name.length > 300) return "the name of its file is not one.";
+  if (!isRecord(files) || Object.keys(files).length > MOST_FILES) return "its files are not a list of files.";
+  for (const [file, bytes] of Object.entries(files)) {
+    if (typeof bytes !== "string" || !/^[A-Za-z0-9+/]*={0,2}$/.test(bytes) || file.length > 300) {
+      return `its file ${JSON.stringify(file.slice(0, 60))} is not one.`;
+    }
+  }
+  const labels = Array.isArray(algorithms) && algorithms.every((one) => typeof one === "string" && one.length <= 300);
+  if (!labels || algorithms.length > SIDE_BY_SIDE) return "its algorithms are not up to four names.";
+  if (!isCount(point, 1e9)) return "its point is not a whole number.";
+  if (!isCount(seeds, 1e6)) return "its seeds are not a whole number.";
+  if (!isRecord(view) || !small(view)) return "what it says of the panels is nested too deep, or too much.";
+  if (experiment !== undefined && (typeof experiment !== "string" || experiment.length > 100)) {
+    return "its experiment is not a name.";
+  }
+  return {
+    ...FIRST,
+    text,
+    name,
+    files: files as Doc["files"],
+    algorithms: algorithms as string[],
+    point: point as number,
+    seeds: seeds as number,
+    view: view as Doc["view"],
+    ...(experiment !== undefined && { experiment }),
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isCount = (value: unknown, most: number) =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;
+
+/** Whether data is neither deep nor much; without recursion, for it may be very deep. */
+function small(value: unknown): boolean {
+  let level: unknown[] = [value];
+  let count = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    count += level.length;
+    if (depth > DEEPEST || count > MOST_VALUES) return false;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return true;
+}
+
+class TooLarge extends Error {}
+
+/** Sends bytes through a stream; stops as soon as more than `most` come out. */
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: CompressionStream | DecompressionStream,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const writer = stream.writable.getWriter();
+  // Errors come out at the other end too.
+  const written = writer.write(bytes).then(() => writer.close());
+  written.catch(() => {});
+  const reader = stream.readable.getReader();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > most) {
+      reader.cancel().catch(() => {});
+      throw new TooLarge();
+    }
+    pieces.push(value);
+  }
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
