@@ -6,7 +6,7 @@ const delay = "queue_delay_p50_s";
 export const bufferbloat: Experiment = {
   id: "bufferbloat",
   title: "Bufferbloat",
-  claim: "A long buffer turns an upload into a second of delay for everybody, and makes the upload no faster.",
+  claim: "A long buffer turns an upload into most of a second of delay for everybody, and makes the upload no faster.",
   minutes: 3,
   scenario,
   steps: [

@@ -24,7 +24,7 @@ export const redWeight: Experiment = {
       otherwise: "The queue is calm at this weight.",
     },
     {
-      title: "A hundredth of it, or less",
+      title: "Two hundred times slower",
       say: "Set the weight to 0.00001: the average takes two minutes to forget. Look at the same time again.",
       edits: [{ path: "aqm[0].weight", value: "0.00001" }],
       algorithms: ["red"],

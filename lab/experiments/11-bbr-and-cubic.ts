@@ -90,7 +90,7 @@ export const bbrAndCubic: Experiment = {
   sources: [
     { text: "draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)", key: "bbrdraft00" },
     { text: "draft-ietf-ccwg-bbr (version 3)", key: "bbrdraft" },
-    { text: "Ware et al. 2019 (not read here; as Sarpkaya et al. 2025 sum it up)", key: "ware2019" },
+    { text: "Ware et al. 2019 (not verified)", key: "ware2019" },
     { text: "Sarpkaya et al. 2025 (abstract)", key: "sarpkaya2025" },
   ],
   further: [

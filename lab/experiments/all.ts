@@ -29,4 +29,5 @@ export const EXPERIMENTS: readonly Experiment[] = [
   l4sCoupling,
 ];
 
+export * from "./figures.ts";
 export * from "./kit.ts";
