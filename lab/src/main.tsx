@@ -4,6 +4,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { Header } from "./header.tsx";
+import { OpenInLab } from "./keep/index.tsx";
 import { restore } from "./keep/session.ts";
 import { LearnPanel } from "./learn/index.tsx";
 import { keepOffline } from "./offline/offline.ts";
@@ -24,8 +25,12 @@ function App() {
     return (
       <div class="app embedded">
         <main id="see" class="panel see">
+          {broken.value && <p class="notice wrong">{broken.value}</p>}
           <SeePanel />
         </main>
+        <footer class="row end embedded-foot">
+          <OpenInLab />
+        </footer>
         <Notices />
       </div>
     );

@@ -123,6 +123,8 @@ export type Verdict =
 export const verdict = signal<Verdict | null>(null);
 /** The checked scenario, while the text is one. */
 export const checked = computed(() => (verdict.value?.ok ? verdict.value.checked : null));
+/** The last checked scenario: what is shown while the text is none. */
+export const lastChecked = computed<Checked | null>((before?: Checked | null) => checked.value ?? before ?? null);
 /** What is wrong with the text. */
 export const fault = computed(() => (verdict.value && !verdict.value.ok ? verdict.value.fault : null));
 
@@ -137,13 +139,15 @@ export const broken = signal<string | null>(null);
 
 /** The labels that are shown: those chosen that exist, else the first of the scenario. */
 export const shown = computed<readonly string[]>(() => {
-  const known = checked.value?.algorithms.map(({ label }) => label) ?? [];
+  const known = lastChecked.value?.algorithms.map(({ label }) => label) ?? [];
   const chosen = doc.value.algorithms.filter((label) => known.includes(label));
   return (chosen.length ? chosen : known).slice(0, SIDE_BY_SIDE);
 });
 
 /** The point of the sweep that is shown, which exists. */
-export const point = computed(() => Math.min(doc.value.point, Math.max(0, (checked.value?.points.length ?? 1) - 1)));
+export const point = computed(() =>
+  Math.min(doc.value.point, Math.max(0, (lastChecked.value?.points.length ?? 1) - 1)),
+);
 
 let stopFollowing: (() => void) | null = null;
 
@@ -158,7 +162,7 @@ export function follow(): void {
         unreadable.value = null;
       };
     } catch (error) {
-      if (error instanceof EngineFault) {
+      if (isOfText(error)) {
         return () => {
           unreadable.value = error.fault;
         };
@@ -218,7 +222,7 @@ export async function judge(of: Doc): Promise<Verdict | string> {
       checked: await ask({ do: "check", source: source(of), ...(exists && { point: of.point }) }),
     };
   } catch (error) {
-    return error instanceof EngineFault ? { ok: false, of, fault: error.fault } : message(error);
+    return isOfText(error) ? { ok: false, of, fault: error.fault } : message(error);
   }
 }
 
@@ -300,5 +304,9 @@ export function faultOf(text: string): Fault {
   const none = { file: null, line: null, column: null, field: null, value: null, nearest: null, known: null };
   return { kind: "failed", message: text, rule: text, ...none };
 }
+
+/** Whether an error is about what was asked, and not of the simulator itself. */
+const isOfText = (error: unknown): error is EngineFault =>
+  error instanceof EngineFault && error.fault.kind !== "failed";
 
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));
