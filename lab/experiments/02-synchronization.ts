@@ -27,7 +27,7 @@ export const synchronization: Experiment = {
       say: "RED drops some arrivals at random while the queue grows. Compare the windows, and the drops over time.",
       edits: [],
       algorithms: ["drop-tail", "red"],
-      curves: ["windows", "queue", "signals"],
+      curves: ["windows", "queue", "drops"],
       see: (now) =>
         `Share of the flows that lose in an event: ${percent(now.of("drop-tail", share))} with drop-tail, ${percent(now.of("red", share))} with RED. RED's queue is ${packets(now.of("red", "queue_packets"))} instead of ${packets(now.of("drop-tail", "queue_packets"))}, at a utilization of ${percent(now.of("red", "utilization"))} for ${percent(now.of("drop-tail", "utilization"))}.`,
       holds: (now) => now.of("red", share) < 0.6 * now.of("drop-tail", share),

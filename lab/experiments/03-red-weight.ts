@@ -17,7 +17,7 @@ export const redWeight: Experiment = {
       say: "Look at the queue and at RED's average from 20 to 40 s, while nothing changes. The average follows with a lag of about half a second.",
       edits: [],
       algorithms: ["red"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `From 20 to 40 s the queue swings by ${packets(now.of("red", "queue_std_packets", BEFORE))} around ${packets(now.of("red", "queue_packets", BEFORE))}, runs empty at times, and the link is used to ${percent(now.of("red", "utilization", BEFORE))}.`,
       holds: (now) => swing(now, "red", 0) > 0.5 && now.of("red", "utilization", BEFORE) < 0.992,
@@ -28,7 +28,7 @@ export const redWeight: Experiment = {
       say: "Set the weight to 0.00001: the average takes two minutes to forget. Look at the same time again.",
       edits: [{ path: "aqm[0].weight", value: "0.00001" }],
       algorithms: ["red"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now, before) => {
         const usual = earlier(before, 0);
         return `From 20 to 40 s the queue swings by ${packets(now.of("red", "queue_std_packets", BEFORE))} (with 0.002: ${packets(usual.of("red", "queue_std_packets", BEFORE))}), and the link is used to ${percent(now.of("red", "utilization", BEFORE))} (${percent(usual.of("red", "utilization", BEFORE))}).`;
@@ -47,7 +47,7 @@ export const redWeight: Experiment = {
       say: "Now look at 40 s, where three times as many flows are there within a second. Move the weight between the two, and find one that is calm before 40 s and awake after it.",
       edits: [{ path: "aqm[0].weight", value: "0.00001" }],
       algorithms: ["red"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now, before) => {
         const usual = earlier(before, 0);
         return `In the ten seconds after the change the queue is ${packets(now.of("red", "queue_packets", AFTER))} long, with weight 0.002 ${packets(usual.of("red", "queue_packets", AFTER))}; the buffer of 200 overflows for ${digits(100 * now.of("red", "overflow_loss_rate", AFTER))} % of the arrivals (${digits(100 * usual.of("red", "overflow_loss_rate", AFTER))} %).`;

@@ -14,7 +14,7 @@ export const instability: Experiment = {
       say: "The gains of PI are those for 40 flows with 120 ms, which is what they see with the queue's own 40 ms. Look at the queue: it stays at its target of 50 packets.",
       edits: [],
       algorithms: ["pi"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `The queue is ${packets(now.of("pi", "queue_packets"))} in the mean and swings by ${packets(now.of("pi", "queue_std_packets"))}. The link is used to ${percent(now.of("pi", "utilization"))}.`,
       holds: (now) => Math.abs(now.of("pi", "queue_packets") - 50) < 5 && swing(now, "pi") < 0.5,
@@ -25,7 +25,7 @@ export const instability: Experiment = {
       say: "Only the round-trip time changes. Look at the queue and at PI's probability p: each goes on rising for as long as the news of it is on its way.",
       edits: [{ path: "flows[0].rtt", value: '"400 ms"' }],
       algorithms: ["pi"],
-      curves: ["queue", "windows", "signals"],
+      curves: ["queue", "windows", "internals"],
       see: (now, before) =>
         `The queue's deviation is ${digits(swing(now, "pi"))} of its mean; it was ${digits(swing(earlier(before, 0), "pi"))}. It runs empty again and again, so the link is used to ${percent(now.of("pi", "utilization"))}.`,
       holds: (now) => swing(now, "pi") > 0.9 && now.of("pi", "utilization") < 0.95,
@@ -42,7 +42,7 @@ export const instability: Experiment = {
         { path: "aqm[0].design", value: '{ flows = 40, rtt = "450 ms" }' },
       ],
       algorithms: ["pi"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now, before) =>
         `The queue is ${packets(now.of("pi", "queue_packets"))} in the mean, its deviation ${digits(swing(now, "pi"))} of that, and the link is used to ${percent(now.of("pi", "utilization"))} where it was ${percent(earlier(before, 1).of("pi", "utilization"))}.`,
       holds: (now, before) =>
@@ -56,7 +56,7 @@ export const instability: Experiment = {
       say: "Take the gains for 450 ms back to 80 ms. They are stable, but slow: after 40 s the queue is still not at its target. Open the theory beside it: the margins are wide.",
       edits: [{ path: "aqm[0].design", value: '{ flows = 40, rtt = "450 ms" }' }],
       algorithms: ["pi"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `From 40 s on the queue is ${packets(now.of("pi", "queue_packets"))} in the mean, above its target of 50: the flows started at 0 s, and the integral is not there yet.`,
       holds: (now) => now.of("pi", "queue_packets") > 58,

@@ -17,7 +17,7 @@ export const selfTuning: Experiment = {
       say: "At 60 s the round-trip times go up nearly fourfold. Adaptive RED changes max_p alone; AP-RED is told the round-trip time and scales its thresholds, max_p and weight with it. Compare the queues from 60 s on.",
       edits: [],
       algorithms: ["ared", "ap-red"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `Before the jump both use ${percent(now.of("ared", "utilization", AT_FIRST))} of the link. From 220 s on Adaptive RED uses ${percent(now.of("ared", "utilization", AT_LAST))}, with a deviation of ${digits(swing(now, "ared", 3))} of its mean queue; AP-RED uses ${percent(now.of("ap-red", "utilization", AT_LAST))}, with ${digits(swing(now, "ap-red", 3))}.`,
       holds: (now) =>
@@ -32,7 +32,7 @@ export const selfTuning: Experiment = {
       say: "ST-RED is told nothing. It measures how far the queue swings about its target, and raises target and thresholds while that is too far. Watch q_ref.",
       edits: [],
       algorithms: ["ared", "st-red"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `ST-RED's queue goes from ${packets(now.of("st-red", "queue_packets", AT_FIRST))} to ${packets(now.of("st-red", "queue_packets", AT_LAST))}. From 220 s on it uses ${percent(now.of("st-red", "utilization", AT_LAST))} of the link where Adaptive RED uses ${percent(now.of("ared", "utilization", AT_LAST))}.`,
       holds: (now) =>
@@ -45,7 +45,7 @@ export const selfTuning: Experiment = {
       say: "Leave the round-trip times alone, and let PI and ST-PI begin at 150 packets. PI holds its queue calmly where it was told to; ST-PI sees that it swings little, and comes down.",
       edits: [{ path: "flows[0].rtt_changes", value: null }],
       algorithms: ["pi", "st-pi"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "internals"],
       see: (now) =>
         `From 220 s on PI's queue is ${packets(now.of("pi", "queue_packets", AT_LAST))} and ST-PI's ${packets(now.of("st-pi", "queue_packets", AT_LAST))}; they use ${percent(now.of("pi", "utilization", AT_LAST))} and ${percent(now.of("st-pi", "utilization", AT_LAST))} of the link.`,
       holds: (now) =>

@@ -14,7 +14,7 @@ export const rateAndQueue: Experiment = {
       say: "PI and VRC have the same gains on the queue. Compare the two queues: both hold 100 packets.",
       edits: [],
       algorithms: ["pi", "vrc"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "marks"],
       see: (now) =>
         `PI holds ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -29,7 +29,7 @@ export const rateAndQueue: Experiment = {
       say: "Make the round trip longer. PI's queue begins to swing down to nothing; VRC's stays. Find the round-trip time at which VRC swings, too.",
       edits: [{ path: "flows[0].rtt", value: '"170 ms"' }],
       algorithms: ["pi", "vrc"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "marks"],
       see: (now) =>
         `PI's queue is ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC's ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -47,7 +47,7 @@ export const rateAndQueue: Experiment = {
         { path: "aqm[1].rate_memory", value: '"500 ms"' },
       ],
       algorithms: ["pi", "vrc"],
-      curves: ["queue", "signals"],
+      curves: ["queue", "marks"],
       see: (now) =>
         `With a rate that is half a second old VRC's deviation is ${digits(now.of("vrc", "queue_std_packets"))} packets, PI's ${digits(now.of("pi", "queue_std_packets"))}.`,
       holds: (now) => now.of("vrc", "queue_std_packets") > now.of("pi", "queue_std_packets"),

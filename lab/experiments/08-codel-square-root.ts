@@ -30,7 +30,7 @@ export const codelSquareRoot: Experiment = {
       say: "UDP sends twice the link's rate. Look at the drops per second: they rise along a line, for as long as the queue stands.",
       edits: [],
       algorithms: ["codel"],
-      curves: ["signals", "queue"],
+      curves: ["drops", "queue"],
       see: (now) =>
         `CoDel drops ${drops(now).map(digits).join(", ")} packets in the five seconds: ${digits(slope(now))} more in each. The law says 1/(2 * 0.1^2) = 50.`,
       holds: (now) => Math.abs(slope(now) - 50) < 2.5 && straight(now),
@@ -41,7 +41,7 @@ export const codelSquareRoot: Experiment = {
       say: "Set the interval to 200 ms. The line is a quarter as steep.",
       edits: [{ path: "aqm[0].interval", value: '"200 ms"' }],
       algorithms: ["codel"],
-      curves: ["signals", "queue"],
+      curves: ["drops", "queue"],
       see: (now, before) =>
         `CoDel drops ${drops(now).map(digits).join(", ")} packets: ${digits(slope(now))} more in each second, where it was ${digits(slope(earlier(before, 0)))}. 1/(2 * 0.2^2) = 12.5.`,
       holds: (now, before) => Math.abs(slope(now) / slope(earlier(before, 0)) - 0.25) < 0.03 && straight(now),
@@ -60,7 +60,7 @@ export const codelSquareRoot: Experiment = {
         { path: "flows[0].tcp", value: '{ recovery = "sack" }' },
       ],
       algorithms: ["codel"],
-      curves: ["queue", "delay", "signals"],
+      curves: ["queue", "delay", "drops"],
       see: (now, before) =>
         `In the last second CoDel drops ${digits(drops(now)[4] ?? Number.NaN)} packets (of the flood ${digits(drops(earlier(before, 0))[4] ?? Number.NaN)}), the mean delay is ${ms(now.of("codel", "queue_delay_mean_s", { segment: 4 }))}, and the link is used to ${percent(now.of("codel", "utilization", { segment: 4 }))}.`,
       holds: (now) =>

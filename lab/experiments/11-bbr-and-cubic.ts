@@ -22,7 +22,7 @@ export const bbrAndCubic: Experiment = {
       say: "The buffer is half a bandwidth-delay product. Look at the throughput of the two kinds, and at the losses.",
       edits: [],
       algorithms: ["drop-tail"],
-      curves: ["throughput", "signals"],
+      curves: ["throughput", "drops"],
       see: (now) => shares(now, "drop-tail"),
       holds: (now) => share(now, "drop-tail") > 0.85 && now.of("drop-tail", "loss_rate") > 0.03,
       otherwise: "BBR leaves CUBIC a good part here.",
@@ -57,7 +57,7 @@ export const bbrAndCubic: Experiment = {
       say: "Go back to the short buffer and let BBR be version 3, which lowers what it keeps in flight when more than 2 % of a round trip's packets are lost.",
       edits: [{ path: "flows[0].tcp.congestion", value: '"bbr3"' }],
       algorithms: ["drop-tail"],
-      curves: ["throughput", "signals"],
+      curves: ["throughput", "drops"],
       see: (now, before) =>
         `${shares(now, "drop-tail")} Version 1 had ${percent(share(earlier(before, 0), "drop-tail"))}, at losses of ${digits(100 * earlier(before, 0).of("drop-tail", "loss_rate"))} %.`,
       holds: (now, before) =>

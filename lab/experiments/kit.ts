@@ -39,8 +39,8 @@ export interface Slider {
   readonly decimals?: number;
 }
 
-/** What is drawn first. */
-export type Curve = "queue" | "delay" | "windows" | "signals" | "throughput";
+/** The curves of the results panel, by their ids there. */
+export type Curve = "queue" | "delay" | "windows" | "drops" | "marks" | "throughput" | "internals";
 
 export interface Step {
   /** The button. */
