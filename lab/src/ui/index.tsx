@@ -117,12 +117,12 @@ export function Dialog(p: DialogProps) {
     >
       {p.open && (
         <div class="dialog-in">
-          <header>
+          <div class="dialog-head">
             <h2 id={id}>{p.title}</h2>
             <Button plain label="Close" keys="Esc" onClick={p.onClose}>
               <Icon name="close" />
             </Button>
-          </header>
+          </div>
           {p.children}
         </div>
       )}

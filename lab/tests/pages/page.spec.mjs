@@ -87,7 +87,9 @@ aqm = [{ algorithm = "drop-tail" }]
 flows = [{ name = "ftp", count = 2, rtt = "50 ms" }] # A comment of mine
 `;
     writeFileSync(file, scenario("My first"));
-    const command = spawn(process.env.QUELL, ["lab", "--no-open", "--dir", DIST, file], { stdio: ["ignore", "pipe", "inherit"] });
+    const command = spawn(process.env.QUELL, ["lab", "--no-open", "--dir", DIST, file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     try {
       await page.goto(await firstLine(command));
       await ready(page);
