@@ -226,7 +226,6 @@ test.describe("scenarios", () => {
         files.map(([name, text]) => ({ name, mimeType: "text/plain", buffer: Buffer.from(text) })),
       );
     };
-    const closeDialog = () => page.keyboard.press("Escape");
     const trace = readFileSync(new URL("../../../scenarios/trace.toml", import.meta.url), "utf8");
     const drive = readFileSync(new URL("../../../scenarios/traces/drive.csv", import.meta.url));
     await give(["mine.toml", trace]);
@@ -239,10 +238,8 @@ test.describe("scenarios", () => {
     await expect(page.locator(".banner")).toHaveCount(0);
     await give(["latin.toml", Buffer.from([0x74, 0xe9, 0x3d])]);
     await expect(page.getByText("latin.toml: not UTF-8 text")).toBeVisible();
-    await closeDialog();
     await give(["a.toml", trace], ["b.toml", trace]);
     await expect(page.getByText("There are 2 scenarios among these files")).toBeVisible();
-    await closeDialog();
     await give(["large.toml", Buffer.alloc(4_000_001, 32)]);
     await expect(page.getByText(/4000001 bytes, and 4000000 are the most/)).toBeVisible();
   });
