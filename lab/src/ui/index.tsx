@@ -112,7 +112,8 @@ export function Dialog(p: DialogProps) {
       ref={ref}
       class={names("dialog", p.wide && "wide")}
       aria-labelledby={id}
-      onClose={p.onClose}
+      // It may be open again by the time that it says it was closed.
+      onClose={(event) => !event.currentTarget.open && p.onClose()}
       onClick={(event) => event.target === ref.current && p.onClose()}
     >
       {p.open && (
