@@ -89,7 +89,11 @@ export function TextEditor() {
           syntaxHighlighting(COLORS),
           keymap.of([...defaultKeymap, ...searchKeymap, ...lintKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "The scenario's text, in TOML", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": "The scenario's text, in TOML",
+            autocapitalize: "off",
+            tabindex: "0",
+          }),
           THEME,
           EditorView.updateListener.of((update) => {
             const own = update.transactions.some((one) => one.docChanged && !one.annotation(fromDocument));
@@ -140,7 +144,8 @@ function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
   const unknown = /unknown key|belongs/.test(found.rule);
   const span = place && (unknown ? (place.key ?? place.value) : place.value);
   const start = line.from + (line.text.length - line.text.trimStart().length);
-  const [from, to] = span && span[0] >= line.from && span[1] <= text.length ? span : [start, line.to];
+  const [from, to] =
+    span && span[0] >= line.from && span[0] <= line.to && span[1] <= text.length ? span : [start, line.to];
   const apply = mend(found);
   return [
     {
