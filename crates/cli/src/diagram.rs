@@ -85,18 +85,12 @@ pub fn bode(title: &str, assessments: &[Assessment]) -> Result<String, Failure> 
     for (a, control) in loops(assessments) {
         let frequency = control.frequencies(FREQUENCIES)?;
         let bode = control.bode(&frequency);
-        let margins = control.margins()?;
+        let crossings = control.margin_crossings()?;
         let decibel = |x: f64| 20.0 * x.log10();
-        // The crossings that the margins are of.
-        let crossover = margins
-            .phase
-            .zip(margins.crossovers.last())
-            .map(|(margin, w)| Crossing { frequency: *w, margin: margin.to_degrees() });
-        let phase_crossover = margins.gain.and_then(|gain| {
-            let distance = |w: &f64| (control.response(*w).norm() * gain).ln().abs();
-            let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-            Some(Crossing { frequency: *at, margin: decibel(gain) })
-        });
+        let crossover =
+            crossings.gain.map(|(frequency, margin)| Crossing { frequency, margin: margin.to_degrees() });
+        let phase_crossover =
+            crossings.phase.map(|(frequency, gain)| Crossing { frequency, margin: decibel(gain) });
         responses.push(Response {
             label: &a.label,
             frequency,

@@ -76,39 +76,42 @@ enum Holder<'a> {
 fn apply(document: &mut DocumentMut, path: &str, change: &Change) -> Result<(), String> {
     let steps = read(path)?;
     let Some((last, way)) = steps.split_last() else { return Err("leads nowhere: name a field".to_string()) };
-    // A list that is only to grow may not be there yet.
+    let value = match change {
+        Change::Set(text) => Some(value_of(text)?),
+        Change::Remove | Change::Move(_) => None,
+    };
     let mut holder = Holder::Table(document.as_table_mut(), true);
     for (at, step) in way.iter().enumerate() {
         let next = way.get(at + 1).unwrap_or(last);
-        holder = enter(holder, step, next, matches!(change, Change::Set(_)), at == 0)?;
+        holder = enter(holder, step, next, value.as_ref(), at == 0)?;
     }
-    match change {
-        Change::Set(text) => set(holder, last, value_of(text)?, way.is_empty()),
-        Change::Remove => remove(holder, last),
-        Change::Move(to) => move_to(holder, last, *to),
+    match (change, value) {
+        (Change::Set(_), Some(value)) => set(holder, last, value, way.is_empty()),
+        (Change::Move(to), _) => move_to(holder, last, *to),
+        _ => remove(holder, last, way.is_empty()),
     }
 }
 
 const NOTHING: &str = "there is nothing";
 
-/// Goes one step, and makes what is not there if `make`; what comes after it is a list if `next` is an item of one.
+/// Goes one step, and makes what is not there for a value that comes into it; it is a list if `next` is an item of one.
 fn enter<'a>(
     holder: Holder<'a>,
     step: &Step,
     next: &Step,
-    make: bool,
+    value: Option<&Value>,
     at_top: bool,
 ) -> Result<Holder<'a>, String> {
     match (holder, step) {
         (Holder::Table(table, headed), Step::Key(key)) => {
             if !table.contains_key(key) {
                 let is_list = !matches!(next, Step::Key(_));
-                if !make || matches!(next, Step::Item(_)) {
+                let Some(value) = value.filter(|_| !matches!(next, Step::Item(_))) else {
                     return Err(NOTHING.to_string());
-                }
+                };
                 let new = match (is_list, headed && at_top) {
-                    (true, true) => Item::ArrayOfTables(ArrayOfTables::new()),
-                    (true, false) => Item::Value(Value::Array(Array::new())),
+                    (true, true) if value.is_inline_table() => Item::ArrayOfTables(ArrayOfTables::new()),
+                    (true, _) => Item::Value(Value::Array(Array::new())),
                     (false, true) => Item::Table(headed_table()),
                     (false, false) => Item::Value(Value::InlineTable(Default::default())),
                 };
@@ -251,17 +254,19 @@ fn fill(table: &mut Table, inline: toml_edit::InlineTable) {
     }
 }
 
-fn remove(holder: Holder<'_>, last: &Step) -> Result<(), String> {
+fn remove(holder: Holder<'_>, last: &Step, at_top: bool) -> Result<(), String> {
     match (holder, last) {
         (Holder::Table(table, _), Step::Key(key)) => {
-            let above = table.key(key).and_then(|key| key.leaf_decor().prefix()?.as_str()).map(apart);
+            // The words at the head of a file are not those of its first key.
+            let is_first = at_top && table.iter().next().is_some_and(|(first, _)| first == key);
+            let above = table.key(key).and_then(|key| key.leaf_decor().prefix()?.as_str());
+            let above = above.map(|above| if is_first { above.to_string() } else { apart(above) });
             let after = {
                 let mut keys = table.iter().map(|(key, _)| key.to_string());
                 keys.find(|other| other == key);
                 keys.next()
             };
             table.remove(key).ok_or(NOTHING)?;
-            // The words at the head of a file are not those of its first key.
             if let (Some(kept), Some(after)) = (above.filter(|kept| !kept.is_empty()), after) {
                 match table.get_mut(&after) {
                     Some(Item::Table(next)) => put_above(next.decor_mut(), &kept),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use ts_rs::{Config, TS};
 
 use crate::fault::{Fault, FaultKind};
@@ -12,14 +13,111 @@ const HEAD: &str = "\
 // Written by QUELL_UPDATE_DOCS=1 cargo test -p quell-web. Do not edit.
 ";
 
+/// What other crates write as they have it. A test holds the keys of answers beside it.
+const OF_OTHERS: &str = "
+/**
+ * The numbers of a figure: panels with common axes, and curves in them.
+ */
+export type ChartNumbers = {
+  title: string,
+  x: { label: string, log: boolean, names: string[] },
+  y: string,
+  panel_key: string,
+  curve_key: string,
+  panels: { title: string, curves: ChartCurve[] }[],
+  form: \"over-time\" | \"line\" | \"points\" | \"bars\",
+  warmup: number | null,
+  events: { at_s: number, label: string }[],
+};
+
+/**
+ * A curve. Where half the width of an interval is null there is none.
+ */
+export type ChartCurve = {
+  label: string,
+  style: number,
+  x: Numbers,
+  y: Numbers,
+  half_width: Numbers,
+  low: Numbers,
+  high: Numbers,
+  seeds: number[],
+};
+
+/**
+ * The theory's verdict on one algorithm.
+ */
+export type Assessment = {
+  label: string,
+  algorithm: string,
+  verdict: \"stable\" | \"unstable\" | \"no-equilibrium\" | \"no-model\",
+  reasons: string[],
+  equilibrium: {
+    queue_packets: number,
+    queue_delay_s: number,
+    probability: number,
+    window_packets: number,
+    rtt_s: number,
+    state: [string, string, number][],
+  } | null,
+  margins: {
+    unstable_roots: number,
+    gain: number | null,
+    phase_deg: number | null,
+    delay_s: number | null,
+    crossovers_rad_per_s: number[],
+    growth_per_s: number,
+    period_s: number | null,
+    damping: number,
+    settling_s: number | null,
+  } | null,
+  criteria: {
+    statement: string,
+    left: number | null,
+    right: number | null,
+    holds: boolean,
+    necessary: boolean,
+    reason: string,
+  }[],
+  reach: { quantity: \"flows\" | \"capacity\" | \"rtt\", now: number, below: ReachEdge | null, above: ReachEdge | null }[],
+  fluid: QueueMotion | null,
+  packets: (QueueMotion & { agrees: boolean | null }) | null,
+};
+
+/**
+ * Where a verdict changes, and into what.
+ */
+export type ReachEdge = { at: number, factor: number, beyond: \"stable\" | \"unstable\" | { \"no-equilibrium\": string } };
+
+/**
+ * How a queue moves in the long run.
+ */
+export type QueueMotion = {
+  motion: \"settled\" | \"oscillating\" | \"irregular\",
+  mean_packets: number,
+  deviation_packets: number,
+  swing: number,
+  share: number,
+  period_s: number,
+};
+";
+
 /// What each message is answered with.
-const ANSWERS: [(&str, &str); 6] = [
+const ANSWERS: [(&str, &str); 14] = [
     ("about", "About"),
     ("check", "Checked"),
     ("tree", "Tree"),
     ("edit", "Text"),
     ("run", "Replication"),
     ("preset", "Text"),
+    ("gather", "Gathered"),
+    ("open", "Gathered"),
+    ("forget", "Done"),
+    ("table", "Table"),
+    ("chart", "Chart"),
+    ("report", "Report"),
+    ("theory", "Theory"),
+    ("map", "Map"),
 ];
 
 /// Declarations with their comments.
@@ -31,14 +129,50 @@ macro_rules! declarations {
             text.push('\n');
             let docs = <$type>::docs().unwrap_or_default();
             text.push_str(docs.trim_start());
-            text.push_str(&format!("export {}\n", <$type>::decl(&config)));
+            text.push_str(&format!("export {}\n", indented(&<$type>::decl(&config))));
         )+
         text
     }};
 }
 
+/// A declaration with its fields below its name.
+fn indented(declaration: &str) -> String {
+    let mut lines = declaration.lines();
+    let mut text = lines.next().unwrap_or_default().trim_end().to_string();
+    for line in lines {
+        text.push_str(&format!("\n  {}", line.trim_end()));
+    }
+    match text.strip_suffix(", };") {
+        Some(fields) if fields.contains('\n') => format!("{fields},\n}};"),
+        _ => text,
+    }
+}
+
 fn protocol() -> String {
     let mut text = declarations![
+        GatherRequest,
+        OpenRequest,
+        ForgetRequest,
+        TableRequest,
+        ChartRequest,
+        ReportRequest,
+        TheoryRequest,
+        MapRequest,
+        MapAxis,
+        MapShown,
+        Gathered,
+        GatheredPoint,
+        Done,
+        Table,
+        TableColumn,
+        TableRow,
+        TableCell,
+        TableDifference,
+        Chart,
+        Report,
+        Theory,
+        TheoryLoop,
+        Map,
         Request,
         AboutRequest,
         CheckRequest,
@@ -79,6 +213,7 @@ fn protocol() -> String {
         InternalMean,
         Numbers,
     ];
+    text.push_str(OF_OTHERS);
     text.push_str("\n/**\n * The answer to each message.\n */\nexport type Answers = {\n");
     for (request, answer) in ANSWERS {
         text.push_str(&format!("  {request}: {answer};\n"));
@@ -98,4 +233,45 @@ fn the_page_has_these_types() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let update = "QUELL_UPDATE_DOCS=1 cargo test -p quell-web writes it again";
     assert!(written == text, "lab/src/protocol.ts differs from crates/web; {update}");
+}
+
+/// Every key below a value.
+fn keys(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| keys(item, into)),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                into.push(key.clone());
+                keys(value, into);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_types_of_others_have_the_keys_of_answers() {
+    let text = "schema = 1\nduration = \"8 s\"\nwarmup = \"2 s\"\naqm = [{ algorithm = \"pi\" }]\n\
+        dumbbell = { rate = \"2 Mbit/s\", delay = \"10 ms\", buffer = \"50 packets\" }\n\
+        flows = [{ name = \"ftp\", count = 4, rtt = \"60 ms\" }]\n";
+    let source = json!({ "text": text });
+    let mut lab = crate::Lab::default();
+    let mut ask = |request: Value| -> Value {
+        let answer: Value = serde_json::from_str(&lab.answer(&request.to_string())).unwrap();
+        answer["ok"].clone()
+    };
+    let run = json!({ "do": "run", "source": source, "algorithm": "pi", "seed": 1, "packed": true });
+    let packed = ask(run)["packed"].clone();
+    let id = ask(json!({ "do": "gather", "source": source, "replications": [packed] }))["id"].clone();
+    let chart = ask(json!({ "do": "chart", "id": id, "diagram": "queue" }));
+    let theory = ask(json!({ "do": "theory", "source": source, "fluid": true, "id": id }));
+    let mut found = Vec::new();
+    keys(&chart["chart"], &mut found);
+    keys(&theory["assessments"], &mut found);
+    for key in ["half_width", "motion", "crossovers_rad_per_s", "factor", "agrees", "statement"] {
+        assert!(found.iter().any(|k| k == key), "{key}: {theory}");
+    }
+    for key in found {
+        assert!(OF_OTHERS.contains(&format!("{key}: ")), "{key}");
+    }
 }

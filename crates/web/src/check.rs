@@ -2,19 +2,17 @@
 
 use quell_metrics::PointInfo;
 use quell_scenario::format::Kind;
-use quell_scenario::{Places, Point};
+use quell_scenario::{Places, Point, Study};
 use quell_view::chart::events;
 use quell_view::style::{Style, of_labels};
 
 use crate::fault::Fault;
 use crate::protocol::{CheckRequest, Checked, CheckedAlgorithm, CheckedPoint, Seed};
-use crate::source;
 
 /// More seeds than these are only counted.
 const MOST_SEEDS: usize = 1000;
 
-pub(crate) fn check(ask: &CheckRequest) -> Result<Checked, Fault> {
-    let study = source::study(&ask.source)?;
+pub(crate) fn check(study: &Study, ask: &CheckRequest) -> Result<Checked, Fault> {
     let asked = ask.point.unwrap_or(0);
     let shown = point(&study.points, asked)?;
     let resolved = shown.to_toml();

@@ -20,10 +20,13 @@ mod about;
 mod bindings;
 mod check;
 mod fault;
+mod kept;
 mod protocol;
+mod results;
 mod run;
 mod source;
 mod text;
+mod theory;
 
 use std::sync::Arc;
 
@@ -35,6 +38,8 @@ pub use run::{Listener, Silence};
 #[derive(Debug)]
 pub struct Lab {
     listener: Arc<dyn Listener>,
+    studies: source::Studies,
+    kept: kept::Kept,
 }
 
 impl Default for Lab {
@@ -47,7 +52,7 @@ impl Default for Lab {
 impl Lab {
     /// A laboratory that tells a listener how far a run is.
     pub fn new(listener: Arc<dyn Listener>) -> Lab {
-        Lab { listener }
+        Lab { listener, studies: source::Studies::default(), kept: kept::Kept::default() }
     }
 
     /// Answers a message: `{"ok": ...}` or `{"error": ...}`.
@@ -75,11 +80,22 @@ impl Lab {
     fn act(&mut self, request: Request) -> Result<String, Fault> {
         match request {
             Request::About(_) => json(&about::about()),
-            Request::Check(ask) => json(&check::check(&ask)?),
+            Request::Check(ask) => json(&check::check(&*self.studies.of(&ask.source)?, &ask)?),
             Request::Tree(ask) => json(&text::tree(&ask)?),
             Request::Edit(ask) => json(&text::edit(&ask)?),
-            Request::Run(ask) => json(&run::run(&ask, &self.listener)?),
+            Request::Run(ask) => json(&run::run(&*self.studies.of(&ask.source)?, &ask, &self.listener)?),
             Request::Preset(ask) => json(&text::preset(&ask)?),
+            Request::Gather(ask) => json(&self.kept.gather(&*self.studies.of(&ask.source)?, &ask)?),
+            Request::Open(ask) => json(&self.kept.open(*ask)?),
+            Request::Forget(ask) => json(&self.kept.forget(ask.id)?),
+            Request::Table(ask) => json(&results::table(self.kept.of(ask.id)?, &ask)?),
+            Request::Chart(ask) => json(&results::chart(self.kept.of(ask.id)?, &ask)?),
+            Request::Report(ask) => json(&results::report(self.kept.of(ask.id)?)),
+            Request::Theory(ask) => {
+                let packets = ask.id.map(|id| self.kept.of(id)).transpose()?;
+                json(&theory::theory(&*self.studies.of(&ask.source)?, &ask, packets)?)
+            }
+            Request::Map(ask) => json(&theory::map(&*self.studies.of(&ask.source)?, &ask)?),
         }
     }
 }

@@ -23,6 +23,22 @@ pub enum Request {
     Run(RunRequest),
     /// Writes the scenario of a load over a link.
     Preset(PresetRequest),
+    /// Puts replications together as results, which are kept under a number.
+    Gather(GatherRequest),
+    /// Keeps the results of a folder, as the command hands them over.
+    Open(Box<OpenRequest>),
+    /// Forgets results.
+    Forget(ForgetRequest),
+    /// Figures of results as a table.
+    Table(TableRequest),
+    /// A figure of results as a picture and as numbers.
+    Chart(ChartRequest),
+    /// The report on results, as a page.
+    Report(ReportRequest),
+    /// What the theory says of a scenario.
+    Theory(TheoryRequest),
+    /// What it says over two quantities.
+    Map(MapRequest),
 }
 
 /// Asks what there is.
@@ -32,7 +48,7 @@ pub enum Request {
 pub struct AboutRequest {}
 
 /// A scenario as the command gets it from a file and its options.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct Source {
@@ -55,7 +71,7 @@ pub struct Source {
 }
 
 /// A file that a scenario names.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 pub struct SourceFile {
@@ -157,6 +173,201 @@ pub struct PresetRequest {
     pub aqm: Vec<String>,
     /// The simulated time, such as "60 s"; default: what the load says.
     pub duration: Option<String>,
+}
+
+/// Puts replications together.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct GatherRequest {
+    /// The scenario that they are of.
+    pub source: Source,
+    /// Replications as `run` packs them.
+    pub replications: Vec<String>,
+    /// The time at which the first began, as an ISO date; default: none.
+    pub started: Option<String>,
+    /// The time that they took.
+    pub elapsed_s: Option<f64>,
+    /// The number of results in whose place these are; default: a new one.
+    pub id: Option<u32>,
+}
+
+/// Keeps the results of a folder.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OpenRequest {
+    /// The record of the run: the contents of run.json.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub run: quell_metrics::RunInfo,
+    /// All replications, packed, in one piece or several.
+    pub replications: Vec<String>,
+}
+
+/// Forgets results.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ForgetRequest {
+    /// Their number.
+    pub id: u32,
+}
+
+/// Asks for figures as a table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct TableRequest {
+    /// The number of the results.
+    pub id: u32,
+    /// The point, counted from 0; default: the first.
+    pub point: Option<usize>,
+    /// The link; default: the first that is measured.
+    pub link: Option<String>,
+    /// The segment, counted from 0; default: the whole window.
+    pub segment: Option<u32>,
+    /// "all", "data", a class, a lane or the transfers of one size; default: "all".
+    pub scope: Option<String>,
+    /// The metrics, as for `quell run --metrics`: names, NAME[CLASS], internal:SIGNAL, A/B; none: the usual ones.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+    pub metrics: Vec<String>,
+    /// The algorithm that the others are compared with; default: none.
+    pub baseline: Option<String>,
+}
+
+/// Asks for a figure of results.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct ChartRequest {
+    /// The number of the results.
+    pub id: u32,
+    /// The figure, by a name of `about`.
+    pub diagram: String,
+    /// The point, counted from 0; default: the first.
+    pub point: Option<usize>,
+    /// The link; default: the first that is measured.
+    pub link: Option<String>,
+    /// The seed of the replication that is shown over time; default: the first.
+    pub seed: Option<Seed>,
+    /// The labels of the algorithms; default: all.
+    pub algorithms: Option<Vec<String>>,
+    /// The traffic; default: "all".
+    pub scope: Option<String>,
+    /// The metric of a figure of one; default: utilization.
+    pub metric: Option<String>,
+    /// The field along the axis of a metric.
+    pub over: Option<String>,
+    /// The field with a panel for each of its values.
+    pub by: Option<String>,
+    /// The queue is shown in bytes.
+    pub in_bytes: Option<bool>,
+    /// A panel for each algorithm instead of one with all.
+    pub panels: Option<bool>,
+    /// The width of the picture in pixels, which are 1/96 inch; default: 800.
+    pub width: Option<f64>,
+    /// Its height; default: what its content needs.
+    pub height: Option<f64>,
+    /// The size of its labels in points; default: 9.
+    pub font_size: Option<f64>,
+    /// It has a title; default: true.
+    pub titled: Option<bool>,
+}
+
+/// Asks for the report.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ReportRequest {
+    /// The number of the results.
+    pub id: u32,
+}
+
+/// Asks what the theory says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct TheoryRequest {
+    /// The scenario.
+    pub source: Source,
+    /// The point, counted from 0; default: the first.
+    pub point: Option<usize>,
+    /// The link; default: the first that is measured.
+    pub link: Option<String>,
+    /// The time in seconds at which flows, rates and delays are read; default: the end of the warm-up, or when the most
+    /// long-lived flows first send.
+    pub at_s: Option<f64>,
+    /// Only the delay of the signal is kept, of the flows' whole delay; default: false.
+    pub simplified: Option<bool>,
+    /// The fluid model is followed from an empty queue, which takes longer; default: false.
+    pub fluid: Option<bool>,
+    /// The results whose packets are asked whether they confirm it; default: none.
+    pub id: Option<u32>,
+}
+
+/// Asks what the theory says over two quantities.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct MapRequest {
+    /// The scenario.
+    pub source: Source,
+    /// The point, counted from 0; default: the first.
+    pub point: Option<usize>,
+    /// The link; default: the first that is measured.
+    pub link: Option<String>,
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// The quantity that varies from left to right.
+    pub x: MapAxis,
+    /// The quantity that varies from bottom to top.
+    pub y: MapAxis,
+    /// The quantity that is shown; default: "growth".
+    pub show: Option<MapShown>,
+    /// The points along each axis, from 2 to 200; default: 48.
+    pub points: Option<usize>,
+    /// Only the delay of the signal is kept; default: false.
+    pub simplified: Option<bool>,
+}
+
+/// An axis of a map.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
+pub struct MapAxis {
+    /// "flows", "rate", "rtt" or a parameter of the algorithm.
+    pub name: String,
+    /// The unit of its values, such as "ms"; default: bit/s, s, or none.
+    pub unit: Option<String>,
+    /// The first value.
+    pub from: f64,
+    /// The last value.
+    pub to: f64,
+    /// Equal factors rather than equal steps; default: false.
+    pub log: Option<bool>,
+}
+
+/// A quantity that a map shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum MapShown {
+    /// Real part of the slowest mode's root, per second: negative is stable.
+    #[default]
+    Growth,
+    /// The factor by which the gain may rise.
+    GainMargin,
+    /// The phase margin of a stable loop, in degrees.
+    PhaseMargin,
+    /// The delay margin of a stable loop, in seconds.
+    DelayMargin,
+    /// The time in which the slowest mode decays to 2 %, in seconds.
+    Settling,
+    /// The queue at equilibrium, in packets.
+    Queue,
+    /// The probability of a signal at equilibrium.
+    Probability,
 }
 
 /// A seed: a number, or its digits where a number of JavaScript has fewer.
@@ -505,7 +716,6 @@ pub struct Text {
 
 /// Numbers, null where there is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(transparent)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(type = "(number | null)[]"))]
 pub struct Numbers(pub Vec<f64>);
 
@@ -698,4 +908,243 @@ pub struct InternalMean {
     pub unit: String,
     /// The average.
     pub mean: f64,
+}
+
+/// Results that are kept.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Gathered {
+    /// Their number, by which later messages name them.
+    pub id: u32,
+    /// The title of the scenario.
+    pub title: String,
+    /// The name of its file.
+    pub name: String,
+    /// Its text, if it came from one.
+    pub text: Option<String>,
+    /// The points.
+    pub points: Vec<GatheredPoint>,
+    /// The labels of the algorithms with their looks.
+    pub algorithms: Vec<(String, Look)>,
+    /// The replications that are finished.
+    pub finished: usize,
+    /// Those that were asked for.
+    pub asked: usize,
+    /// The digest of all of them: equal to that of the command if it ran the same.
+    pub digest: String,
+    /// What made them: the version, the commit, the engine.
+    pub made_by: String,
+    /// What a reader of the figures should know.
+    pub notes: Vec<String>,
+}
+
+/// A point of results.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct GatheredPoint {
+    /// The settings in one line; empty if there is one point.
+    pub title: String,
+    /// The labels of its algorithms.
+    pub algorithms: Vec<String>,
+    /// Its seeds, at most 1000 of them.
+    pub seeds: Vec<Seed>,
+    /// The links that are measured.
+    pub links: Vec<String>,
+    /// The scopes of its figures: "all", "data", classes, lanes, sizes of transfers.
+    pub scopes: Vec<String>,
+    /// The segments of the measured window.
+    pub segments: Vec<(f64, f64)>,
+}
+
+/// Nothing more to say.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Done {}
+
+/// Figures as a table.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Table {
+    /// The columns that have a figure in some row.
+    pub columns: Vec<TableColumn>,
+    /// A row for each algorithm.
+    pub rows: Vec<TableRow>,
+    /// What a reader of the figures should know.
+    pub notes: Vec<String>,
+    /// All of it for programs.
+    pub csv: String,
+    /// For documents.
+    pub markdown: String,
+    /// For papers.
+    pub latex: String,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TableColumn {
+    /// The metric, as it was asked for.
+    pub metric: String,
+    /// A short heading.
+    pub title: String,
+    /// The unit of the texts; empty for a pure number.
+    pub unit: String,
+    /// The unit of the numbers; "1" for a pure number.
+    pub stored_unit: String,
+    /// The better direction, where that is beyond dispute.
+    #[cfg_attr(test, ts(type = "\"higher\" | \"lower\" | \"neither\""))]
+    pub better: &'static str,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TableRow {
+    /// The label of the algorithm.
+    pub algorithm: String,
+    /// Its finished replications.
+    pub seeds: usize,
+    /// A cell for each column; null where the metric does not apply.
+    pub cells: Vec<Option<TableCell>>,
+}
+
+/// A figure with its interval.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TableCell {
+    /// The mean over the replications.
+    pub mean: f64,
+    /// The lower end of its 95 % interval; null from a single replication.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// The replications behind it.
+    pub n: usize,
+    /// The mean as people read it, in the column's unit and with the digits that the interval supports.
+    pub text: String,
+    /// The interval likewise: "± 0.3", or its ends; empty without one.
+    pub interval: String,
+    /// True for the best mean of a column that has a better direction, where means differ.
+    pub best: bool,
+    /// The difference from the baseline, paired by seed, if one was named.
+    pub difference: Option<TableDifference>,
+}
+
+/// A difference from the baseline.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TableDifference {
+    /// The mean difference.
+    pub mean: f64,
+    /// The lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// True if the interval does not reach zero.
+    pub significant: bool,
+    /// The difference with its sign and interval, as people read it.
+    pub text: String,
+}
+
+/// A figure of results.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Chart {
+    /// The picture.
+    pub svg: String,
+    /// Its numbers for programs.
+    pub csv: String,
+    /// The same as text, for readers of screens and terminals.
+    pub text: String,
+    /// Its numbers.
+    #[cfg_attr(test, ts(type = "ChartNumbers"))]
+    pub chart: quell_view::chart::Chart,
+    /// The looks of its curves, by the numbers of their styles.
+    #[cfg_attr(test, ts(type = "Record<number, Look>"))]
+    pub styles: std::collections::BTreeMap<usize, Look>,
+}
+
+/// The report.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Report {
+    /// One page that needs nothing else.
+    pub html: String,
+}
+
+/// What the theory says.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Theory {
+    /// The link.
+    pub link: String,
+    /// The time that it is of.
+    pub at_s: f64,
+    /// The long-lived flows.
+    pub flows: f64,
+    /// The capacity in packets per second.
+    pub capacity_pps: f64,
+    /// The buffer in packets.
+    pub buffer_packets: f64,
+    /// The mean round-trip time without queueing.
+    pub rtt_s: f64,
+    /// The congestion control of the flows.
+    pub congestion: &'static str,
+    /// Signals are marks; otherwise they are drops.
+    pub marks: bool,
+    /// What the models leave out, in sentences.
+    pub left_out: Vec<String>,
+    /// The verdict on each algorithm.
+    #[cfg_attr(test, ts(type = "Assessment[]"))]
+    pub assessments: Vec<quell_analysis::Assessment>,
+    /// How far N, C and R may each move, in a sentence, by algorithm.
+    pub reach: Vec<Vec<String>>,
+    /// The open loop of each algorithm that has one.
+    pub loops: Vec<TheoryLoop>,
+    /// Bode's diagram of all loops; null if there is none.
+    pub bode_svg: Option<String>,
+    /// Nyquist's.
+    pub nyquist_svg: Option<String>,
+}
+
+/// An open loop over frequency.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TheoryLoop {
+    /// The label of the algorithm.
+    pub label: String,
+    /// The frequencies in rad/s.
+    pub frequency: Numbers,
+    /// The gain in decibels.
+    pub gain_db: Numbers,
+    /// The phase in degrees.
+    pub phase_deg: Numbers,
+    /// The real part of the response.
+    pub real: Numbers,
+    /// The imaginary part.
+    pub imaginary: Numbers,
+    /// The crossing of a gain of 1: its frequency, and the phase margin in degrees.
+    pub crossover: Option<(f64, f64)>,
+    /// The crossing of -180 degrees: its frequency, and the gain margin in decibels.
+    pub phase_crossover: Option<(f64, f64)>,
+}
+
+/// A map of what the theory says.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Map {
+    /// The picture.
+    pub svg: String,
+    /// The places of the columns.
+    pub x: Numbers,
+    /// The places of the rows.
+    pub y: Numbers,
+    /// The values, row by row from the first `y`.
+    pub values: Numbers,
+    /// The name and the unit of what is shown.
+    pub shown: String,
+    /// The share of the points that are stable, where what is shown says so.
+    pub stable: Option<f64>,
+    /// Why points have no value, with their number, most frequent first.
+    pub missing: Vec<(String, usize)>,
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quell_metrics::{Replication as Found, pack, reduce};
-use quell_scenario::{Plan, Plugins, Point};
+use quell_scenario::{Plan, Plugins, Point, Study};
 use quell_sim::network::{LinkId, Network, Traffic};
 use quell_sim::outcome::{FlowOutcome, Series};
 use quell_sim::{Control, Engine, Watcher};
@@ -18,7 +18,7 @@ use crate::protocol::{
     Delays, Flow, FlowWindow, InternalMean, InternalSeries, LinkSeries, MetricRow, Numbers, Replication,
     RunRequest, Seed, Transfers,
 };
-use crate::source::{self, encode};
+use crate::source::encode;
 
 /// The most memory that a run may need by estimate: a page has less than a machine.
 const MEMORY: f64 = 400e6;
@@ -45,8 +45,11 @@ impl Listener for Silence {
     fn progress(&self, _: f64, _: &str) {}
 }
 
-pub(crate) fn run(ask: &RunRequest, listener: &Arc<dyn Listener>) -> Result<Replication, Fault> {
-    let study = source::study(&ask.source)?;
+pub(crate) fn run(
+    study: &Study,
+    ask: &RunRequest,
+    listener: &Arc<dyn Listener>,
+) -> Result<Replication, Fault> {
     let number = ask.point.unwrap_or(0);
     let point = point(&study.points, number)?;
     let Some(aqm) = point.scenario.aqm.iter().position(|aqm| aqm.label() == ask.algorithm) else {

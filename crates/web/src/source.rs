@@ -1,5 +1,7 @@
 //! A scenario as the command gets it from a file and its options.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quell_aqm::catalog::{self, CATALOG};
@@ -9,8 +11,24 @@ use quell_units::text::cut;
 use crate::fault::Fault;
 use crate::protocol::{Source, SourceFile};
 
+/// The study of the last source: a page asks for its seeds and points one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Studies(Option<(Source, Arc<Study>)>);
+
+impl Studies {
+    /// The study of a source.
+    pub(crate) fn of(&mut self, source: &Source) -> Result<Arc<Study>, Fault> {
+        if let Some((_, study)) = self.0.as_ref().filter(|(last, _)| last == source) {
+            return Ok(Arc::clone(study));
+        }
+        let study = Arc::new(study(source)?);
+        self.0 = Some((source.clone(), Arc::clone(&study)));
+        Ok(study)
+    }
+}
+
 /// The study of a source: what `quell run FILE --set ... --aqm ...` runs.
-pub(crate) fn study(source: &Source) -> Result<Study, Fault> {
+fn study(source: &Source) -> Result<Study, Fault> {
     let files = files(&source.files)?;
     let name = source.name.as_deref().unwrap_or("scenario.toml");
     let mut document = Document::parse(&source.text, name)?.among(files.clone());

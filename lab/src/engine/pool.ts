@@ -43,7 +43,8 @@ interface Waiting {
 }
 
 export class Pool {
-  private readonly size: number;
+  /** The most that run at once. */
+  readonly size: number;
   private readonly free: Client[] = [];
   private made = 0;
   private readonly queue: Waiting[] = [];

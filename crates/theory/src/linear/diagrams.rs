@@ -17,7 +17,31 @@ pub struct Bode {
     pub phase: f64,
 }
 
+/// The places of a diagram of Bode that the margins are of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Crossings {
+    /// The last crossing of a gain of 1: its frequency in radians per second, and the phase margin in radians.
+    pub gain: Option<(f64, f64)>,
+    /// The crossing of a phase of -180 degrees at which the gain margin is: its frequency, and that margin as a factor.
+    pub phase: Option<(f64, f64)>,
+}
+
 impl Loop {
+    /// The crossings that the margins are of.
+    ///
+    /// # Errors
+    /// Those of [`Loop::margins`].
+    pub fn margin_crossings(&self) -> Result<Crossings, TheoryError> {
+        let margins = self.margins()?;
+        let gain = margins.phase.zip(margins.crossovers.last()).map(|(margin, w)| (*w, margin));
+        let phase = margins.gain.and_then(|gain| {
+            let distance = |w: &f64| (self.response(*w).norm() * gain).ln().abs();
+            let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+            Some((*at, gain))
+        });
+        Ok(Crossings { gain, phase })
+    }
+
     /// `count` frequencies that show the loop, evenly on a logarithmic scale, in radians per second:
     /// from a hundredth of the slowest corner to beyond the crossovers.
     ///

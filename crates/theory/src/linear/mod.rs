@@ -38,7 +38,7 @@ mod stability;
 mod tests;
 mod transfer;
 
-pub use diagrams::Bode;
+pub use diagrams::{Bode, Crossings};
 pub use margins::Margins;
 pub use roots::Mode;
 pub use stability::Stability;
