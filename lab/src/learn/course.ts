@@ -123,8 +123,7 @@ export async function apply(of: Experiment, place: number): Promise<void> {
     see: {
       ...(last.view.see as object),
       tab: "time",
-      // Throughput has a curve for each class only where each algorithm has a figure of its own.
-      apart: step.curves.includes("throughput"),
+      apart: step.apart === true,
       scope: "all",
       link: "",
       curves: [...step.curves],
