@@ -12,10 +12,13 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist test fuzz lint test-rust test-linux test-new-algorithm test-targets test-package test-py py docs fmt clean
+.PHONY: run vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
+
+lab: ## Build the laboratory as a page, in lab/dist: for any file server, and for `quell lab` of the next build
+	$(PYTHON) tests/lab.py build
 
 compare: ## Run every algorithm with its defaults, and write docs/algorithms/comparison.md
 	mkdir -p results
@@ -71,7 +74,8 @@ vectors: ## Write the conformance vectors, for those without Rust: results/quell
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-test: lint test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test, Rust and Python
+# The page first: the command that the others compile has it.
+test: lint test-lab test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test: Rust, the page, Python
 
 SECONDS ?= 60
 
@@ -106,7 +110,7 @@ ALGORITHMS := crates/aqm/src/catalog/*/*.rs
 # rustfmt and clippy come with rustup; a cargo of another origin may lack them. `cargo install cargo-deny` has the rest.
 lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
-	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings
+	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings && $(PYTHON) tests/casts.py
 	@cargo deny --version >/dev/null 2>&1 || { echo "lint: no cargo deny here, skipped"; exit 0; } && cargo deny --log-level error check licenses bans sources
 
 test-rust:
@@ -123,11 +127,16 @@ test-linux:
 test-new-algorithm:
 	$(PYTHON) crates/aqm/tests/new_algorithm.py
 
-# What a router and a kernel link, what a browser needs, and the command for other systems. Where a target cannot be
-# had it is skipped; with QUELL_REQUIRE_TARGETS=1 that is a failure.
+# What a router and a kernel link, and the command for other systems. Where a target cannot be had it is skipped; with
+# QUELL_REQUIRE_TARGETS=1 that is a failure.
 test-targets:
 	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/targets.py
+
+# The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above.
+test-lab:
+	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
+	$(PYTHON) tests/lab.py
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
 # Both are named at once because quell-aqm needs quell-units, which a registry does not have before it is
@@ -178,4 +187,4 @@ fmt: ## Format Rust and Python
 
 clean:
 	cargo clean
-	rm -rf $(VENV) results
+	rm -rf $(VENV) results lab/node_modules lab/dist-node lab/dist-wasm lab/dist/*

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what is released, in dist/: the command and the Python package, optimized at link time and with a profile of
-# what the command does in the benchmark's cases, and stripped.
+# Builds what is released, in dist/: the laboratory's page, and the command and the Python package, which have it in them,
+# optimized at link time and with a profile of what the command does in the benchmark's cases, and stripped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,8 +8,7 @@ PYTHON=${PYTHON:-python3}
 host=$(rustc -vV | sed -n 's/^host: //p')
 llvm=$(rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-export CARGO_TARGET_DIR=$PWD/target/dist
-profile=$CARGO_TARGET_DIR/profile
+profile=$PWD/target/dist/profile
 
 # The compiler's profiles are read by the tool of its own LLVM alone.
 merge=$(rustc --print target-libdir)/../bin/llvm-profdata
@@ -18,6 +17,10 @@ merge=$(rustc --print target-libdir)/../bin/llvm-profdata
   exit 1
 }
 
+echo "dist: the page" >&2
+"$PYTHON" tests/lab.py build >&2
+
+export CARGO_TARGET_DIR=$PWD/target/dist
 # With a target named, the flags do not reach what runs while it is compiled.
 build() { cargo build --locked --quiet --profile dist --bin quell --target "$host"; }
 
@@ -50,6 +53,7 @@ mkdir -p "dist/$name"
 cp "$quell" LICENSE-APACHE LICENSE-MIT README.md "dist/$name"
 tar -C dist -czf "dist/$name.tar.gz" "$name"
 rm -r "dist/$name"
+tar -C lab --transform "s:^dist:quell-lab-$version:" --exclude=.gitignore -czf "dist/quell-lab-$version.tar.gz" dist
 "$PYTHON" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
   -C build-args="--profile dist --target $host" .
 ls -l dist

@@ -1,8 +1,8 @@
 """Compiles for other machines than this one, where `tests/toolchains.sh` or rustup has got what that takes.
 
 What a router links (crates/aqm/examples/router) is built for this machine, for one without an operating system, for a
-kernel and for BPF; it must need nothing but memcpy and use no floating point. What a page in a browser needs is built
-for WebAssembly. The command is checked for the other systems that it runs on.
+kernel and for BPF; it must need nothing but memcpy and use no floating point. The command is checked for the other
+systems that it runs on. What a page in a browser needs is built by tests/lab.py.
 
 With QUELL_REQUIRE_TARGETS=1 a target that is missing is a failure; otherwise it is skipped, and named.
 """
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,10 +26,6 @@ REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
 BARE_METAL = "thumbv7em-none-eabihf"
 KERNEL = "x86_64-unknown-none"
 BPF = "bpfel-unknown-none"
-BROWSER = "wasm32-unknown-unknown"
-# What they are made of as well: it only has to compile, which is quicker without optimization.
-PLAIN = ["quell-aqm", "quell-metrics", "quell-queue", "quell-sim", "quell-tcp", "quell-theory", "quell-units"]
-IN_A_BROWSER = ["quell-scenario", "quell-presets", "quell-sim", "quell-metrics", "quell-view", "quell-theory"]
 OTHER_SYSTEMS = ["aarch64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
 
 # What the Rust compiler calls to copy memory and, on small machines, to multiply and divide integers;
@@ -49,16 +46,22 @@ def run(*command: str, cwd: Path = ROOT) -> str:
     return done.stdout
 
 
-def cargo(subcommand: str, target: str, *, std: str = "core") -> list[str] | None:
-    """The beginning of a cargo command for `target`, which needs `std`; `None` if it cannot be had here."""
-    if Path(run("rustc", "--print", "target-libdir", "--target", target).strip()).is_dir():
-        return ["cargo", subcommand, "--quiet", "--locked", "--target", target]
+def cargo(subcommand: str, *targets: str, std: str = "core") -> list[str] | None:
+    """The beginning of a cargo command for targets, which need `std`; `None` if none of them can be had here."""
+    installed = [name for name in targets if Path(run("rustc", "--print", "target-libdir", "--target", name).strip()).is_dir()]
+
+    def named(names: Iterable[str]) -> list[str]:
+        return [word for name in names for word in ("--target", name)]
+
+    if installed == list(targets):
+        return ["cargo", subcommand, "--quiet", "--locked", *named(targets)]
     if FROM_SOURCE.exists():
-        return [str(FROM_SOURCE), subcommand, "--quiet", "--locked", "--target", target, f"-Zbuild-std={std}"]
+        return [str(FROM_SOURCE), subcommand, "--quiet", "--locked", *named(targets), f"-Zbuild-std={std}"]
+    missing = ", ".join(name for name in targets if name not in installed)
     if REQUIRED:
-        sys.exit(f"targets: {target} is missing, and QUELL_REQUIRE_TARGETS asks for it: run tests/toolchains.sh")
-    print(f"targets: {target} is not installed, skipped (tests/toolchains.sh gets it)")
-    return None
+        sys.exit(f"targets: {missing} is missing, and QUELL_REQUIRE_TARGETS asks for it: run tests/toolchains.sh")
+    print(f"targets: {missing} is not installed, skipped (tests/toolchains.sh gets it)")
+    return ["cargo", subcommand, "--quiet", "--locked", *named(installed)] if installed else None
 
 
 def router(command: list[str], folder: str) -> Path:
@@ -95,9 +98,6 @@ if command := cargo("build", KERNEL):
 if command := cargo("build", BPF):
     # Its objects are bitcode, which this machine's tools cannot read: that it compiles is all that is tested.
     router(command, BPF)
-if command := cargo("build", BROWSER, std="std,panic_abort"):
-    plain = [word for crate in PLAIN for word in ("--config", f"profile.dev.package.{crate}.opt-level=0")]
-    run(*command, *plain, *(word for crate in IN_A_BROWSER for word in ("-p", crate)))
-for system in OTHER_SYSTEMS:
-    if command := cargo("check", system, std="std,panic_abort"):
-        run(*command, "-p", "quell-cli", "--bin", "quell")
+# All at once, so that no core waits for the last crates of a system.
+if command := cargo("check", *OTHER_SYSTEMS, std="std,panic_abort"):
+    run(*command, "-p", "quell-cli", "--bin", "quell")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Gets what tests/targets.py compiles for, as far as it is missing: by `rustup` where it can fetch, and otherwise, on
-# Debian, a compiler with the sources of its standard library, unpacked into target/toolchains. Nothing of the system
-# changes. `target/toolchains/cargo` is then a cargo that builds the standard library for any target.
+# Gets what tests/targets.py and tests/lab.py need, as far as it is missing. The targets: by `rustup` where it can fetch,
+# and otherwise, on Debian, a compiler with the sources of its standard library, unpacked into target/toolchains.
+# `target/toolchains/cargo` is then a cargo that builds the standard library for any target. For the page: Node.js and
+# Chromium, by Debian's packages where root may install them; nothing else of the system changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,14 @@ cd "$(dirname "$0")/.."
 TARGETS="thumbv7em-none-eabihf x86_64-unknown-none wasm32-unknown-unknown
          aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-gnu"
 FOLDER=$PWD/target/toolchains
+
+packages=()
+command -v node > /dev/null && command -v npm > /dev/null || packages+=(nodejs npm)
+[ -n "${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome > /dev/null || packages+=(chromium)
+if [ ${#packages[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+  apt-get install --yes --quiet=2 --no-install-recommends "${packages[@]}" > /dev/null ||
+    { apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends "${packages[@]}" > /dev/null; }
+fi
 
 has_all() {
   for target in $TARGETS; do

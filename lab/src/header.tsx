@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { KeepMenu } from "./keep/index.tsx";
 import { RunControl } from "./see/index.tsx";
 import { OpenDialog, opening } from "./set/open/index.tsx";
-import { canRedo, canUndo, checked, doc, redo, undo } from "./state/document.ts";
+import { canRedo, canUndo, doc, lastChecked, redo, undo } from "./state/document.ts";
 import { show } from "./state/layout.ts";
 import { Button, Dialog, Icon } from "./ui/index.tsx";
 import { register, shortcuts, written } from "./ui/keys.ts";
@@ -35,7 +35,7 @@ export function Header() {
       ),
     [],
   );
-  const title = checked.value?.title || doc.value.name;
+  const title = lastChecked.value?.title || doc.value.name;
   return (
     <header class="top">
       <p class="brand">

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 MISSING = [
     (["fuzz/run.py"], "fuzz: there is no `cargo` in PATH; to get it"),
+    (["tests/casts.py"], "casts: there is no `cargo` in PATH; to get it"),
     (["tests/targets.py"], "targets: there is no `"),
     (["crates/aqm/tests/new_algorithm.py"], "new_algorithm: there is no `cargo` in PATH; to get it"),
     (["crates/validate/ns2/run.py", "", "999"], "ns2: there is no `ns` in PATH; to get it"),

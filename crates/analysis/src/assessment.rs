@@ -324,9 +324,9 @@ impl MarginFigures {
 fn drops(config: &AqmConfig, p: f64, network: &FluidNetwork) -> Option<String> {
     let (from, source) = match config {
         AqmConfig::Pie(pie) => (pie.options().mark_ecnth, "mark_ecnth; RFC 8033 section 5.1"),
-        AqmConfig::Pi2(pi2) => (1.0 / pi2.coupling.powi(2), "1/coupling^2; RFC 9332 Appendix A"),
+        AqmConfig::Pi2(pi2) => (1.0 / (pi2.coupling * pi2.coupling), "1/coupling^2; RFC 9332 Appendix A"),
         AqmConfig::DualPi2(dualpi2) if dualpi2.overload == Overload::Drop => {
-            (1.0 / dualpi2.k.powi(2), "1/k^2; RFC 9332 Appendix A")
+            (1.0 / (dualpi2.k * dualpi2.k), "1/k^2; RFC 9332 Appendix A")
         }
         _ => return None,
     };

@@ -4,6 +4,8 @@
 //! whether an algorithm is stable there, and puts beside it what simulated packets do. A [`Variation`] is a
 //! bottleneck of which two things vary, and a [`Shorthand`] a scenario in a few words.
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 

@@ -36,7 +36,7 @@ impl Oscillation {
             return None;
         }
         let mean = samples.iter().sum::<f64>() / n as f64;
-        let variance = samples.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+        let variance = samples.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64;
         if variance <= 1e-12 * mean * mean {
             return None;
         }
@@ -53,7 +53,7 @@ impl Oscillation {
                 .enumerate()
                 .map(|(i, x)| {
                     let angle = std::f64::consts::TAU * (i as f64 + 0.5) / length as f64;
-                    (x - middle) * (1.0 - angle.cos()) / 2.0
+                    (x - middle) * (1.0 - libm::cos(angle)) / 2.0
                 })
                 .collect();
             transform.process(&mut windowed, &mut spectrum).expect("the vectors are the plan's");

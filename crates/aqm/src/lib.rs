@@ -15,6 +15,8 @@
 //! router builds from constants.
 #![no_std]
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 #[cfg(feature = "catalog")]
 extern crate alloc;

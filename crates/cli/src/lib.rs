@@ -26,6 +26,8 @@ mod keep;
 mod live;
 mod notes;
 #[cfg(feature = "all")]
+mod opened;
+#[cfg(feature = "all")]
 mod page;
 #[cfg(not(feature = "all"))]
 #[path = "page_absent.rs"]

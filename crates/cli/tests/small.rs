@@ -12,6 +12,7 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
     let (code, help) = quell(&["--help"]);
     assert_eq!(code, Some(0), "{help}");
     for name in [
+        "lab",
         "bundle",
         "reproduce",
         "characterize",

@@ -12,6 +12,8 @@
 //! # Ok::<(), String>(())
 //! ```
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod columns;
 mod digest;

@@ -10,7 +10,7 @@ use quell_sim::outcome::{
     Probes, Segment, Series, TimedSegment, VideoSegment,
 };
 use quell_sim::responsiveness::Rpm;
-use quell_units::{Duration, QueueSize, Time};
+use quell_units::{Duration, QueueSize, Time, index};
 
 use crate::metric::{LANE, Metric, SIZE, SIZES, Values};
 use crate::replication::{
@@ -469,11 +469,11 @@ fn convergence_time(flows: &[Shared<'_>], step: Duration, (from, to): (Time, Tim
     let active: Vec<&Shared<'_>> = flows.iter().filter(|(fact, _)| active(fact)).collect();
     let longest = active.iter().map(|(fact, _)| fact.base_rtt).max()?;
     let step = step.nanos().max(1);
-    let span = (longest * SPAN).nanos().div_ceil(step).max(1) as usize;
+    let span = index((longest * SPAN).nanos().div_ceil(step).max(1));
     // The whole steps between the change and the end.
-    let (first, last) = (change.nanos().div_ceil(step) as usize, (to.nanos() / step) as usize);
+    let (first, last) = (index(change.nanos().div_ceil(step)), index(to.nanos() / step));
     let last = active.iter().map(|(_, bytes)| bytes.len()).fold(last, usize::min);
-    if active.len() < 2 || first + span > last {
+    if active.len() < 2 || first.saturating_add(span) > last {
         return None;
     }
     // From the end: the first span met that is not within is the last one.

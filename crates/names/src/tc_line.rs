@@ -346,8 +346,8 @@ impl<'a> Line<'a> {
 /// `burst + 1 - min <= (1 - (1 - w)^burst) / w`. None if `min` exceeds the burst.
 fn weight(min: f64, burst: f64) -> Option<f64> {
     let over = burst + 1.0 - min;
-    let reaches = |w: &f64| over <= (1.0 - (1.0 - w).powf(burst)) / w;
-    (over >= 1.0).then(|| (1..32).map(|n| 0.5_f64.powi(n)).find(reaches)).flatten()
+    let reaches = |w: &f64| over <= (1.0 - libm::pow(1.0 - w, burst)) / w;
+    (over >= 1.0).then(|| (1..32).map(|n| libm::ldexp(1.0, -n)).find(reaches)).flatten()
 }
 
 /// A time in microseconds, in the largest unit that needs no fraction.

@@ -14,6 +14,8 @@
 //! # Ok::<(), quell_presets::PresetError>(())
 //! ```
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod compose;
 mod error;

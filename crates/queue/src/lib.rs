@@ -7,6 +7,8 @@
 //! link that serves it. The simulator's fast engine puts its own ring of departure times behind the gate.
 #![no_std]
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 extern crate alloc;
 

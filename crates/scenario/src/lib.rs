@@ -23,6 +23,8 @@
 //! # }
 //! ```
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Errors of scenario files end a command; none is made on a hot path.
 #![allow(clippy::result_large_err)]
 

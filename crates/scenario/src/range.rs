@@ -57,7 +57,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
                 if a.value <= 0.0 || b.value <= 0.0 {
                     return Err("must have both ends above 0 for equal factors (log)".to_string());
                 }
-                all.map(|i| a.value * (b.value / a.value).powf(at(i))).collect()
+                all.map(|i| a.value * libm::pow(b.value / a.value, at(i))).collect()
             }
         }
         "step" => steps(a, b, amount(&shared(last))?)?,
@@ -168,7 +168,7 @@ fn steps(a: Amount, b: Amount, step: Amount) -> Result<Vec<f64>, String> {
 fn digits(values: &[f64]) -> usize {
     let largest = values.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     let gap = values.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);
-    let needed = (largest / gap).log10().ceil() + 3.0;
+    let needed = libm::log10(largest / gap).ceil() + 3.0;
     // A cast from infinity saturates.
     DIGITS.max(needed as usize).min(17)
 }

@@ -255,14 +255,14 @@ impl Scale {
             Rule::Over(_) => *value = self.multiplied(field, value, 1.0 / self.by)?,
             Rule::Weight => {
                 if let Some(weight) = number(value) {
-                    let keeps = (-weight).ln_1p() / self.by;
+                    let keeps = libm::log1p(-weight) / self.by;
                     // Exactly what it was where nothing changes.
-                    let scaled = if self.by == 1.0 { weight } else { -keeps.exp_m1() };
+                    let scaled = if self.by == 1.0 { weight } else { -libm::expm1(keeps) };
                     *value = Value::Float(scaled);
                 }
             }
             Rule::Halvings => {
-                let more = self.by.log2();
+                let more = libm::log2(self.by);
                 if more.fract() != 0.0 {
                     return refusal(field, before, "a power of one half scales by powers of 2 only");
                 }

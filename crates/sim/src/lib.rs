@@ -4,6 +4,8 @@
 //! [`run`]. Two engines give the same sample path: [`Engine::Fast`] holds an event only where flows
 //! merge, [`Engine::Reference`] takes every packet through every step and is the judge.
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 extern crate alloc;
 

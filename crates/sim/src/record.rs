@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hdrhistogram::Histogram;
 use quell_aqm::{Algorithm, Cause, Discipline, Probe};
 use quell_queue::{Admission, Packet};
-use quell_units::{BitRate, Duration, Time};
+use quell_units::{BitRate, Duration, Time, index};
 
 use crate::control::Watcher;
 use crate::network::{App, FlowSpec, LinkId, LinkSpec, Measure, Network, Schedule, ToCome, Traffic};
@@ -40,7 +40,7 @@ impl<const BITS: u32> Buckets<BITS> {
     #[inline]
     fn bucket(ns: u64) -> usize {
         let halvings = 64 - BITS - (ns | ((1 << BITS) - 1)).leading_zeros();
-        ((halvings as usize) << (BITS - 1)) + (ns >> halvings) as usize
+        ((halvings as usize) << (BITS - 1)) + index(ns >> halvings)
     }
 
     #[inline]
@@ -479,7 +479,7 @@ impl Losses {
         let classes = network.classes.len();
         // Made beforehand so that the run takes no memory, within reason.
         let events =
-            round.map_or(0, |r| (network.measure.end.nanos() / r.nanos().max(1)).min(1 << 14) as usize + 1);
+            round.map_or(0, |r| index((network.measure.end.nanos() / r.nanos().max(1)).min(1 << 14)) + 1);
         Losses {
             classes,
             round: round.unwrap_or_default(),
@@ -525,7 +525,7 @@ impl Recorder {
         let classes = losses.classes;
         let bounds = bounds(measure);
         let step_end = measure.step.map_or(Time::MAX, |s| Time::ZERO + s);
-        let samples = measure.step.map_or(0, |s| (measure.end.nanos() / s.nanos().max(1)) as usize + 1);
+        let samples = measure.step.map_or(0, |s| index(measure.end.nanos() / s.nanos().max(1)) + 1);
         let series = Series {
             time_s: Vec::with_capacity(samples),
             queue_packets: Vec::with_capacity(samples),

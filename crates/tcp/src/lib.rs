@@ -8,6 +8,8 @@
 //! - [`TcpParams`]: the parameters of both, as scenario files have them; [`Config`] is their checked form.
 #![no_std]
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 extern crate alloc;
 #[cfg(test)]

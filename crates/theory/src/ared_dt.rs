@@ -117,20 +117,26 @@ impl QueueMap {
         self.delays.len() as f64
     }
 
-    /// `sum_k 1 / (q + d_k C)^power`.
-    fn sum(&self, q: f64, power: i32) -> f64 {
-        self.delays.iter().map(|d| (q + d * self.capacity).powi(-power)).sum()
+    /// `sum_k 1 / (q + d_k C)`.
+    fn sum(&self, q: f64) -> f64 {
+        self.delays.iter().map(|d| 1.0 / (q + d * self.capacity)).sum()
+    }
+
+    /// `sum_k 1 / (q + d_k C)^2`: by it the sum falls with q.
+    fn fall(&self, q: f64) -> f64 {
+        let square = |x: f64| x * x;
+        self.delays.iter().map(|d| 1.0 / square(q + d * self.capacity)).sum()
     }
 
     /// `f(q)`: the queue one slot later, without noise and limits (Jou et al. 2003, eq. 6).
     pub fn next(&self, q: f64) -> f64 {
-        let arrivals = self.window * self.capacity * self.sum(q, 1);
+        let arrivals = self.window * self.capacity * self.sum(q);
         q + self.interval * (arrivals - self.capacity)
     }
 
     /// `f'(q)` (Jou et al. 2003, eq. 13). It rises with `q`, toward 1.
     pub fn slope(&self, q: f64) -> f64 {
-        1.0 - self.interval * self.window * self.capacity * self.sum(q, 2)
+        1.0 - self.interval * self.window * self.capacity * self.fall(q)
     }
 
     /// The queue `q_e` at the map's fixed point (Jou et al. 2003, eq. 9), in bits.
@@ -155,8 +161,8 @@ impl QueueMap {
         let longest = self.delays.iter().copied().fold(0.0, f64::max);
         let mut q = homogeneous_equilibrium(self.flows(), self.window, longest, self.capacity).max(0.0);
         loop {
-            let excess = self.window * self.sum(q, 1) - 1.0;
-            let next = q + excess / (self.window * self.sum(q, 2));
+            let excess = self.window * self.sum(q) - 1.0;
+            let next = q + excess / (self.window * self.fall(q));
             if next <= q * (1.0 + SOLVED) {
                 return Ok(q);
             }
@@ -166,7 +172,7 @@ impl QueueMap {
 
     /// The slot below which the map contracts (Jou et al. 2003, eq. 10): `2 C / (W sum d_k^-2)`, in seconds.
     pub fn contracting_interval(&self) -> f64 {
-        2.0 / (self.window * self.capacity * self.sum(0.0, 2))
+        2.0 / (self.window * self.capacity * self.fall(0.0))
     }
 
     /// Up to this slot `f'(q_e) >= 0`, so that proposition 6.2 holds:
@@ -177,7 +183,7 @@ impl QueueMap {
     /// As [`QueueMap::equilibrium`].
     pub fn rising_interval(&self) -> Result<f64, TheoryError> {
         let q = self.equilibrium()?;
-        Ok(1.0 / (self.window * self.capacity * self.sum(q, 2)))
+        Ok(1.0 / (self.window * self.capacity * self.fall(q)))
     }
 
     /// A slot that is short enough for proposition 6.2 and needs the longest delay only:
@@ -375,7 +381,7 @@ impl Stationary {
     /// The standard deviation of the queue, in bits.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
-        self.points().map(|(q, p)| (q - mean).powi(2) * p).sum::<f64>().sqrt()
+        self.points().map(|(q, p)| (q - mean) * (q - mean) * p).sum::<f64>().sqrt()
     }
 }
 
@@ -626,7 +632,7 @@ mod tests {
             let with = |interval| QueueMap::new(fill * peak, window, delays.clone(), interval).unwrap();
             let any = with(1.0);
             let q = any.equilibrium().unwrap();
-            prop_assert!((window * any.sum(q, 1) - 1.0).abs() < 1e-9);
+            prop_assert!((window * any.sum(q) - 1.0).abs() < 1e-9);
             let longest = delays.iter().copied().fold(0.0, f64::max);
             prop_assert!(any.sufficient_interval().unwrap() <= any.rising_interval().unwrap() * (1.0 + 1e-9));
             let scale = q + longest * fill * peak;

@@ -86,12 +86,12 @@ impl Cubic {
 
     /// K: in which a sawtooth of the mean `window` grows from one loss to the next, in seconds.
     fn period(&self, window: f64) -> f64 {
-        (window / self.steepness()).cbrt()
+        libm::cbrt(window / self.steepness())
     }
 
     /// The mean window of RFC 9438 section 5, and `sqrt(3/(2p))` where that is larger.
     fn window(&self, p: f64, rtt: f64) -> f64 {
-        let cubic = self.steepness().powf(0.25) * (rtt / p).powf(0.75);
+        let cubic = libm::pow(self.steepness(), 0.25) * libm::pow(rtt / p, 0.75);
         cubic.max((FRIENDLY / p).sqrt())
     }
 
@@ -143,13 +143,14 @@ impl Scalable {
 
     /// The growth in packets per second.
     fn growth(&self, rtt: f64) -> f64 {
-        self.increase * rtt / self.virtual_rtt(rtt).powi(2)
+        let v = self.virtual_rtt(rtt);
+        self.increase * rtt / (v * v)
     }
 }
 
 /// m: the probability that a window has a mark.
 fn reached(p: f64, window: f64) -> f64 {
-    -(window * (-p).ln_1p()).exp_m1()
+    -libm::expm1(window * libm::log1p(-p))
 }
 
 /// The zero of a function that rises from below 0 to above, between two positive numbers.
@@ -420,7 +421,7 @@ impl Congestion {
                 let m = reached(p, packets);
                 // Of m: by W, and by p; both are gone where every packet is marked.
                 let unmarked = 1.0 - m;
-                let per_window = if p < 1.0 { -packets * (-p).ln_1p() * unmarked / m } else { 0.0 };
+                let per_window = if p < 1.0 { -packets * libm::log1p(-p) * unmarked / m } else { 0.0 };
                 let per_p = if p < 1.0 { packets * unmarked / (1.0 - p) } else { 0.0 };
                 Local {
                     tau: s.growth(rtt) / window,

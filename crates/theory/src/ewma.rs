@@ -57,7 +57,7 @@ impl Ewma {
     /// `1 - (1 - w)^n`, exact for small weights too.
     fn forgotten(&self, n: f64) -> f64 {
         // With w = 1 the logarithm is infinite, and times zero no number.
-        if n == 0.0 { 0.0 } else { -f64::exp_m1(n * f64::ln_1p(-self.weight)) }
+        if n == 0.0 { 0.0 } else { -libm::expm1(n * libm::log1p(-self.weight)) }
     }
 
     /// The expectation of the average at the `t`-th sample over the mean of the samples, where the
@@ -136,7 +136,7 @@ impl Ewma {
     /// The correlation of the average with itself `k` samples later, in the limit, where the samples
     /// are uncorrelated: `(1 - w)^k`.
     pub fn autocorrelation_independent(&self, k: u64) -> f64 {
-        if k == 0 { 1.0 } else { f64::exp(k as f64 * f64::ln_1p(-self.weight)) }
+        if k == 0 { 1.0 } else { libm::exp(k as f64 * libm::log1p(-self.weight)) }
     }
 
     /// The correlation of the average with itself `k` samples later, in the limit, where the samples

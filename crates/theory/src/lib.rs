@@ -21,6 +21,8 @@
 //! # Ok::<(), quell_theory::TheoryError>(())
 //! ```
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod ared_dt;
 mod congestion;

@@ -54,7 +54,7 @@ impl Axis {
             "must be positive to be logarithmic",
         )?;
         let share = |i: usize| if count == 1 { 0.0 } else { i as f64 / (count - 1) as f64 };
-        let at = |t: f64| if logarithmic { from * (to / from).powf(t) } else { from + (to - from) * t };
+        let at = |t: f64| if logarithmic { from * libm::pow(to / from, t) } else { from + (to - from) * t };
         Ok((0..count).map(|i| if i + 1 == count && count > 1 { to } else { at(share(i)) }).collect())
     }
 }

@@ -9,6 +9,8 @@
 //! writes the types as the strings they print.
 #![no_std]
 #![deny(missing_docs)]
+// The same results on every platform: see clippy.toml.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -33,6 +35,13 @@ pub use parse::ParseError;
 pub use rate::BitRate;
 pub use size::{Bytes, Packets, QueueSize};
 pub use time::{Duration, Time};
+
+/// The index that `n` is. Where `usize` has 32 bits, as in a browser, a larger `n` becomes the largest index, which no
+/// list reaches: a cast would wrap to one that is there.
+#[inline(always)]
+pub fn index(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
 
 /// A value in [0, 1].
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -88,6 +97,13 @@ impl<'de> serde::Deserialize<'de> for Prob {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_index_beyond_all_lists_stays_beyond_them() {
+        for n in [0, 1, 4_200_000_000, u64::from(u32::MAX), 1 << 40, u64::MAX] {
+            assert_eq!(index(n) as u128, u128::from(n).min(usize::MAX as u128));
+        }
+    }
 
     #[test]
     fn a_probability_outside_the_unit_interval_is_refused_or_clamped() {

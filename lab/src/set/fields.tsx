@@ -2,7 +2,8 @@
 
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { turns } from "../state/document.ts";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
@@ -79,7 +80,7 @@ export function FieldRow(p: {
     >
       <div class="field-head">
         <span class="field-name" id={name} title={`${field.key}: ${field.doc}`}>
-          {words(field.key)}
+          {p.parameter ? <code>{field.key}</code> : words(field.key)}
           {field.unit && <span class="soft small"> {unitWords(field.unit)}</span>}
         </span>
         {set && !field.required && (
@@ -387,6 +388,9 @@ function NameEditor(p: EditorProps & { shape: Shape & { kind: "name" } }) {
 function ScalarEditor(p: EditorProps) {
   const { shape, value, path } = p;
   const typing = useSignal<string | null>(null);
+  useEffect(() => {
+    typing.value = null;
+  }, [turns.value]);
   const effective = value ?? p.fallback;
   const parts = shape.kind === "quantity" && typeof value === "string" ? measured(value, shape.of) : null;
   const unit = parts?.unit ?? null;
@@ -645,22 +649,25 @@ function ChoiceEditor(p: EditorProps & { choices: readonly Choice[] }) {
   // A form that nothing has set is shown by a value that could be.
   const inner = choice.key ? inside(set ? p.value : p.fallback, choice.key) : p.value;
   const fallback = choice.key ? inside(p.fallback, choice.key) : p.fallback;
+  const scalar = !choice.key && ["quantity", "number", "text", "any"].includes(choice.shape.kind);
   const isName = choice.shape.kind === "name" && choice.shape.names.length === 1;
   return (
-    <div class="choice">
-      <select
-        class="form-of"
-        aria-label={`Form of ${words(p.field.key)}`}
-        title={choice.doc}
-        value={String(now)}
-        onChange={(event) => choose(Number(event.currentTarget.value))}
-      >
-        {p.choices.map(({ title, doc }, i) => (
-          <option key={title} value={String(i)} title={doc}>
-            {title}
-          </option>
-        ))}
-      </select>
+    <div class={names("choice", scalar && "beside")}>
+      <span class="form-of">
+        {scalar && <Icon name="more" />}
+        <select
+          aria-label={`Form of ${words(p.field.key)}`}
+          title={choice.doc}
+          value={String(now)}
+          onChange={(event) => choose(Number(event.currentTarget.value))}
+        >
+          {p.choices.map(({ title, doc }, i) => (
+            <option key={title} value={String(i)} title={doc}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </span>
       {!isName && (set || !choice.key) && (
         <Editor
           {...p}

@@ -4,12 +4,13 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import { algorithm, colorOf, learnAbout } from "../state/about.ts";
-import { change, checked, SIDE_BY_SIDE, shown, tree, unreadable } from "../state/document.ts";
+import { change, lastChecked, SIDE_BY_SIDE, shown, tree, unreadable } from "../state/document.ts";
 import { Button, Icon, names, Search } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { Banner } from "./banner.tsx";
 import { loadSchema, scenario } from "./catalog.ts";
 import { FieldRow, Fields, hits, ItemTools, matches, query, Wrong } from "./fields.tsx";
+import { FilesSection } from "./files.tsx";
 import { Picker, picking } from "./picker.tsx";
 import { COMMON, type Field, isTable, means, OF_KIND, type Table, toml, type Value } from "./schema.ts";
 import { Swatch } from "./swatch.tsx";
@@ -41,6 +42,7 @@ export function FormPanel() {
         {has(["aqm"]) && <Algorithms filter={filter} />}
         {has(["dumbbell", "parking_lot", "graph"]) && <Network shape={shape} filter={filter} />}
         {has(["flows"]) && <Traffic shape={shape} filter={filter} />}
+        <FilesSection />
         {SECTIONS.filter(({ keys }) => has(keys)).map(({ title, keys, open }) => (
           <Section key={title} title={title} open={open || filter !== "" || keys.some((key) => faultIn(key))}>
             <Plain shape={shape} keys={keys} filter={filter} />
@@ -106,7 +108,7 @@ function Plain(p: { shape: Table; keys: readonly string[]; filter: string }) {
 function Algorithms({ filter }: { filter: string }) {
   const written = values.value.aqm;
   const list = Array.isArray(written) ? written : [];
-  const of = checked.value?.algorithms ?? [];
+  const of = lastChecked.value?.algorithms ?? [];
   const full = shown.value.length >= SIDE_BY_SIDE;
   const wrong = faultAt("aqm", false);
   return (
@@ -150,7 +152,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
   const id = useId();
   const name = String(inside(p.value, "algorithm") ?? "");
   const label = String(inside(p.value, "label") ?? name);
-  const known = checked.value?.algorithms.find((one) => one.label === label);
+  const known = lastChecked.value?.algorithms.find((one) => one.label === label);
   const entry = algorithm(name);
   const visible = shown.value.includes(label);
   const set = isTable(p.value)
@@ -242,7 +244,7 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
   const wrong = (now && faultAt(now, false)) || null;
   return (
     <Section title="Network" open>
-      <div class="field">
+      <div class="field set">
         <div class="field-head">
           <span class="field-name" id="network-shape">
             Shape
@@ -290,7 +292,7 @@ function reshape(to: string, from: string | undefined): void {
   };
   const table: { [key: string]: Value } = {
     dumbbell: link,
-    parking_lot: { bottlenecks: 3, ...link },
+    parking_lot: { bottlenecks: 2, ...link },
     graph: { links: [{ from: "a", to: "b", ...link }] },
   };
   const value = table[to];

@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Fault, TreePlace } from "../protocol.ts";
-import { checked, edit, fault, tree } from "../state/document.ts";
+import { edit, fault, lastChecked, tree } from "../state/document.ts";
 import { say } from "../ui/notices.tsx";
 import { bare, quoted, type Value } from "./schema.ts";
 
@@ -11,9 +11,7 @@ export const values = computed(() => (tree.value?.tree.value ?? {}) as { [key: s
 /** Where it says so. */
 export const places = computed((): { readonly [path: string]: TreePlace } => tree.value?.tree.places ?? {});
 /** The scenario with every default filled in; of the last text that was a scenario. */
-export const defaults = computed<Value | undefined>(
-  (before?: Value) => (checked.value?.defaults as Value | undefined) ?? before,
-);
+export const defaults = computed(() => lastChecked.value?.defaults as Value | undefined);
 
 /** The path of a key in a table. */
 export const under = (path: string, key: string): string => (path ? `${path}.${bare(key)}` : bare(key));

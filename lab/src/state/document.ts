@@ -54,6 +54,8 @@ const before = signal<readonly Doc[]>([]);
 const after = signal<readonly Doc[]>([]);
 let merging: { key: string; until: number } | null = null;
 
+/** Counts what replaces the document as a whole: undo, redo, and what is opened. Fields forget what is typed in them. */
+export const turns = signal(0);
 export const canUndo = computed(() => before.value.length > 0);
 export const canRedo = computed(() => after.value.length > 0);
 
@@ -88,6 +90,7 @@ export function changeView(part: string, value: Json, how: How = { merge: `view.
 /** Opens another document, which undo takes back. */
 export function open(next: Doc): void {
   change({ ...next, experiment: next.experiment });
+  turns.value += 1;
 }
 
 export function undo(): void {
@@ -96,6 +99,7 @@ export function undo(): void {
   before.value = before.peek().slice(0, -1);
   after.value = [...after.peek(), doc.peek()];
   merging = null;
+  turns.value += 1;
   doc.value = old;
 }
 
@@ -105,6 +109,7 @@ export function redo(): void {
   after.value = after.peek().slice(0, -1);
   before.value = [...before.peek(), doc.peek()];
   merging = null;
+  turns.value += 1;
   doc.value = next;
 }
 
@@ -123,6 +128,8 @@ export type Verdict =
 export const verdict = signal<Verdict | null>(null);
 /** The checked scenario, while the text is one. */
 export const checked = computed(() => (verdict.value?.ok ? verdict.value.checked : null));
+/** The last checked scenario: what is shown while the text is none. */
+export const lastChecked = computed<Checked | null>((before?: Checked | null) => checked.value ?? before ?? null);
 /** What is wrong with the text. */
 export const fault = computed(() => (verdict.value && !verdict.value.ok ? verdict.value.fault : null));
 
@@ -137,13 +144,15 @@ export const broken = signal<string | null>(null);
 
 /** The labels that are shown: those chosen that exist, else the first of the scenario. */
 export const shown = computed<readonly string[]>(() => {
-  const known = checked.value?.algorithms.map(({ label }) => label) ?? [];
+  const known = lastChecked.value?.algorithms.map(({ label }) => label) ?? [];
   const chosen = doc.value.algorithms.filter((label) => known.includes(label));
   return (chosen.length ? chosen : known).slice(0, SIDE_BY_SIDE);
 });
 
 /** The point of the sweep that is shown, which exists. */
-export const point = computed(() => Math.min(doc.value.point, Math.max(0, (checked.value?.points.length ?? 1) - 1)));
+export const point = computed(() =>
+  Math.min(doc.value.point, Math.max(0, (lastChecked.value?.points.length ?? 1) - 1)),
+);
 
 let stopFollowing: (() => void) | null = null;
 
@@ -152,13 +161,13 @@ export function follow(): void {
   if (stopFollowing) return;
   const readTree = latest(async (text: string) => {
     try {
-      const answer = await ask({ do: "tree", text });
+      const answer = await ask({ do: "tree", text, name: doc.peek().name });
       return () => {
         tree.value = { of: text, tree: answer };
         unreadable.value = null;
       };
     } catch (error) {
-      if (error instanceof EngineFault) {
+      if (isOfText(error)) {
         return () => {
           unreadable.value = error.fault;
         };
@@ -218,7 +227,7 @@ export async function judge(of: Doc): Promise<Verdict | string> {
       checked: await ask({ do: "check", source: source(of), ...(exists && { point: of.point }) }),
     };
   } catch (error) {
-    return error instanceof EngineFault ? { ok: false, of, fault: error.fault } : message(error);
+    return isOfText(error) ? { ok: false, of, fault: error.fault } : message(error);
   }
 }
 
@@ -300,5 +309,9 @@ export function faultOf(text: string): Fault {
   const none = { file: null, line: null, column: null, field: null, value: null, nearest: null, known: null };
   return { kind: "failed", message: text, rule: text, ...none };
 }
+
+/** Whether an error is about what was asked, and not of the simulator itself. */
+const isOfText = (error: unknown): error is EngineFault =>
+  error instanceof EngineFault && error.fault.kind !== "failed";
 
 const message = (error: unknown) => (error instanceof Error ? error.message : String(error));

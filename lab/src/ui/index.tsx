@@ -101,7 +101,10 @@ export function Dialog(p: DialogProps) {
   useEffect(() => {
     const dialog = ref.current;
     if (!dialog) return;
-    if (p.open && !dialog.open) dialog.showModal();
+    if (p.open && !dialog.open) {
+      dialog.showModal();
+      dialog.querySelector<HTMLElement>('input[type="search"], [role="tab"][aria-selected="true"]')?.focus();
+    }
     if (!p.open && dialog.open) dialog.close();
   }, [p.open]);
   return (
@@ -109,17 +112,18 @@ export function Dialog(p: DialogProps) {
       ref={ref}
       class={names("dialog", p.wide && "wide")}
       aria-labelledby={id}
-      onClose={p.onClose}
+      // It may be open again by the time that it says it was closed.
+      onClose={(event) => !event.currentTarget.open && p.onClose()}
       onClick={(event) => event.target === ref.current && p.onClose()}
     >
       {p.open && (
         <div class="dialog-in">
-          <header>
+          <div class="dialog-head">
             <h2 id={id}>{p.title}</h2>
             <Button plain label="Close" keys="Esc" onClick={p.onClose}>
               <Icon name="close" />
             </Button>
-          </header>
+          </div>
           {p.children}
         </div>
       )}
@@ -220,8 +224,8 @@ export function Lazy<P extends object>(p: {
 
 const PATHS = {
   close: "M6 6l12 12M18 6 6 18",
-  undo: "M9 7 4 12l5 5M4 12h10a6 6 0 0 1 0 12h-2",
-  redo: "M15 7l5 5-5 5M20 12H10a6 6 0 0 0 0 12h2",
+  undo: "M8 4 3.5 8.5 8 13M3.5 8.5H14a5.5 5.5 0 0 1 0 11h-3",
+  redo: "M16 4l4.5 4.5L16 13M20.5 8.5H10a5.5 5.5 0 0 0 0 11h3",
   share: "M12 3v12M8 7l4-4 4 4M5 12v8h14v-8",
   open: "M4 6h6l2 3h8v10H4z",
   flask: "M9 3h6M10 3v7l-5 9a1.5 1.5 0 0 0 1.3 2h11.4a1.5 1.5 0 0 0 1.3-2l-5-9V3",

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use quell_units::{Duration, Time};
+use quell_units::{Duration, Time, index};
 
 use crate::FlowId;
 
@@ -47,7 +47,7 @@ impl FlowAges {
     pub fn count(&mut self, now: Time, flow: FlowId) -> u32 {
         // Fibonacci hashing: neighboring numbers go to slots far apart. A shift by 64 gives none.
         let hash = (flow.0 as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let first = hash.checked_shr(self.shift).unwrap_or(0) as usize * WAYS;
+        let first = index(hash.checked_shr(self.shift).unwrap_or(0)) * WAYS;
         let set = &mut self.slots[first..first + WAYS];
         if let Some(slot) = set.iter_mut().find(|s| s.flow == flow && s.packets > 0) {
             let forgotten = now.since(slot.last) > self.forget_after;

@@ -20,6 +20,8 @@ mod design;
 mod gateway;
 #[cfg(feature = "all")]
 mod import;
+#[cfg(feature = "all")]
+mod lab;
 #[cfg(feature = "theory")]
 mod map;
 #[cfg(feature = "all")]
@@ -49,8 +51,8 @@ use {absent as gateway, absent as wire};
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
-    absent as bundle, absent as characterize, absent as conformance, absent as import, absent as measure,
-    absent as reproduce,
+    absent as bundle, absent as characterize, absent as conformance, absent as import, absent as lab,
+    absent as measure, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -66,6 +68,7 @@ Examples:
   quell run scenarios/main.toml
   quell compare scenarios/main.toml --baseline red
   quell plot results/main --diagram delay-cdf
+  quell lab scenarios/main.toml
   quell bundle results/main --license CC-BY-4.0
   quell analyze scenarios/main.toml --check
   quell design --rate 10Mbit/s --rtt 100ms --flows 100 --aqm pi
@@ -87,7 +90,8 @@ pub struct Cli {
 pub fn note_of_absent() -> Option<String> {
     let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
     let others =
-        ["bundle", "reproduce", "characterize", "wire", "gateway", "measure", "import", "conformance"].iter();
+        ["lab", "bundle", "reproduce", "characterize", "wire", "gateway", "measure", "import", "conformance"]
+            .iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
@@ -133,6 +137,8 @@ pub enum Command {
     Report(report::Args),
     /// Draw a figure of a results folder: in the terminal, as SVG, PDF or PNG, or its numbers as CSV.
     Plot(plot::Args),
+    /// Show a scenario or results in the laboratory's page, in a browser on this machine.
+    Lab(lab::Args),
     /// Pack a study into one archive that others can check and compute again, or check such an archive.
     Bundle(bundle::Args),
     /// Run the experiments of published documents and judge their printed numbers and claims.
@@ -184,6 +190,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Show(args) => show::run(&args),
         Command::Report(args) => report::run(&args, line),
         Command::Plot(args) => plot::run(&args),
+        Command::Lab(args) => lab::run(&args, line),
         Command::Bundle(args) => bundle::run(&args, line),
         Command::Reproduce(args) => reproduce::run(&args, line),
         Command::Characterize(args) => characterize::run(&args, line),

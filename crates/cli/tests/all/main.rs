@@ -11,6 +11,7 @@ mod files;
 mod gateway;
 mod hostile;
 mod import;
+mod lab;
 mod measure;
 mod options;
 mod presets;

@@ -198,7 +198,7 @@ fn opportunities<'a>(
         if index >= limits::STEPS {
             return Err(Fault(Some(number), too_many(index + 1, "use a longer bin")));
         }
-        bins.resize(index as usize + 1, (0, 0));
+        bins.resize(quell_units::index(index) + 1, (0, 0));
         if let Some(bin) = bins.last_mut() {
             *bin = (bin.0 + 1, number);
         }

@@ -3,7 +3,7 @@
 use quell_aqm::{Hosts, Rng, Seed};
 use quell_sim::network::{App, FlowSpec, LinkId, Schedule, Traffic};
 use quell_sim::topology::{self, Topology};
-use quell_units::{Duration, Time};
+use quell_units::{Duration, Time, index};
 
 use super::groups::{Group, Population};
 use super::measure::{ACKS, at, classes};
@@ -43,7 +43,7 @@ fn rtt_of(rtt: &Rtt, i: u64, n: u64, rng: impl FnOnce() -> Rng) -> Duration {
             between(*low, *high, (i as f64 + 0.5) / n.max(1) as f64)
         }
         OneOr::Spread(RttSpread::Linear(l)) => l.first + l.step * i,
-        OneOr::Spread(RttSpread::List(list)) => list[i as usize % list.len()],
+        OneOr::Spread(RttSpread::List(list)) => list[index(i) % list.len()],
     }
 }
 
@@ -52,7 +52,7 @@ fn when_of(when: &When, i: u64, rng: impl FnOnce() -> Rng) -> Duration {
         OneOr::One(t) => *t,
         OneOr::Spread(WhenSpread::Between([a, b])) => *a + (*b - *a).mul_f64(rng().uniform()),
         OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,
-        OneOr::Spread(WhenSpread::List(list)) => list[i as usize % list.len()],
+        OneOr::Spread(WhenSpread::List(list)) => list[index(i) % list.len()],
     }
 }
 
@@ -86,8 +86,8 @@ pub(super) fn draw_flows(
     let usual = frame.topology(None)?;
     let (mut flows, mut facts) = (Vec::new(), Vec::new());
     let mut first_host = 1_u16;
-    for (index, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
-        let at_group = steps!["flows", index];
+    for (group, (g, routes)) in groups.iter().zip(&frame.routes).enumerate() {
+        let at_group = steps!["flows", group];
         let class = class_of(&g.class);
         let mut number = 0; // Counts the group's flows over all its routes.
         for (k, route) in routes.iter().enumerate() {
@@ -102,7 +102,7 @@ pub(super) fn draw_flows(
             for i in 0..n {
                 let stream = |what: &str| seed.indexed_stream(&format!("flows.{}.{what}", g.name), number);
                 let start = match &sessions {
-                    Some(times) => times[i as usize],
+                    Some(times) => times[index(i)],
                     None => when_of(&g.start, i, || stream("start")),
                 };
                 // A session that has arrived runs to its end.
@@ -122,7 +122,7 @@ pub(super) fn draw_flows(
                         at_group.then("rtt"),
                         format!(
                             "needs an access link to add the delay, but there is none: give {} a rate",
-                            access_field(s, index, &at_group)
+                            access_field(s, group, &at_group)
                         ),
                     )?;
                 }
@@ -134,7 +134,7 @@ pub(super) fn draw_flows(
                     + topology.propagation(&route.back, read)
                     + access.at(read) * 2;
                 let fact = FlowFact {
-                    group: index as u16,
+                    group: group as u16,
                     class,
                     base_rtt,
                     start: at(start),

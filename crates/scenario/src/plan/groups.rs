@@ -3,7 +3,7 @@
 use quell_aqm::Rng;
 use quell_sim::network::{App, Distribution, Pages, Traffic, UdpSpec};
 use quell_tcp::TcpParams;
-use quell_units::Duration;
+use quell_units::{Duration, index};
 
 use super::links::check_change;
 use super::packets::{Finest, check_rate};
@@ -335,7 +335,7 @@ fn check_times(end: Duration, g: &FlowGroup, count: u32, at: &Path) -> Result<()
     let Some(stop) = &g.stop else { return Ok(()) };
     let flow = |when: &When, i: u64| match when {
         OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,
-        OneOr::Spread(WhenSpread::List(list)) => list[i as usize % list.len()],
+        OneOr::Spread(WhenSpread::List(list)) => list[index(i) % list.len()],
         _ => Duration::ZERO,
     };
     let orderly = match (&g.start, stop) {

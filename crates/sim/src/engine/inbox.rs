@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quell_units::Time;
+use quell_units::{Time, index};
 
 use crate::packet::Pkt;
 
@@ -28,7 +28,7 @@ impl Key {
 
     #[inline]
     pub fn hop(self, bits: u32) -> usize {
-        (self.0 & ((1 << bits) - 1)) as usize
+        index(self.0 & ((1 << bits) - 1))
     }
 }
 
@@ -115,11 +115,11 @@ impl Inbox {
     #[inline(always)]
     pub fn push(&mut self, key: Key, pkt: Pkt) {
         let day = key.0 >> self.shift;
-        let last = self.days.len() - 1;
+        let last = self.days.len() as u64 - 1;
         // Of the days shown; today is not among them.
-        if day.wrapping_sub(self.day).wrapping_sub(1) < last as u64 {
+        if day.wrapping_sub(self.day).wrapping_sub(1) < last {
             self.waiting += 1;
-            let entries = &mut self.days[day as usize & last];
+            let entries = &mut self.days[index(day & last)];
             if entries.len() == entries.capacity() {
                 make_room(entries, &mut self.spare);
             }
@@ -156,7 +156,7 @@ impl Inbox {
     /// The place of a day among those shown.
     #[inline]
     fn at(&self, day: u64) -> usize {
-        day as usize & (self.days.len() - 1)
+        index(day & (self.days.len() as u64 - 1))
     }
 
     /// The number of packets that can be taken together: those of today with keys below `limit`, less than
@@ -253,7 +253,7 @@ impl Inbox {
         self.words.clear();
         self.words.extend(entries.iter().enumerate().map(word));
         self.words.sort_unstable();
-        self.today.extend(self.words.iter().map(|word| entries[*word as usize % (1 << INDEX)]));
+        self.today.extend(self.words.iter().map(|word| entries[index(*word % (1 << INDEX))]));
     }
 
     /// Another day is today, and later ones come into view.

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use quell_units::{Duration, Time};
+use quell_units::{Duration, Time, index};
 
 use crate::network::{App, FlowSpec, Network, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
@@ -152,14 +152,14 @@ impl Received {
         let Some(steps) = self.steps else { return (self.meter.finish(bounds), Vec::new()) };
         let mut segments = vec![0; bounds.len() - 1];
         let count = bounds.last().map_or(0, |end| end.nanos() / steps.step.nanos());
-        let mut series = vec![0; count as usize];
+        let mut series = vec![0; index(count)];
         let mut from = Time::ZERO;
         for (bytes, to) in self.meter.all(&steps.edges).into_iter().zip(&steps.edges) {
             let segment = bounds.partition_point(|bound| *bound <= from).checked_sub(1);
             if let Some(sum) = segment.and_then(|i| segments.get_mut(i)) {
                 *sum += bytes;
             }
-            if let Some(sum) = series.get_mut((from.nanos() / steps.step.nanos()) as usize) {
+            if let Some(sum) = series.get_mut(index(from.nanos() / steps.step.nanos())) {
                 *sum += bytes;
             }
             from = *to;

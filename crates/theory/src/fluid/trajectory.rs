@@ -78,7 +78,7 @@ impl Summary {
         )?;
         let n = queue.len() as f64;
         let mean = queue.iter().sum::<f64>() / n;
-        let deviation = (queue.iter().map(|q| (q - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let deviation = (queue.iter().map(|q| (q - mean) * (q - mean)).sum::<f64>() / n).sqrt();
         let bounds = |q: &[f64]| q.iter().fold((f64::MAX, f64::MIN), |(l, m), q| (l.min(*q), m.max(*q)));
         let half = |q: &[f64]| 0.5 * (bounds(q).1 - bounds(q).0);
         let (before, after) = queue.split_at(queue.len() / 2);

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::transfer::Loop;
 use crate::error::TheoryError;
+use crate::num::complex;
 
 /// A point of a diagram of Bode.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -53,15 +54,15 @@ impl Loop {
             .iter()
             .flat_map(|c| [c.own.0 + c.own.1, 1.0 / c.rtt])
             .chain(self.filters())
-            .chain(self.controller.denominator.roots().into_iter().map(|p| p.norm()))
-            .chain(self.controller.numerator.roots().into_iter().map(|p| p.norm()))
+            .chain(self.controller.denominator.roots().into_iter().map(complex::norm))
+            .chain(self.controller.numerator.roots().into_iter().map(complex::norm))
             .filter(|&w| w > 0.0);
         let crossovers = self.crossovers()?;
         let low = corners.chain(crossovers.first().copied()).fold(f64::INFINITY, f64::min) / 100.0;
         let high = crossovers.last().map_or(0.0, |w| 10.0 * w);
         let high = self.classes.iter().map(|c| 10.0 / c.rtt).fold(high, f64::max);
-        let ratio = (high / low).ln() / count.saturating_sub(1).max(1) as f64;
-        Ok((0..count).map(|i| low * (ratio * i as f64).exp()).collect())
+        let ratio = libm::log(high / low) / count.saturating_sub(1).max(1) as f64;
+        Ok((0..count).map(|i| low * libm::exp(ratio * i as f64)).collect())
     }
 
     /// The curve of Nyquist.
@@ -77,27 +78,27 @@ impl Loop {
         for &omega in frequencies {
             let l = self.response(omega);
             let phase = match last {
-                None => l.arg(),
+                None => complex::arg(l),
                 Some((from, mut phase)) => {
                     // Small steps, so that no turn is missed in between.
                     let steps =
-                        ((omega - from) * longest / 0.2).max((omega / from).ln() / 0.05).ceil() as usize;
+                        ((omega - from) * longest / 0.2).max(libm::log(omega / from) / 0.05).ceil() as usize;
                     let mut before = self.response(from);
                     for i in 1..=steps.max(1) {
                         let w = if i >= steps {
                             omega
                         } else {
-                            from * (omega / from).powf(i as f64 / steps as f64)
+                            from * libm::pow(omega / from, i as f64 / steps as f64)
                         };
                         let now = self.response(w);
-                        phase += (now / before).arg();
+                        phase += complex::arg(now / before);
                         before = now;
                     }
                     phase
                 }
             };
             last = Some((omega, phase));
-            points.push(Bode { omega, gain: l.norm(), phase });
+            points.push(Bode { omega, gain: complex::norm(l), phase });
         }
         points
     }

@@ -9,7 +9,7 @@ use super::roots::MOST_STEPS;
 use super::transfer::{Loop, Windows};
 use crate::error::TheoryError;
 use crate::num::routh::Routh;
-use crate::num::{Poly, Rational};
+use crate::num::{Poly, Rational, complex};
 
 /// Distance of the loop from its limit of stability.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -122,7 +122,7 @@ impl Loop {
         let crossovers = self.crossovers()?;
         let lag = |w: f64| {
             let l = self.response(w);
-            (PI + l.arg()).rem_euclid(TAU)
+            (PI + complex::arg(l)).rem_euclid(TAU)
         };
         let phase = crossovers
             .iter()
@@ -132,7 +132,7 @@ impl Loop {
         let phase_crossovers = self.phase_crossovers()?;
         let mut factors: Vec<f64> = phase_crossovers
             .iter()
-            .map(|&w| 1.0 / self.response(w).norm())
+            .map(|&w| 1.0 / complex::norm(self.response(w)))
             .filter(|&k| (k > 1.0) == stable)
             .collect();
         factors.sort_by(f64::total_cmp);
@@ -153,7 +153,7 @@ impl Loop {
         let shortest = self.classes.iter().map(|c| c.rtt).fold(f64::INFINITY, f64::min);
         let mut found: Vec<f64> = Vec::new();
         let (mut from, mut to) = (top * 1e-9, top);
-        let least = self.response(top).norm() * 1e-6;
+        let least = complex::norm(self.response(top)) * 1e-6;
         // Poles at the origin turn the phase by quarters; what their factors of s do to the size matters not here, and
         // of two integrators nothing would be left at low frequencies to tell the sign from.
         let coefficients = self.poles.coefficients();
@@ -172,8 +172,11 @@ impl Loop {
                 .into_iter()
                 .filter(|&w| self.response(w).re < 0.0);
             found.extend(negative);
-            let best =
-                found.iter().map(|&w| self.response(w).norm()).filter(|&g| g < 1.0).fold(0.0, f64::max);
+            let best = found
+                .iter()
+                .map(|&w| complex::norm(self.response(w)))
+                .filter(|&g| g < 1.0)
+                .fold(0.0, f64::max);
             let (b, ed) = self.tail(0.0, to).unwrap_or((f64::INFINITY, 1.0));
             if b / ed <= best.max(least) {
                 return Ok(found);

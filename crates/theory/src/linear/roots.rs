@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::transfer::{Loop, Plant, Windows};
 use crate::controller::Input;
 use crate::error::TheoryError;
+use crate::num::complex;
 
 /// Bounds of `|E|` and `|B|` and of their first and second derivative on a piece of a vertical line.
 pub(super) struct Bounds {
@@ -49,7 +50,7 @@ impl Loop {
     /// Bounds from `sigma + j from` to `sigma + j to`; `None` if a window's own mode may lie there.
     pub(super) fn bounds(&self, sigma: f64, from: f64, to: f64) -> Option<Bounds> {
         let s = Complex64::new(sigma, from);
-        let farthest = sigma.abs().hypot(to.abs().max(from.abs()));
+        let farthest = libm::hypot(sigma.abs(), to.abs().max(from.abs()));
         let nearest = if from * to > 0.0 { from.abs().min(to.abs()) } else { 0.0 };
         let queue = self.grows();
         let mut v = Bounds {
@@ -61,13 +62,13 @@ impl Loop {
             ddb: 0.0,
         };
         for c in &self.classes {
-            let size = (-sigma * c.rtt).exp();
+            let size = libm::exp(-sigma * c.rtt);
             let (slope, bend) = match self.plant {
                 Plant::Exact => (1.0 + c.own.1 * c.rtt * size, c.own.1 * c.rtt * c.rtt * size),
                 Plant::Simplified => (1.0, 0.0),
             };
             let window = c.motion(self.plant, s).0;
-            let least = window.norm() - slope * (to - from);
+            let least = complex::norm(window) - slope * (to - from);
             if least <= 0.0 {
                 return None;
             }
@@ -86,14 +87,14 @@ impl Loop {
                 v.de += part * (moves + turns * turn);
                 v.dde += part * (c.rtt * moves + 2.0 * moves * turn + turns * twice);
             }
-            let [answer, first, second] = c.answer_bound((sigma + c.filter).hypot(nearest))?;
+            let [answer, first, second] = c.answer_bound(libm::hypot(sigma + c.filter, nearest))?;
             let (part, falls) = (size / least, c.rtt + turn);
             v.b += answer * part;
             v.db += part * (first + answer * falls);
             v.ddb += part * (second + 2.0 * first * falls + answer * (falls * falls + turn * turn + bend));
         }
         if self.extra != 0.0 {
-            let size = (-sigma * self.extra).exp();
+            let size = libm::exp(-sigma * self.extra);
             v.ddb = size * (v.ddb + self.extra * (2.0 * v.db + self.extra * v.b));
             v.db = size * (v.db + self.extra * v.b);
             v.b *= size;
@@ -113,7 +114,7 @@ impl Loop {
     pub(super) fn beyond(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
         let (mut b, mut rest) = (self.direct, if self.integrates { 0.0 } else { self.leak });
         for c in &self.classes {
-            let size = (-sigma * c.rtt).exp().max(1.0);
+            let size = libm::exp(-sigma * c.rtt).max(1.0);
             let least = match self.plant {
                 Plant::Exact => r - c.own.0 - c.own.1 * size,
                 Plant::Simplified => r - c.own.0 - c.own.1,
@@ -127,7 +128,7 @@ impl Loop {
         if self.input == Input::Rate {
             rest = 0.0;
         }
-        Some((b * (-sigma * self.extra).exp().max(1.0), rest))
+        Some((b * libm::exp(-sigma * self.extra).max(1.0), rest))
     }
 
     /// Bounds from r on: the most that `|B Z|` and the least that `|E D|` can be, both over the leading term
@@ -135,7 +136,7 @@ impl Loop {
     pub(super) fn tail(&self, sigma: f64, r: f64) -> Option<(f64, f64)> {
         let (b, rest) = self.beyond(sigma, r)?;
         let (z, d) = (&self.controller.numerator, &self.poles);
-        let lead = d.coefficients()[d.degree()].abs() * r.powi(d.degree() as i32);
+        let lead = d.coefficients()[d.degree()].abs() * libm::pow(r, d.degree() as f64);
         let scale = if self.grows() { r } else { 1.0 };
         let all = d.bound(r);
         let lesser = rest * all + scale * (all - lead);
@@ -167,7 +168,7 @@ impl Loop {
         let value = |w: f64| self.characteristic(Complex64::new(sigma, w));
         let bend = |a: f64, b: f64| {
             let v = self.bounds(sigma, a, b)?;
-            let r = sigma.hypot(b);
+            let r = libm::hypot(sigma, b);
             let e = v.dde * d.bound(r) + 2.0 * v.de * dd.bound(r) + v.e * ddd.bound(r);
             let b = v.ddb * z.bound(r) + 2.0 * v.db * dz.bound(r) + v.b * ddz.bound(r);
             Some(e + b)
@@ -177,19 +178,19 @@ impl Loop {
         let turned = turn(top, value, bend)?;
         let end = Complex64::new(sigma, top);
         let lead = d.coefficients()[d.degree()] * end.powu(self.degree() as u32);
-        let total = turned + n * (FRAC_PI_2 - end.arg()) - (value(top).0 / lead).arg();
+        let total = turned + n * (FRAC_PI_2 - complex::arg(end)) - complex::arg(value(top).0 / lead);
         let mut roots = whole(n / 2.0 - total / PI)?;
         // F has poles: the windows' own modes, and the estimates of the share of marks, to the left of the axis but
         // for windows that grow by themselves.
         if self.plant == Plant::Exact {
             for c in self.classes.iter().filter(|c| sigma < 0.0 || c.may_grow()) {
-                let size = (-sigma * c.rtt).exp();
+                let size = libm::exp(-sigma * c.rtt);
                 let value = |w: f64| c.own(Complex64::new(sigma, w));
                 let bend = |_: f64, _: f64| Some(c.own.1 * c.rtt * c.rtt * size);
                 let top = 2.0 * (sigma.abs() + c.own.0 + c.own.1 * size);
                 let turned = turn(top, value, bend)?;
                 let end = Complex64::new(sigma, top);
-                let total = turned + FRAC_PI_2 - end.arg() - (value(top).0 / end).arg();
+                let total = turned + FRAC_PI_2 - complex::arg(end) - complex::arg(value(top).0 / end);
                 roots += whole(0.5 - total / PI)?;
             }
         } else if sigma < 0.0 {
@@ -241,12 +242,12 @@ impl Loop {
             .into_iter()
             .filter_map(|s| self.search(s, &[]))
             .max_by(|a, b| a.re.total_cmp(&b.re))
-            .filter(|root| self.roots_beyond(root.re + 1e-6 * root.norm()) == Ok(0));
+            .filter(|root| self.roots_beyond(root.re + 1e-6 * complex::norm(*root)) == Ok(0));
         let root = match best {
             Some(root) => root,
             None => self.rightmost()?,
         };
-        let size = root.norm();
+        let size = complex::norm(root);
         let oscillates = root.im > 1e-9 * size;
         Ok(Mode {
             root,
@@ -299,9 +300,9 @@ impl Loop {
         let turn = slope / f;
         let rise = turn + first;
         let bend = self.curvature(s) / f - turn * turn + second;
-        let apart = (-rise * rise - 2.0 * bend).sqrt();
+        let apart = complex::sqrt(-rise * rise - 2.0 * bend);
         let (plus, minus) = (rise + apart, rise - apart);
-        2.0 / if plus.norm() >= minus.norm() { plus } else { minus }
+        2.0 / if complex::norm(plus) >= complex::norm(minus) { plus } else { minus }
     }
 
     /// The root that Newton's method finds from `s`, or a parabola where Newton's does not settle, in the upper
@@ -312,7 +313,7 @@ impl Loop {
             for _ in 0..steps {
                 let step = step(s);
                 s -= step;
-                last = step.norm() / s.norm();
+                last = complex::norm(step) / complex::norm(s);
                 if last <= 1e-14 || !s.is_finite() {
                     break;
                 }
@@ -327,8 +328,10 @@ impl Loop {
         // Near a double root steps stay at the root of the rounding; a point far out, where nothing moves
         // any more, is not a root.
         let v = self.bounds(s.re, s.im, s.im)?;
-        let size = v.e * self.poles.bound(s.norm()) + v.b * self.controller.numerator.bound(s.norm());
-        let found = last <= 1e-6 && size.is_finite() && self.characteristic(s).0.norm() <= 1e-9 * size;
+        let size = v.e * self.poles.bound(complex::norm(s))
+            + v.b * self.controller.numerator.bound(complex::norm(s));
+        let found =
+            last <= 1e-6 && size.is_finite() && complex::norm(self.characteristic(s).0) <= 1e-9 * size;
         found.then_some(Complex64::new(s.re, s.im.abs()))
     }
 
@@ -398,13 +401,13 @@ impl Loop {
         let points = 20_000;
         let even = (0..=points).map(|i| top * f64::from(i) / f64::from(points));
         let lowest = 1e-6 * high.abs().clamp(1e-6 * scale, scale);
-        let ratios = (0..=points).map(|i| lowest * (top / lowest).powf(f64::from(i) / f64::from(points)));
+        let ratios = (0..=points).map(|i| lowest * libm::pow(top / lowest, f64::from(i) / f64::from(points)));
         let mut near: Vec<f64> = even.chain(ratios).collect();
         near.sort_by(f64::total_cmp);
         let steps: Vec<(f64, Complex64)> = near
             .into_iter()
             .map(|w| Complex64::new(high, w))
-            .map(|s| (self.step(s, &[]).norm(), s))
+            .map(|s| (complex::norm(self.step(s, &[])), s))
             .collect();
         let least = |i: usize| {
             let before = i.checked_sub(1).map_or(f64::INFINITY, |j| steps[j].0);
@@ -421,7 +424,8 @@ impl Loop {
                 && root.re > low
             {
                 // What is as good as on the real axis has no conjugate of its own.
-                let root = if root.im > 1e-9 * root.norm() { root } else { Complex64::new(root.re, 0.0) };
+                let root =
+                    if root.im > 1e-9 * complex::norm(root) { root } else { Complex64::new(root.re, 0.0) };
                 found.push(root);
                 known.push(root);
                 if root.im > 0.0 {
@@ -459,10 +463,11 @@ pub(super) fn turn(
         }
         let to = (at + step).min(top);
         let h = to - at;
-        let enough = bend(at, to).is_some_and(|m| here.1.norm() * h + 0.5 * m * h * h < 0.95 * here.0.norm());
+        let enough = bend(at, to)
+            .is_some_and(|m| complex::norm(here.1) * h + 0.5 * m * h * h < 0.95 * complex::norm(here.0));
         if enough {
             let next = f(to);
-            total += (next.0 / here.0).arg();
+            total += complex::arg(next.0 / here.0);
             (at, here) = (to, next);
             step *= 1.5;
         } else {

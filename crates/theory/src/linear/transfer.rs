@@ -6,7 +6,7 @@ use crate::congestion::Signal;
 use crate::controller::{Controller, Input};
 use crate::error::{TheoryError, require};
 use crate::network::OperatingPoint;
-use crate::num::{Poly, Rational};
+use crate::num::{Poly, Rational, complex};
 
 /// The part of the flows' delay that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct Windows {
 impl Windows {
     /// `s + own.0 + own.1 e^(-s R)`, whose roots are the modes of the windows alone, and its slope.
     pub(super) fn own(&self, s: Complex64) -> (Complex64, Complex64) {
-        let late = self.own.1 * (-s * self.rtt).exp();
+        let late = self.own.1 * complex::exp(-s * self.rtt);
         (s + self.own.0 + late, 1.0 - self.rtt * late)
     }
 
@@ -58,7 +58,7 @@ impl Windows {
     /// The second derivative of [`Windows::motion`].
     pub(super) fn bend(&self, plant: Plant, s: Complex64) -> Complex64 {
         match plant {
-            Plant::Exact => self.own.1 * self.rtt * self.rtt * (-s * self.rtt).exp(),
+            Plant::Exact => self.own.1 * self.rtt * self.rtt * complex::exp(-s * self.rtt),
             Plant::Simplified => Complex64::ZERO,
         }
     }
@@ -332,7 +332,7 @@ impl Loop {
             db: Complex64::ZERO,
         };
         for c in &self.classes {
-            let e = (-s * c.rtt).exp();
+            let e = complex::exp(-s * c.rtt);
             let (window, slope) = c.motion(self.plant, s);
             let inverse = window.inv();
             let turn = slope * inverse;
@@ -355,7 +355,7 @@ impl Loop {
             v.db += bend * e * inverse - part * (c.rtt + turn);
         }
         if self.extra != 0.0 {
-            let late = (-s * self.extra).exp();
+            let late = complex::exp(-s * self.extra);
             v.db = late * (v.db - self.extra * v.b);
             v.b *= late;
         }
@@ -393,7 +393,7 @@ impl Loop {
         let v = self.values(s);
         let (mut dde, mut ddb) = (Complex64::ZERO, Complex64::ZERO);
         for c in &self.classes {
-            let e = (-s * c.rtt).exp();
+            let e = complex::exp(-s * c.rtt);
             let (window, slope) = c.motion(self.plant, s);
             let inverse = window.inv();
             let turn = slope * inverse;
@@ -420,7 +420,7 @@ impl Loop {
         }
         if self.extra != 0.0 {
             // The values have the further delay already.
-            let late = (-s * self.extra).exp();
+            let late = complex::exp(-s * self.extra);
             ddb = late * ddb - self.extra * (2.0 * v.db + self.extra * v.b);
         }
         let (z, d) = (&self.controller.numerator, &self.poles);

@@ -45,7 +45,7 @@ impl Ared {
             top: params.max_p_top,
             rise: params.alpha / interval,
             growth: 1.0 / (4.0 * interval),
-            decay: -params.beta.ln() / interval,
+            decay: -libm::log(params.beta) / interval,
         })
     }
 

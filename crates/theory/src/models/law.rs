@@ -234,7 +234,7 @@ pub(super) fn adapted(
 /// The time constant in seconds of an average that gives a new sample the weight `w` every `interval`
 /// seconds: `K = -ln(1 - w)/T_s`, Chen 2010, eq. 4.2. 0 for a weight of 1.
 pub(super) fn memory(w: f64, interval: f64) -> f64 {
-    if w < 1.0 { -interval / (-w).ln_1p() } else { 0.0 }
+    if w < 1.0 { -interval / libm::log1p(-w) } else { 0.0 }
 }
 
 /// The parameter of an algorithm that the models need and cannot be told.

@@ -72,7 +72,8 @@ impl Spread {
 
     /// The slope of the share at the probability p.
     pub fn slope(&self, p: f64) -> f64 {
-        self.factor / (1.0 + self.crowding * p).powi(2)
+        let crowded = 1.0 + self.crowding * p;
+        self.factor / (crowded * crowded)
     }
 }
 
@@ -220,7 +221,7 @@ impl Red {
     /// Distance that the average follows, within `time` seconds, a queue that grows by one packet per second.
     pub fn follows(&self, time: f64, capacity: f64) -> f64 {
         let memory = 1.0 / (self.forgetting * capacity);
-        time + memory * (-time / memory).exp_m1()
+        time + memory * libm::expm1(-time / memory)
     }
 
     /// The `max_p` with which the share `signaled` belongs to the average `avg` between the thresholds.

@@ -38,7 +38,7 @@ impl Rem {
         Rem {
             per_growth: params.gamma * (1.0 + half),
             per_excess: params.gamma * params.alpha / t_s,
-            ln_phi: params.phi.ln(),
+            ln_phi: libm::log(params.phi),
             q_ref: params.target(link).in_packets(link.mean_packet),
         }
     }
@@ -81,7 +81,7 @@ impl Model for Rem {
                     .into(),
             });
         }
-        Ok(Equilibrium { state: vec![-(-point.probability).ln_1p() / self.ln_phi], point, remark: None })
+        Ok(Equilibrium { state: vec![-libm::log1p(-point.probability) / self.ln_phi], point, remark: None })
     }
 
     /// Park et al. 2004, eq. 29 at any price: the slope of eq. 26 is `(1 - p) ln phi`.

@@ -3,6 +3,8 @@
 use num_complex::Complex64;
 use std::ops::{Add, Mul};
 
+use super::complex;
+
 /// A polynomial with real coefficients, the constant one first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poly(Vec<f64>);
@@ -63,9 +65,9 @@ impl Poly {
         }
         let slope = self.derivative();
         // On a circle of the roots' geometric mean, at angles without symmetry.
-        let radius = (self.0[0] / self.0[n]).abs().powf(1.0 / n as f64);
+        let radius = libm::pow((self.0[0] / self.0[n]).abs(), 1.0 / n as f64);
         let mut z: Vec<Complex64> = (0..n)
-            .map(|i| Complex64::from_polar(radius, 0.4 + std::f64::consts::TAU * i as f64 / n as f64))
+            .map(|i| complex::polar(radius, 0.4 + std::f64::consts::TAU * i as f64 / n as f64))
             .collect();
         for _ in 0..200 {
             let mut moved = 0.0_f64;
@@ -79,7 +81,7 @@ impl Poly {
                 let step = newton / (1.0 - newton * others);
                 if step.is_finite() {
                     z[i] -= step;
-                    moved = moved.max(step.norm() / z[i].norm().max(f64::MIN_POSITIVE));
+                    moved = moved.max(complex::norm(step) / complex::norm(z[i]).max(f64::MIN_POSITIVE));
                 }
             }
             if moved < 1e-15 {

@@ -103,7 +103,7 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn exp_m1(self) -> f64 {
-        f64::exp_m1(self)
+        libm::expm1(self)
     }
 }
 
@@ -222,6 +222,6 @@ impl<const L: usize> Real for Wide<L> {
     }
     #[inline(always)]
     fn exp_m1(self) -> Self {
-        self.map(f64::exp_m1)
+        self.map(libm::expm1)
     }
 }

@@ -62,7 +62,7 @@ fn scheme(p: &Poly) -> Routh {
         }
         if row[0] == 0.0 {
             // A zero that leads a row: one more root, to the left, moves it.
-            let factor = Poly::new([c[c.len() - 1].abs().powf(1.0 / (c.len() - 1) as f64), 1.0]);
+            let factor = Poly::new([libm::pow(c[c.len() - 1].abs(), 1.0 / (c.len() - 1) as f64), 1.0]);
             let moved = scheme(&(&Poly::new(c.iter().rev().copied().collect::<Vec<_>>()) * &factor));
             return Routh { on_axis: at_origin + moved.on_axis, ..moved };
         }

@@ -147,7 +147,7 @@ pub(super) fn published(
 /// Those of RED at an equilibrium, with the slope after its spacing: the conditions know none.
 fn red_criteria(red: &Red, equilibrium: &Equilibrium) -> Result<Vec<Criterion>, TheoryError> {
     let now = conditions(equilibrium);
-    let (w, slope) = (-(-red.forgetting).exp_m1(), red.slope(equilibrium.state[0]));
+    let (w, slope) = (-libm::expm1(-red.forgetting), red.slope(equilibrium.state[0]));
     let mut all = Vec::new();
     if w < 0.1 {
         let setting =

@@ -101,8 +101,9 @@ pub fn red_proposition(setting: &Setting, now: &Conditions) -> Result<Criterion,
 
 /// The least N with which Chen 2010, eq. 4.9 holds.
 fn flows_for(gain: f64, product: f64) -> f64 {
-    let few = (gain * product.powi(5) / 0.8).cbrt();
-    if few <= product / 2.0 { few } else { (gain * product.powi(4) / 0.4).sqrt() }
+    let fourth = product * product * product * product;
+    let few = libm::cbrt(gain * fourth * product / 0.8);
+    if few <= product / 2.0 { few } else { (gain * fourth / 0.4).sqrt() }
 }
 
 /// Hollot et al. 2001a, proposition 2, which
@@ -116,8 +117,8 @@ pub fn red_by_hollot(slope: f64, filter: f64, now: &Conditions) -> Result<Criter
     let (n, r, c) = conditions(now)?;
     positive("slope L of RED", slope, "per packet")?;
     positive("filter K", filter, "per second")?;
-    let left = slope * (r * c).powi(3) / (2.0 * n).powi(2);
-    let right = (red_crossover(now) / filter).hypot(1.0);
+    let left = red_gain(slope, r * c, n);
+    let right = libm::hypot(red_crossover(now) / filter, 1.0);
     let holds = left <= right;
     let reason = if holds {
         format!(
@@ -149,20 +150,25 @@ pub fn red_crossover(now: &Conditions) -> f64 {
 
 /// The largest K for a slope by Hollot's rule, per second; infinite where no average is needed.
 pub fn red_filter(slope: f64, now: &Conditions) -> f64 {
-    let gain = slope * (now.rtt * now.capacity).powi(3) / (2.0 * now.flows).powi(2);
+    let gain = red_gain(slope, now.rtt * now.capacity, now.flows);
     if gain <= 1.0 { f64::INFINITY } else { red_crossover(now) / (gain * gain - 1.0).sqrt() }
+}
+
+/// `L (RC)^3/(2N)^2`: the gain of a slope L at equilibrium, for `product` packets of RC.
+fn red_gain(slope: f64, product: f64, flows: f64) -> f64 {
+    slope * product * product * product / (4.0 * flows * flows)
 }
 
 /// Chen 2010, eq. 6.3: K_P of PI for a crossover at `lambda/R`, `2 lambda sqrt(lambda^2 + 1) N/(R^2 C^2)`.
 pub fn pi_proportional(lambda: f64, now: &Conditions) -> f64 {
     let product = now.rtt * now.capacity;
-    2.0 * lambda * lambda.hypot(1.0) * now.flows / (product * product)
+    2.0 * lambda * libm::hypot(lambda, 1.0) * now.flows / (product * product)
 }
 
 /// Chen 2010, eq. 6.5: the phase margin in radians that eq. 6.3 leaves, `pi/2 - lambda - atan lambda`; 0 at
 /// `lambda = 0.8603`, which Chen 2010 rounds to 0.85.
 pub fn pi_phase_margin(lambda: f64) -> f64 {
-    std::f64::consts::FRAC_PI_2 - lambda - lambda.atan()
+    std::f64::consts::FRAC_PI_2 - lambda - libm::atan(lambda)
 }
 
 /// Chen 2010, eq. 6.6: the target and K_P for another round-trip time and capacity, `k = R C/(R_0 C_0)`:
@@ -235,8 +241,9 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
     let (tau1, tau2) = taus(now, tcp);
     let r = now.rtt;
     let a3 = 2.0 * tau1 + tau2 * r * gains.k_p;
-    let right = (2.0 + tau1 * r).powi(2) * tau2 * r * gains.k_i;
-    let left = a3 * ((2.0 + tau1 * r) * (4.0 * tau1 + tau2 * gains.k_d + 1.0 / r) - a3);
+    let a1 = 2.0 + tau1 * r;
+    let right = a1 * a1 * tau2 * r * gains.k_i;
+    let left = a3 * (a1 * (4.0 * tau1 + tau2 * gains.k_d + 1.0 / r) - a3);
     let holds = left > right;
     let reason = if holds {
         format!(
@@ -262,7 +269,8 @@ pub fn vrc_theorem(gains: &PidGains, now: &Conditions, tcp: Tcp) -> Result<Crite
 /// As printed, and right: it is (A.8), the largest value of the left side of (A.7) over `a1^2 tau2 R^3`.
 pub fn vrc_largest_integral(k_d: f64, now: &Conditions, tcp: Tcp) -> f64 {
     let (tau1, tau2) = taus(now, tcp);
-    (4.0 * tau1 + tau2 * k_d + 1.0 / now.rtt).powi(2) / (4.0 * tau2 * now.rtt)
+    let sum = 4.0 * tau1 + tau2 * k_d + 1.0 / now.rtt;
+    sum * sum / (4.0 * tau2 * now.rtt)
 }
 
 /// Park et al. 2004, eq. 19 and 21: the range of K_P for a K_I and a K_D, `max(0, K_P1) < K_P < K_P2`. `None`
@@ -273,7 +281,7 @@ pub fn vrc_proportional(k_i: f64, k_d: f64, now: &Conditions, tcp: Tcp) -> Optio
     let (tau1, tau2) = taus(now, tcp);
     let r = now.rtt;
     let middle = 4.0 * tau1 * r + tau2 * r * k_d + 1.0;
-    let under = middle * middle - 4.0 * tau2 * r.powi(3) * k_i;
+    let under = middle * middle - 4.0 * tau2 * r * r * r * k_i;
     if under < 0.0 {
         return None;
     }
@@ -324,10 +332,10 @@ pub fn critical_rtt(
     // Below sqrt(a) N/C a flow has no window of the size that p <= 1 asks for.
     let shortest = (tcp.product().sqrt() * flows / capacity * (1.0 + 1e-9)).max(RTT_RANGE.0);
     let steps = 400;
-    let ratio = (RTT_RANGE.1 / shortest).powf(1.0 / f64::from(steps));
+    let ratio = libm::pow(RTT_RANGE.1 / shortest, 1.0 / f64::from(steps));
     let mut last: Option<f64> = None;
     for i in 0..=steps {
-        let r = shortest * ratio.powi(i);
+        let r = shortest * libm::pow(ratio, f64::from(i));
         match (stable(r)?, last) {
             (true, _) => last = Some(r),
             (false, Some(from)) => {

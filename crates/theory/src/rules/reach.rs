@@ -127,8 +127,8 @@ pub fn robustness(
         let edge = |ratio: f64| {
             let same = |k: f64| std::mem::discriminant(&moved(k).0) == std::mem::discriminant(&verdict);
             let mut low = 1.0;
-            let steps = (1000.0_f64.ln() / ratio.ln().abs()).ceil() as i32;
-            let high = (1..=steps).map(|i| ratio.powi(i)).find(|&k| {
+            let steps = (libm::log(1000.0) / libm::log(ratio).abs()).ceil() as i32;
+            let high = (1..=steps).map(|i| libm::pow(ratio, f64::from(i))).find(|&k| {
                 let here = same(k);
                 if here {
                     low = k;

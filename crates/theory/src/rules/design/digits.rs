@@ -2,6 +2,8 @@
 
 /// Digits of a designed parameter: as many as anyone would type, far more than the rules are good to.
 const DIGITS: usize = 6;
+/// One in the last of them, against a number that begins with 1.
+const STEP: f64 = 1e-5;
 
 /// Rounds to [`DIGITS`] digits.
 pub(super) fn round(x: f64) -> f64 {
@@ -11,11 +13,11 @@ pub(super) fn round(x: f64) -> f64 {
 /// A positive number to [`DIGITS`] digits, never below it.
 pub(super) fn round_up(x: f64) -> f64 {
     let near = round(x);
-    if near >= x { near } else { round(near * (1.0 + 10.0_f64.powi(1 - DIGITS as i32))) }
+    if near >= x { near } else { round(near * (1.0 + STEP)) }
 }
 
 /// A positive number to [`DIGITS`] digits, never above it.
 pub(super) fn round_down(x: f64) -> f64 {
     let near = round(x);
-    if near <= x { near } else { round(near * (1.0 - 10.0_f64.powi(1 - DIGITS as i32))) }
+    if near <= x { near } else { round(near * (1.0 - STEP)) }
 }

@@ -22,7 +22,8 @@ impl Rule for Dred {
         let q = target.held();
         let now = target.conditions();
         // The flows' gain at equilibrium, (RC)^3/(2 a N^2), and an integral that has fallen to 1 at w_g.
-        let gain = (now.rtt * now.capacity).powi(3) / (2.0 * target.reno()?.decrease * now.flows * now.flows);
+        let product = now.rtt * now.capacity;
+        let gain = product * product * product / (2.0 * target.reno()?.decrease * now.flows * now.flows);
         let crossover = criteria::red_crossover(&now);
         let interval = Duration::from_secs_f64((0.1 * now.rtt).min(0.01));
         let alpha = round(crossover / gain * target.buffer() * interval.as_secs_f64());

@@ -16,7 +16,7 @@ use crate::congestion::Congestion;
 use crate::controller::{Controller, Input};
 use crate::error::TheoryError;
 use crate::linear::{Loop, Plant};
-use crate::num::Rational;
+use crate::num::{Rational, complex};
 use crate::text::figure;
 
 /// A crossover at `SHAPED/R` leaves 61 degrees to an integrator with the delay, and a gain margin of pi.
@@ -81,11 +81,11 @@ fn shaped(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), Theory
     let mut lambda = if integrates { SHAPED } else { SHAPED.min(corner * now.rtt) };
     let (mut z, mut response) = unit(lambda)?;
     // The estimate of the share of marks lags, too.
-    while PI + response.arg() < LEAST_PHASE && lambda > 1e-3 {
+    while PI + complex::arg(response) < LEAST_PHASE && lambda > 1e-3 {
         lambda *= 0.9;
         (z, response) = unit(lambda)?;
     }
-    let (crossover, k_p) = (lambda / now.rtt, 1.0 / response.norm());
+    let (crossover, k_p) = (lambda / now.rtt, 1.0 / complex::norm(response));
     notes.assume(format!(
         "the shape of Hollot et al. 2001b on the window of {}: the zero at z = {} rad/s {}, and the crossover at lambda/R with lambda = {}, where the exact loop has a gain of 1",
         target.congestion.name(),

@@ -36,7 +36,7 @@ impl Rule for Rem {
         // K_I/K_P = alpha/((1 + alpha/2) T_s), with the measured rate (eq. 3.8).
         let step = z * interval;
         let alpha = round(step / (1.0 - 0.5 * step));
-        let gamma = round(k_p / ((1.0 - p) * defaults.phi.ln() * (1.0 + 0.5 * alpha)));
+        let gamma = round(k_p / ((1.0 - p) * libm::log(defaults.phi) * (1.0 + 0.5 * alpha)));
         notes.assume(format!(
             "no source gives a rule for REM: near its equilibrium it is PI with the slope (1 - p) ln phi (Park et al. 2004, eq. 29), so alpha and gamma give it the gains of Hollot's PI (z = {} rad/s, lambda = {}) at p = {}",
             figure(z),

@@ -1,0 +1,188 @@
+// Links hold the whole state, and nothing that they hold does harm.
+
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { deflateSync } from "node:zlib";
+import fc from "fast-check";
+import {
+  base64url,
+  command,
+  commandWithText,
+  FIRST,
+  fromBase64url,
+  fromHash,
+  shell,
+  stateOf,
+  toDoc,
+  toHash,
+} from "../dist-node/lab.mjs";
+import { answer, engine } from "./wasm.mjs";
+
+let simulator;
+
+before(async () => {
+  simulator = await engine();
+});
+
+/** Texts that could be typed: whole code points, for links are UTF-8. */
+const text = fc.string({ unit: "grapheme-composite" });
+const json = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constant(null),
+    fc.boolean(),
+    fc.integer(),
+    text,
+    fc.array(tie("value")),
+    fc.dictionary(text, tie("value")),
+  ),
+})).value;
+
+/** A state of the page: scenarios as they are, cut and changed, and all else that it holds. */
+const state = fc.record({
+  text: fc.oneof(
+    text,
+    fc.nat(FIRST.text.length).map((at) => FIRST.text.slice(0, at)),
+    fc
+      .tuple(fc.nat(FIRST.text.length), text)
+      .map(([at, more]) => FIRST.text.slice(0, at) + more + FIRST.text.slice(at)),
+    fc.constant(FIRST.text),
+  ),
+  name: fc.string({ unit: "grapheme-composite", maxLength: 50 }),
+  files: fc.dictionary(
+    fc.string({ maxLength: 30 }),
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString("base64")),
+    { maxKeys: 4 },
+  ),
+  algorithms: fc.array(fc.string({ unit: "grapheme-composite", maxLength: 30 }), { maxLength: 4 }),
+  point: fc.nat(1e6),
+  seeds: fc.nat(1000),
+  view: fc.dictionary(fc.string({ maxLength: 10 }), json, { maxKeys: 3 }),
+});
+
+test("any state is the same after its link", async () => {
+  await fc.assert(
+    fc.asyncProperty(state, fc.option(fc.string({ maxLength: 20 }), { nil: undefined }), async (doc, experiment) => {
+      const whole = { ...doc, ...(experiment !== undefined && { experiment }) };
+      const hash = await toHash(whole);
+      assert.match(hash, /^s=[A-Za-z0-9_-]+$/);
+      const found = await fromHash(`#${hash}`);
+      assert.deepEqual(JSON.parse(JSON.stringify(found.doc)), JSON.parse(JSON.stringify(whole)));
+    }),
+    { numRuns: 300, seed: 39 },
+  );
+});
+
+test("any state's text is a scenario, or the simulator says what is wrong", () => {
+  let sound = 0;
+  fc.assert(
+    fc.property(state, (doc) => {
+      const found = answer(simulator, { do: "check", source: { text: doc.text } });
+      if (found.ok) sound += 1;
+      else {
+        assert.equal(found.fault.kind, "scenario", found.fault.message);
+        assert.ok(found.fault.message.length > 10);
+      }
+      if (!found.ok) return;
+      // What it means with every default is a scenario that means the same.
+      const again = answer(simulator, { do: "check", source: { text: found.ok.resolved } });
+      assert.ok(again.ok, again.fault?.message);
+      assert.equal(again.ok.resolved, found.ok.resolved);
+    }),
+    { numRuns: 300, seed: 39 },
+  );
+  assert.ok(sound > 50, `${sound} were sound`);
+});
+
+/** A link of any bytes. */
+const link = (version, bytes) => `#s=${base64url(Uint8Array.from([version, ...bytes]))}`;
+const problem = async (hash) => {
+  const found = await fromHash(hash);
+  assert.ok(found && "problem" in found, `${hash.slice(0, 60)} was opened`);
+  assert.match(found.problem, /^This link cannot be opened: .*What you had is still here\.$/);
+  return found.problem;
+};
+const packed = (value) => deflateSync(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)));
+
+test("a link of a newer version says so", async () => {
+  assert.match(await problem(link(2, packed({}))), /newer version/);
+  assert.match(await problem(link(0, packed({}))), /never was/);
+});
+
+test("a cut link says so, wherever it is cut", async () => {
+  const hash = `#${await toHash(FIRST)}`;
+  for (let length = 3; length < hash.length; length += 1) {
+    const found = await problem(hash.slice(0, length));
+    assert.match(found, /not complete|cut/, `${length}: ${found}`);
+  }
+});
+
+test("a changed character does not pass for the state", async () => {
+  const hash = `#${await toHash(FIRST)}`;
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 3, max: hash.length - 2 }), fc.constantFrom(..."AQgw9_-!%"), async (at, by) => {
+      if (hash[at] === by) return;
+      const found = await fromHash(hash.slice(0, at) + by + hash.slice(at + 1));
+      // The checksum finds it; a version that does not exist is also said.
+      assert.ok("problem" in found);
+    }),
+    { numRuns: 200, seed: 39 },
+  );
+});
+
+test("hostile links are refused in words", async () => {
+  const doc = { text: FIRST.text, name: "a.toml" };
+  assert.match(await problem(`#s=${"A".repeat(2_000_001)}`), /characters/);
+  // A bomb: 64 MB in 64 kB, which is not inflated to its end.
+  assert.match(await problem(link(1, deflateSync(Buffer.alloc(64_000_000, 32)))), /more than 16 MB/);
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  assert.match(await problem(link(1, packed(`{"text":"","name":"","view":{"a":${deep}}}`))), /nested|state/);
+  assert.match(await problem(link(1, packed({ ...doc, view: { a: Array(50_000).fill(0) } }))), /too much/);
+  for (const wrong of [
+    null,
+    [],
+    7,
+    {},
+    { text: 1, name: "" },
+    { ...doc, name: 7 },
+    { ...doc, files: [] },
+    { ...doc, files: { a: "<script>" } },
+    { ...doc, files: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [i, ""])) },
+    { ...doc, algorithms: ["1", "2", "3", "4", "5"] },
+    { ...doc, algorithms: [{}] },
+    { ...doc, point: -1 },
+    { ...doc, point: 0.5 },
+    { ...doc, seeds: "1" },
+    { ...doc, view: [] },
+    { ...doc, experiment: {} },
+  ]) {
+    await problem(link(1, packed(wrong)));
+  }
+  await problem(link(1, packed(Buffer.from([0xff, 0xfe]).toString("latin1")).subarray(0, 4)));
+  // Prototypes stay what they are.
+  const found = await fromHash(
+    link(1, packed('{"text":"","name":"a","view":{"__proto__":{"polluted":1}},"__proto__":{"point":5}}')),
+  );
+  assert.equal(found.doc.point, 0);
+  assert.equal({}.polluted, undefined);
+});
+
+test("what is no link of ours is left alone", async () => {
+  assert.equal(await fromHash(""), null);
+  assert.equal(await fromHash("#see"), null);
+  assert.equal(fromBase64url("a b"), null);
+});
+
+test("a state is read as it was written", () => {
+  assert.deepEqual(toDoc(stateOf(FIRST)), FIRST);
+});
+
+test("the command does what the page shows", () => {
+  const { ok: checked } = answer(simulator, { do: "check", source: { text: FIRST.text } });
+  assert.equal(command(FIRST, checked), "quell run home.toml");
+  const some = { ...FIRST, name: "my file.toml", algorithms: ["red", "codel"], seeds: 10 };
+  assert.equal(command(some, checked), "quell run 'my file.toml' --aqm red,codel --seeds 10");
+  assert.equal(shell("it's"), "'it'\\''s'");
+  const text = commandWithText({ ...FIRST, text: "END\n# it's $HOME" }, null);
+  assert.equal(text, "quell run - <<'END_'\nEND\n# it's $HOME\nEND_\n");
+});

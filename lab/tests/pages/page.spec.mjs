@@ -1,0 +1,111 @@
+// The page as a whole: in every look, without anything that axe finds, and strict about where things come from.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { check, expect, LOOKS, ready, test } from "./harness.mjs";
+import { firstLine } from "./setup.mjs";
+
+const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
+/** The keys that show the panels. */
+const PANELS = { results: "1", settings: "2", text: "3", experiments: "4" };
+
+for (const { width, colorScheme } of LOOKS) {
+  test.describe(`${width} px, ${colorScheme}`, () => {
+    test.use({ viewport: { width, height: 800 }, colorScheme, hasTouch: width < 500 });
+
+    for (const [name, key] of Object.entries(PANELS)) {
+      test(`${name}: nothing that axe finds, nothing wider than the window`, async ({ open }) => {
+        const page = await open();
+        await page.keyboard.press(key);
+        await settled(page);
+        await check(page);
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect(wider, "the page scrolls sideways").toBeLessThanOrEqual(0);
+      });
+    }
+
+    test("embedded: nothing that axe finds", async ({ open }) => {
+      const page = await open("?embed=1");
+      await settled(page);
+      await check(page);
+    });
+  });
+}
+
+/** Waits until the page draws and loads nothing for a while. */
+async function settled(page) {
+  await page.waitForLoadState("networkidle");
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+test("the policy forbids what is not the page's own", async ({ open, allow }) => {
+  const page = await open();
+  allow(/Content Security Policy|violates the following|Refused to|Fetch API cannot load|connect to '/);
+  const refused = await page.evaluate(async () => {
+    // A debugger's own expressions may evaluate texts, but nothing that runs after them.
+    await new Promise((done) => setTimeout(done));
+    const tries = {
+      script: () => new Function("return 1")(),
+      elsewhere: () => fetch("https://example.org/"),
+    };
+    const found = {};
+    for (const [name, attempt] of Object.entries(tries)) {
+      try {
+        await attempt();
+        found[name] = "done";
+      } catch (error) {
+        found[name] = error.name;
+      }
+    }
+    const inline = document.createElement("script");
+    inline.textContent = "window.injected = true";
+    document.head.append(inline);
+    found.inline = window.injected ?? "refused";
+    return found;
+  });
+  expect(refused).toEqual({ script: "EvalError", elsewhere: "TypeError", inline: "refused" });
+});
+
+test("nothing is kept where other sites could read it", async ({ open, context }) => {
+  await open();
+  expect(await context.cookies()).toEqual([]);
+});
+
+test.describe("quell lab FILE", () => {
+  test.skip(!process.env.QUELL, "QUELL does not name the command");
+
+  test("opens a scenario, and again what it has become", async ({ page, allow }) => {
+    allow(/request to elsewhere: http:\/\/127\.0\.0\.1/); // This test has a server of its own.
+    const folder = mkdtempSync(join(tmpdir(), "quell-lab-"));
+    const file = join(folder, "mine.toml");
+    const scenario = (title) => `schema = 1
+title = "${title}"
+duration = "5 s"
+dumbbell = { rate = "2 Mbit/s", delay = "10 ms", buffer = "25 packets" }
+aqm = [{ algorithm = "drop-tail" }]
+flows = [{ name = "ftp", count = 2, rtt = "50 ms" }] # A comment of mine
+`;
+    writeFileSync(file, scenario("My first"));
+    const command = spawn(process.env.QUELL, ["lab", "--no-open", "--dir", DIST, file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await page.goto(await firstLine(command));
+      await ready(page);
+      await page.keyboard.press(PANELS.text);
+      await expect(page.locator(".cm-content")).toContainText("My first");
+      await expect(page.locator(".cm-content")).toContainText("A comment of mine");
+      writeFileSync(file, scenario("My second"));
+      await page.reload();
+      await ready(page);
+      await page.keyboard.press(PANELS.text);
+      await expect(page.locator(".cm-content")).toContainText("My second");
+    } finally {
+      command.kill("SIGINT");
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

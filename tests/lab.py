@@ -1,0 +1,101 @@
+"""Builds the laboratory's page and tests it: types, style, the tests in Node, and the pages in a browser.
+
+Without Node.js, a compiler for WebAssembly or Chromium, what they are for is skipped and named; with
+QUELL_REQUIRE_TARGETS=1 that is a failure (`tests/toolchains.sh` gets them).
+
+`lab.py build` only builds it, into lab/dist, and fails if it cannot.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LAB = ROOT / "lab"
+DIST = LAB / "dist"
+# A cargo that builds the standard library for any target, made by tests/toolchains.sh.
+FROM_SOURCE = ROOT / "target/toolchains/cargo"
+NODE = 20
+REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
+BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+# The whole page, compressed: what a phone loads before it shows anything.
+MOST_BYTES = 2_000_000
+
+
+def run(*command: str, cwd: Path = LAB, env: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), check=False)
+    if done.returncode != 0:
+        sys.exit(f"lab: {' '.join(command)}: exit status {done.returncode}")
+
+
+def missing() -> str | None:
+    """What the page cannot be built without, and is not here."""
+    node = shutil.which("node")
+    if not node or not shutil.which("npm"):
+        return f"Node.js and npm are missing: {NODE} or later (https://nodejs.org, or apt-get install nodejs npm)"
+    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    if int(version.lstrip("v").split(".")[0] or 0) < NODE:
+        return f"Node.js {version} is too old: {NODE} or later is needed (https://nodejs.org)"
+    target = ["rustc", "--print", "target-libdir", "--target", "wasm32-unknown-unknown"]
+    libraries = subprocess.run(target, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    if not (Path(libraries).is_dir() or FROM_SOURCE.exists() or os.environ.get("QUELL_WASM")):
+        return "the compiler has no WebAssembly: rustup target add wasm32-unknown-unknown, or tests/toolchains.sh"
+    return None
+
+
+def build() -> None:
+    """The page, in lab/dist."""
+    lock, installed = LAB / "package-lock.json", LAB / "node_modules/.package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+        installed.touch()
+    if not os.environ.get("QUELL_WASM"):
+        run("node", "wasm.mjs")
+    run("node", "build.mjs")
+
+
+def size() -> int:
+    """The bytes of the page as they are sent: each of its files compressed."""
+    return sum(path.stat().st_size for path in DIST.glob("*.gz"))
+
+
+def browser() -> str | None:
+    named = [os.environ.get("CHROMIUM"), *BROWSERS]
+    return next((path for path in named if path and Path(path).exists()), None)
+
+
+def skip(why: str, what: str) -> None:
+    if REQUIRED:
+        sys.exit(f"lab: {why}; QUELL_REQUIRE_TARGETS asks for it: run tests/toolchains.sh")
+    print(f"lab: {why}; {what} skipped")
+
+
+def test() -> None:
+    build()
+    if size() > MOST_BYTES:
+        sys.exit(f"lab: the page has {size()} bytes compressed, and at most {MOST_BYTES} are allowed")
+    run("npm", "run", "--silent", "check")
+    run("npm", "run", "--silent", "lint")
+    # The command that digests are compared with, and that has the page which was just built. Built as `make test-rust`
+    # builds it, so that neither compiles what the other has.
+    run("cargo", "test", "--quiet", "--locked", "--workspace", "--test", "wire", "--no-run", cwd=ROOT)
+    command = {"QUELL": str(ROOT / "target/debug/quell")}
+    run("npm", "run", "--silent", "test", env=command)
+    if chromium := browser():
+        run("npm", "run", "--silent", "pages", env=command | {"CHROMIUM": chromium, "QUELL_LAB_EMBEDDED": "1"})
+    else:
+        skip("there is no Chromium (apt-get install chromium, or CHROMIUM=path)", "the pages are")
+
+
+if sys.argv[1:] == ["build"]:
+    if why := missing():
+        sys.exit(f"lab: {why}")
+    build()
+    print(f"lab/dist is the page, {size() / 1e6:.2f} MB compressed. To see it: `cargo run --release --bin quell -- lab`,")
+    print("or any file server: `python3 -m http.server --directory lab/dist --bind 127.0.0.1 8765`.")
+elif why := missing():
+    skip(why, "the page is")
+else:
+    test()
