@@ -37,18 +37,22 @@ export async function restore(): Promise<void> {
   else if (before) doc.value = before;
   sessions.value = others();
   offer();
-  const first = doc.peek();
+  const opened = doc.peek();
+  let first = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
     const now = doc.value;
-    if (now === first) return;
+    if (first) {
+      first = false;
+      return;
+    }
     // The address says what was opened, and not what it has become.
     if (location.hash.startsWith("#s=")) history.replaceState(null, "", location.pathname + location.search);
     clearTimeout(timer);
     timer = setTimeout(() => keep(now), PAUSE_MS);
   });
   const write = () => {
-    if (doc.peek() !== first) keep(doc.peek());
+    if (mine !== null || doc.peek() !== opened) keep(doc.peek());
   };
   addEventListener("pagehide", write);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && write());

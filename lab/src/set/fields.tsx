@@ -2,7 +2,8 @@
 
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { turns } from "../state/document.ts";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
@@ -387,6 +388,9 @@ function NameEditor(p: EditorProps & { shape: Shape & { kind: "name" } }) {
 function ScalarEditor(p: EditorProps) {
   const { shape, value, path } = p;
   const typing = useSignal<string | null>(null);
+  useEffect(() => {
+    typing.value = null;
+  }, [turns.value]);
   const effective = value ?? p.fallback;
   const parts = shape.kind === "quantity" && typeof value === "string" ? measured(value, shape.of) : null;
   const unit = parts?.unit ?? null;

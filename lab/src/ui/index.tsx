@@ -112,17 +112,18 @@ export function Dialog(p: DialogProps) {
       ref={ref}
       class={names("dialog", p.wide && "wide")}
       aria-labelledby={id}
-      onClose={p.onClose}
+      // It may be open again by the time that it says it was closed.
+      onClose={(event) => !event.currentTarget.open && p.onClose()}
       onClick={(event) => event.target === ref.current && p.onClose()}
     >
       {p.open && (
         <div class="dialog-in">
-          <header>
+          <div class="dialog-head">
             <h2 id={id}>{p.title}</h2>
             <Button plain label="Close" keys="Esc" onClick={p.onClose}>
               <Icon name="close" />
             </Button>
-          </header>
+          </div>
           {p.children}
         </div>
       )}

@@ -71,6 +71,7 @@ function Presets() {
       const { text } = await ask({ do: "preset", link: link.value, load: load.value });
       take({ ...FIRST, name: `${load.value}-${link.value}.toml`, text });
     } catch (error) {
+      opening.value = false;
       say(error instanceof Error ? error.message : String(error), { wrong: true });
     }
     busy.value = false;
@@ -213,6 +214,8 @@ function Scenarios() {
 async function takeFiles(files: readonly File[]): Promise<void> {
   if (files.length === 0) return;
   const { doc, says, wrong } = await openFiles(files);
+  // What is said is not to stand behind the list.
+  opening.value = false;
   if (doc) take(doc);
   say(says, { wrong });
 }

@@ -89,7 +89,11 @@ export function TextEditor() {
           syntaxHighlighting(COLORS),
           keymap.of([...defaultKeymap, ...searchKeymap, ...lintKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "The scenario's text, in TOML", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": "The scenario's text, in TOML",
+            autocapitalize: "off",
+            tabindex: "0",
+          }),
           THEME,
           EditorView.updateListener.of((update) => {
             const own = update.transactions.some((one) => one.docChanged && !one.annotation(fromDocument));
