@@ -15,6 +15,7 @@ export const rateAndQueue: Experiment = {
       edits: [],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      apart: true,
       see: (now) =>
         `PI holds ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -30,6 +31,7 @@ export const rateAndQueue: Experiment = {
       edits: [{ path: "flows[0].rtt", value: '"170 ms"' }],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      apart: true,
       see: (now) =>
         `PI's queue is ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC's ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -48,6 +50,7 @@ export const rateAndQueue: Experiment = {
       ],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      apart: true,
       see: (now) =>
         `With a rate that is half a second old VRC's deviation is ${digits(now.of("vrc", "queue_std_packets"))} packets, PI's ${digits(now.of("pi", "queue_std_packets"))}.`,
       holds: (now) => now.of("vrc", "queue_std_packets") > now.of("pi", "queue_std_packets"),
