@@ -223,6 +223,20 @@ test("theory stands beside the packets", async ({ page, open }) => {
   await expect(results(page).getByRole("img", { name: /^Bode diagram/ })).toBeVisible();
 });
 
+test("the map comes coarse at first, and is of the axes that were chosen", async ({ page, open }) => {
+  test.setTimeout(120_000);
+  await open();
+  await tab(page, "Theory");
+  const picture = results(page).getByRole("img", { name: /^Map of red/ });
+  await expect(picture).toHaveAttribute("alt", /growth rate over flows and rtt\. \d.* % of it is stable\./, {
+    timeout: 60_000,
+  });
+  await results(page).getByRole("combobox", { name: "From bottom to top" }).selectOption("max_p");
+  await expect(picture).toHaveAttribute("alt", /over flows and max_p/, { timeout: 60_000 });
+  await results(page).getByRole("combobox", { name: "From bottom to top" }).selectOption("flows");
+  await expect(results(page).getByText("The axes must be of two quantities.")).toBeVisible();
+});
+
 for (const look of LOOKS) {
   test(`all parts are accessible and fit: ${look.width} ${look.colorScheme}`, async ({ page, open }) => {
     await page.setViewportSize({ width: look.width, height: 900 });
