@@ -1,5 +1,5 @@
 import scenario from "./01-bufferbloat.toml";
-import { digits, type Experiment, earlier, ms, percent, times } from "./kit.ts";
+import { type Experiment, earlier, ms, percent, times } from "./kit.ts";
 
 const delay = "queue_delay_p50_s";
 
@@ -58,7 +58,7 @@ export const bufferbloat: Experiment = {
       algorithms: ["drop-tail", "codel"],
       curves: ["queue", "delay"],
       see: (now) =>
-        `P99 of the call's one-way delay: ${ms(now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }))} behind the plain buffer, ${ms(now.of("codel", "one_way_delay_p99_s", { scope: "call" }))} behind CoDel. CoDel's uploads have ${percent(now.of("codel", "goodput_bps", { scope: "upload" }) / now.of("drop-tail", "goodput_bps", { scope: "upload" }))} of the plain buffer's goodput, and lose ${digits(100 * now.of("codel", "loss_rate", { scope: "upload" }))} % of their packets for it.`,
+        `P99 of the call's one-way delay: ${ms(now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }))} behind the plain buffer, ${ms(now.of("codel", "one_way_delay_p99_s", { scope: "call" }))} behind CoDel. CoDel's uploads have ${percent(now.of("codel", "goodput_bps", { scope: "upload" }) / now.of("drop-tail", "goodput_bps", { scope: "upload" }))} of the plain buffer's goodput, and lose ${percent(now.of("codel", "loss_rate", { scope: "upload" }))} of their packets for it.`,
       holds: (now) =>
         now.of("codel", "one_way_delay_p99_s", { scope: "call" }) <
           0.1 * now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }) &&

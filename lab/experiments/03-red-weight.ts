@@ -1,5 +1,5 @@
 import scenario from "./03-red-weight.toml";
-import { digits, type Experiment, earlier, packets, percent, swing } from "./kit.ts";
+import { type Experiment, earlier, packets, percent, swing } from "./kit.ts";
 
 const BEFORE = { segment: 0 };
 const AFTER = { segment: 1 };
@@ -50,7 +50,7 @@ export const redWeight: Experiment = {
       curves: ["queue", "internals"],
       see: (now, before) => {
         const usual = earlier(before, 0);
-        return `In the ten seconds after the change the queue is ${packets(now.of("red", "queue_packets", AFTER))} long, with weight 0.002 ${packets(usual.of("red", "queue_packets", AFTER))}; the buffer of 200 overflows for ${digits(100 * now.of("red", "overflow_loss_rate", AFTER))} % of the arrivals (${digits(100 * usual.of("red", "overflow_loss_rate", AFTER))} %).`;
+        return `In the ten seconds after the change the queue is ${packets(now.of("red", "queue_packets", AFTER))} long, with weight 0.002 ${packets(usual.of("red", "queue_packets", AFTER))}; the buffer of 200 overflows for ${percent(now.of("red", "overflow_loss_rate", AFTER))} of the arrivals (${percent(usual.of("red", "overflow_loss_rate", AFTER))}).`;
       },
       holds: (now, before) =>
         now.of("red", "queue_packets", AFTER) > 2 * earlier(before, 0).of("red", "queue_packets", AFTER) &&

@@ -18,6 +18,7 @@ export const selfTuning: Experiment = {
       edits: [],
       algorithms: ["ared", "ap-red"],
       curves: ["queue", "internals"],
+      apart: true,
       see: (now) =>
         `Before the jump both use ${percent(now.of("ared", "utilization", AT_FIRST))} of the link. From 220 s on Adaptive RED uses ${percent(now.of("ared", "utilization", AT_LAST))}, with a deviation of ${digits(swing(now, "ared", 3))} of its mean queue; AP-RED uses ${percent(now.of("ap-red", "utilization", AT_LAST))}, with ${digits(swing(now, "ap-red", 3))}.`,
       holds: (now) =>
@@ -33,6 +34,7 @@ export const selfTuning: Experiment = {
       edits: [],
       algorithms: ["ared", "st-red"],
       curves: ["queue", "internals"],
+      apart: true,
       see: (now) =>
         `ST-RED's queue goes from ${packets(now.of("st-red", "queue_packets", AT_FIRST))} to ${packets(now.of("st-red", "queue_packets", AT_LAST))}. From 220 s on it uses ${percent(now.of("st-red", "utilization", AT_LAST))} of the link where Adaptive RED uses ${percent(now.of("ared", "utilization", AT_LAST))}.`,
       holds: (now) =>
@@ -46,6 +48,7 @@ export const selfTuning: Experiment = {
       edits: [{ path: "flows[0].rtt_changes", value: null }],
       algorithms: ["pi", "st-pi"],
       curves: ["queue", "internals"],
+      apart: true,
       see: (now) =>
         `From 220 s on PI's queue is ${packets(now.of("pi", "queue_packets", AT_LAST))} and ST-PI's ${packets(now.of("st-pi", "queue_packets", AT_LAST))}; they use ${percent(now.of("pi", "utilization", AT_LAST))} and ${percent(now.of("st-pi", "utilization", AT_LAST))} of the link.`,
       holds: (now) =>

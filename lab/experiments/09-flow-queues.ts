@@ -20,6 +20,7 @@ export const flowQueues: Experiment = {
       edits: [],
       algorithms: ["codel", "fq-codel"],
       curves: ["delay", "throughput"],
+      apart: true,
       see: (now) =>
         `P99 of what the call waits: ${ms(late(now, "codel"))} behind CoDel, ${ms(late(now, "fq-codel"))} behind FQ-CoDel. The downloads have ${mbit(downloads(now, "codel"))} and ${mbit(downloads(now, "fq-codel"))}.`,
       holds: (now) =>
@@ -32,6 +33,7 @@ export const flowQueues: Experiment = {
       edits: [FLOOD],
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "delay"],
+      apart: true,
       see: (now) =>
         `Behind CoDel the downloads have ${mbit(downloads(now, "codel"))} and the call loses ${percent(now.of("codel", "loss_rate", CALL))}. Behind FQ-CoDel the downloads have ${mbit(downloads(now, "fq-codel"))}, the flood ${mbit(now.of("fq-codel", "goodput_bps", { scope: "flood" }))} of its 30, and the call loses ${percent(now.of("fq-codel", "loss_rate", CALL))}.`,
       holds: (now) =>
@@ -58,6 +60,7 @@ export const flowQueues: Experiment = {
       edits: [FLOOD, { path: "aqm[1].flows", value: "1" }],
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "delay"],
+      apart: true,
       see: (now) =>
         `With one queue the downloads have ${mbit(downloads(now, "fq-codel"))} and the call loses ${percent(now.of("fq-codel", "loss_rate", CALL))}.`,
       holds: (now) => downloads(now, "fq-codel") < 2e6 && now.of("fq-codel", "loss_rate", CALL) > 0.2,

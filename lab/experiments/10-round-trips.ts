@@ -26,6 +26,7 @@ export const roundTrips: Experiment = {
       edits: [],
       algorithms: ["codel"],
       curves: ["throughput", "windows"],
+      apart: true,
       see: (now) =>
         `${shares(now, "codel")}Their round trips are ${ms(now.of("codel", "round_trip_time_mean_s", NEAR))} and ${ms(now.of("codel", "round_trip_time_mean_s", FAR))}: 1 to ${digits(trips(now, "codel"))}.`,
       holds: (now) => Math.abs(rates(now, "codel") / trips(now, "codel") - 1) < 0.2 && rates(now, "codel") > 3,
@@ -49,6 +50,7 @@ export const roundTrips: Experiment = {
       edits: [],
       algorithms: ["codel", "drop-tail"],
       curves: ["throughput", "queue"],
+      apart: true,
       see: (now) =>
         `${shares(now, "drop-tail")}Their round trips, with the long queue in both, are 1 to ${digits(trips(now, "drop-tail"))} only; behind CoDel the rates are ${digits(rates(now, "codel"))} to 1.`,
       holds: (now) =>
@@ -61,6 +63,7 @@ export const roundTrips: Experiment = {
       edits: [],
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "windows"],
+      apart: true,
       see: (now) => `${shares(now, "fq-codel")}Behind CoDel's one queue it is ${digits(rates(now, "codel"))} to 1.`,
       holds: (now) => rates(now, "fq-codel") < 1.8 && rates(now, "fq-codel") < 0.4 * rates(now, "codel"),
       otherwise: "The flows are not apart here.",

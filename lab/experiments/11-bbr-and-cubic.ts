@@ -1,5 +1,5 @@
 import scenario from "./11-bbr-and-cubic.toml";
-import { digits, type Experiment, earlier, type Figures, mbit, percent } from "./kit.ts";
+import { type Experiment, earlier, type Figures, mbit, percent } from "./kit.ts";
 
 const bbr = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "bbr" });
 const cubic = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "cubic" });
@@ -7,7 +7,7 @@ const cubic = (now: Figures, label: string) => now.of(label, "goodput_bps", { sc
 const share = (now: Figures, label: string) => bbr(now, label) / (bbr(now, label) + cubic(now, label));
 
 const shares = (now: Figures, label: string) =>
-  `BBR has ${mbit(bbr(now, label))}, CUBIC ${mbit(cubic(now, label))}: ${percent(share(now, label))} is BBR's. ${digits(100 * now.of(label, "loss_rate"))} % of all packets are lost.`;
+  `BBR has ${mbit(bbr(now, label))}, CUBIC ${mbit(cubic(now, label))}: ${percent(share(now, label))} is BBR's. ${percent(now.of(label, "loss_rate"))} of all packets are lost.`;
 
 export const bbrAndCubic: Experiment = {
   id: "bbr-and-cubic",
@@ -23,6 +23,7 @@ export const bbrAndCubic: Experiment = {
       edits: [],
       algorithms: ["drop-tail"],
       curves: ["throughput", "drops"],
+      apart: true,
       see: (now) => shares(now, "drop-tail"),
       holds: (now) => share(now, "drop-tail") > 0.85 && now.of("drop-tail", "loss_rate") > 0.03,
       otherwise: "BBR leaves CUBIC a good part here.",
@@ -45,6 +46,7 @@ export const bbrAndCubic: Experiment = {
       edits: [{ path: "dumbbell.buffer", value: '"8 bdp"' }],
       algorithms: ["drop-tail"],
       curves: ["throughput", "queue"],
+      apart: true,
       see: (now, before) =>
         `${shares(now, "drop-tail")} With the short buffer ${percent(share(earlier(before, 0), "drop-tail"))} was.`,
       holds: (now, before) =>
@@ -58,8 +60,9 @@ export const bbrAndCubic: Experiment = {
       edits: [{ path: "flows[0].tcp.congestion", value: '"bbr3"' }],
       algorithms: ["drop-tail"],
       curves: ["throughput", "drops"],
+      apart: true,
       see: (now, before) =>
-        `${shares(now, "drop-tail")} Version 1 had ${percent(share(earlier(before, 0), "drop-tail"))}, at losses of ${digits(100 * earlier(before, 0).of("drop-tail", "loss_rate"))} %.`,
+        `${shares(now, "drop-tail")} Version 1 had ${percent(share(earlier(before, 0), "drop-tail"))}, at losses of ${percent(earlier(before, 0).of("drop-tail", "loss_rate"))}.`,
       holds: (now, before) =>
         share(now, "drop-tail") < 0.8 &&
         now.of("drop-tail", "loss_rate") < 0.4 * earlier(before, 0).of("drop-tail", "loss_rate"),
@@ -71,6 +74,7 @@ export const bbrAndCubic: Experiment = {
       edits: [{ path: "dumbbell.buffer", value: '"4 bdp"' }],
       algorithms: ["drop-tail", "fq-codel"],
       curves: ["throughput", "queue"],
+      apart: true,
       see: (now) => shares(now, "fq-codel"),
       holds: (now) => Math.abs(share(now, "fq-codel") - 0.5) < 0.06,
       otherwise: "The flows do not share equally behind FQ-CoDel here.",

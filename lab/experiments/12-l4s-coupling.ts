@@ -19,10 +19,11 @@ export const l4sCoupling: Experiment = {
   steps: [
     {
       title: "Coupled, k = 2",
-      say: "Look at the throughput of the two kinds, and at what each waits for.",
+      say: "Look at the throughput of the two kinds, and at the probabilities below. The part Delays has what each kind waits for.",
       edits: [],
       algorithms: ["dualpi2"],
-      curves: ["throughput", "delay"],
+      curves: ["throughput", "internals"],
+      apart: true,
       see: (now) =>
         `${shares(now, "dualpi2")} P99 of the delay is ${ms(now.of("dualpi2", "queue_delay_p99_s", { scope: "lane:l" }))} in the low-latency queue; the mean in the Classic one is ${ms(now.of("dualpi2", "queue_delay_mean_s", { scope: "lane:c" }))}.`,
       holds: (now) =>
@@ -37,7 +38,8 @@ export const l4sCoupling: Experiment = {
       say: "Set k to a quarter. The scalable flows now get an eighth of the marks from the Classic queue's controller. Move k, and watch the shares.",
       edits: [{ path: "aqm[0].k", value: "0.25" }],
       algorithms: ["dualpi2"],
-      curves: ["throughput", "delay"],
+      curves: ["throughput", "internals"],
+      apart: true,
       see: (now, before) =>
         `${shares(now, "dualpi2")} With k = 2 it was ${digits(ratio(earlier(before, 0), "dualpi2"))} to 1. P99 in the low-latency queue stays ${ms(now.of("dualpi2", "queue_delay_p99_s", { scope: "lane:l" }))}, which its own ramp sees to.`,
       holds: (now, before) => ratio(now, "dualpi2") > 2 * ratio(earlier(before, 0), "dualpi2"),
@@ -51,7 +53,8 @@ export const l4sCoupling: Experiment = {
       say: "Put PIE there: one queue, and the same probability for both kinds. Prague takes a mark for a small thing, CUBIC for a large one.",
       edits: [],
       algorithms: ["dualpi2", "pie"],
-      curves: ["throughput", "delay"],
+      curves: ["throughput", "internals"],
+      apart: true,
       see: (now) =>
         `Behind PIE: ${shares(now, "pie")} All wait for ${ms(now.of("pie", "queue_delay_mean_s"))}. Behind DualPI2 the ratio is ${digits(ratio(now, "dualpi2"))}.`,
       holds: (now) => ratio(now, "pie") > 3 * ratio(now, "dualpi2") && now.of("pie", "queue_delay_mean_s") > 0.005,

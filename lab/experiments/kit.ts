@@ -53,6 +53,8 @@ export interface Step {
   readonly algorithms: readonly string[];
   /** The curves to look at. */
   readonly curves: readonly Curve[];
+  /** Whether each algorithm has figures of its own: where two have one color, and where classes of traffic matter. */
+  readonly apart?: boolean;
   /** What the run shows, with its figures; `before` has those of the steps before this. */
   see(now: Figures, before: readonly Figures[]): string;
   /** Whether the step's part of the claim holds. */
@@ -103,19 +105,20 @@ export function digits(value: number): string {
   if (!Number.isFinite(value)) return "none";
   if (value !== 0 && Math.abs(value) < 0.001) return value.toExponential(1);
   const rounded = Number(value.toPrecision(3));
-  return Math.abs(rounded) >= 1000 ? Math.round(value).toLocaleString("en-US").replaceAll(",", " ") : String(rounded);
+  return String(Math.abs(rounded) >= 1000 ? Math.round(value) : rounded);
 }
 
-/** Seconds as milliseconds. */
-export const ms = (seconds: number): string => `${digits(seconds * 1000)} ms`;
+/** Seconds as milliseconds. A number and its unit stay on one line. */
+export const ms = (seconds: number): string => `${digits(seconds * 1000)}\u00a0ms`;
 /** A share as percent. */
-export const percent = (share: number): string => `${digits(share * 100)} %`;
-/** bit/s as Mbit/s. */
-export const mbit = (rate: number): string => `${digits(rate / 1e6)} Mbit/s`;
+export const percent = (share: number): string => `${digits(share * 100)}\u00a0%`;
+/** bit/s as Mbit/s, or as kbit/s where that is much less than one. */
+export const mbit = (rate: number): string =>
+  rate < 1e5 ? `${digits(rate / 1e3)}\u00a0kbit/s` : `${digits(rate / 1e6)}\u00a0Mbit/s`;
 /** A number of packets. */
-export const packets = (count: number): string => `${digits(count)} packets`;
+export const packets = (count: number): string => `${digits(count)}\u00a0packets`;
 /** A factor. */
-export const times = (factor: number): string => `${digits(factor)} times`;
+export const times = (factor: number): string => `${digits(factor)}\u00a0times`;
 
 /** The standard deviation of the queue over its mean: how wildly it swings. */
 export function swing(figures: Figures, label: string, segment?: number): number {

@@ -64,7 +64,10 @@ test("printed numbers are found in runs", async () => {
 });
 
 test("fields are named as by --set", () => {
-  const document = { flows: [{ name: "a" }, { name: "b" }], aqm: [{ algorithm: "red" }, { algorithm: "red", label: "R" }] };
+  const document = {
+    flows: [{ name: "a" }, { name: "b" }],
+    aqm: [{ algorithm: "red" }, { algorithm: "red", label: "R" }],
+  };
   assert.deepEqual(pathsOf("flows.b.tcp.packet", document), ["flows[1].tcp.packet"]);
   assert.deepEqual(pathsOf("aqm.R.max_p", document), ["aqm[1].max_p"]);
   assert.deepEqual(pathsOf("dumbbell.rate", document), ["dumbbell.rate"]);

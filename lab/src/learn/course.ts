@@ -120,7 +120,14 @@ export async function apply(of: Experiment, place: number): Promise<void> {
   const last = doc.peek();
   const view = {
     ...last.view,
-    see: { ...(last.view.see as object), tab: "time", apart: false, scope: "all", link: "", curves: [...step.curves] },
+    see: {
+      ...(last.view.see as object),
+      tab: "time",
+      apart: step.apart === true,
+      scope: "all",
+      link: "",
+      curves: [...step.curves],
+    },
     learn: { ...progress.peek(), step: place, applied: place } as unknown as Json,
   } as Doc["view"];
   open({ ...FIRST, name: `${of.id}.toml`, text, algorithms: [...step.algorithms], view, experiment: of.id });
@@ -204,7 +211,8 @@ export function followCourse(): () => void {
         if (mine === asked) said.value = found;
       },
       (error) => {
-        if (mine === asked) said.value = { state: "failed", why: error instanceof Error ? error.message : String(error) };
+        if (mine === asked)
+          said.value = { state: "failed", why: error instanceof Error ? error.message : String(error) };
       },
     );
   });
@@ -216,7 +224,7 @@ function bySeed(
   labels: readonly string[],
 ): [Replication["seed"], Measured[]][] {
   const all = each.flatMap(({ finished }) => finished);
-  const seeds = [...new Set(all.map(({ seed }) => seed))];
+  const seeds = [...new Set(all.map(({ seed }) => seed))].sort((a, b) => Number(a) - Number(b));
   return seeds.flatMap((seed): [Replication["seed"], Measured[]][] => {
     const own = all.filter((one) => one.seed === seed);
     return labels.every((label) => own.some(({ algorithm }) => algorithm === label)) ? [[seed, own]] : [];

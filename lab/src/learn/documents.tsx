@@ -1,6 +1,6 @@
 // Experiments of documents: the list, and the one that is open with its printed numbers beside what the page found.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { digits } from "../../experiments/kit.ts";
 import { ask } from "../engine/client.ts";
@@ -26,6 +26,9 @@ export async function loadPapers(): Promise<void> {
 
 /** Names an experiment of a document in the state. */
 const PREFIX = "document:";
+
+/** Whether what is open is an experiment of a document. */
+export const isOfDocument = computed(() => doc.value.experiment?.startsWith(PREFIX) === true);
 
 /** The document's experiment that is open. */
 export function openPreset(): Preset | undefined {
@@ -111,7 +114,7 @@ export function Documents() {
       {references.map((reference) => {
         const of = all.filter((one) => one.reference === reference);
         return (
-          <details key={reference} class="more">
+          <details key={reference} class="learn-more">
             <summary>
               {reference} <span class="small soft">{of[0]?.document}</span>
             </summary>
@@ -120,7 +123,7 @@ export function Documents() {
                 <li key={one.id}>
                   <Button onClick={() => begin(one).catch(told)}>
                     <span>
-                      {one.section}: {one.title}
+                      Section {one.section}: {one.title}
                     </span>
                     <span class="small soft">
                       {one.numbers.length > 0 ? `${one.numbers.length} printed numbers` : `${one.claims.length} claims`}
@@ -149,7 +152,7 @@ function L4s() {
   const all = bundle.value;
   if (all === null || typeof all === "string") return null;
   return (
-    <details class="more">
+    <details class="learn-more">
       <summary>
         L4S <span class="small soft">RFC 9330, 9331 and 9332, as docs/l4s.md measures it</span>
       </summary>
@@ -195,7 +198,7 @@ function OpenPreset({ of }: { of: Preset }) {
         <Icon name="undo" /> All experiments
       </Button>
       <h2>
-        {of.reference}, {of.section}: {of.title}
+        {of.reference}, section {of.section}: {of.title}
       </h2>
       <p class="small soft">{of.document}</p>
       <p class="prose">{of.describes}</p>
@@ -258,7 +261,9 @@ function Numbers({ of, here, labels }: { of: Preset; here: number; labels: reado
   return (
     <div class="table-frame" role="region" aria-label="Printed numbers" tabIndex={0}>
       <table class="printed">
-        <caption>Printed numbers beside your run, table {[...new Set(rows.map(({ table }) => table))].join(", ")}</caption>
+        <caption>
+          Printed numbers beside your run, table {[...new Set(rows.map(({ table }) => table))].join(", ")}
+        </caption>
         <thead>
           <tr>
             <th scope="col">Algorithm</th>

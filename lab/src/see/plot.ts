@@ -2,6 +2,7 @@
 // still to come. Only a window that moves draws each frame, and then from curves that were thinned before.
 
 import uPlot from "uplot";
+import { place } from "./svg.ts";
 import { type Samples, type Thinned, thin, within } from "./thin.ts";
 
 /** The look of a curve. */
@@ -29,6 +30,8 @@ export interface PlotSpec {
   /** The end of the warm-up. */
   readonly warmup: number;
   readonly events: readonly { at_s: number; label: string }[];
+  /** Values that a document prints, across the whole figure. */
+  readonly levels: readonly { value: number; color: string }[];
   readonly height: number;
   /** The dark scheme is on: colors are others, and all is drawn again. */
   readonly dark: boolean;
@@ -43,14 +46,32 @@ export interface Seen {
 
 const FONT = "11px system-ui, sans-serif";
 
-/** A number on an axis. */
-export function place(x: number): string {
-  const size = Math.abs(x);
-  return size !== 0 && (size < 1e-4 || size >= 1e7) ? x.toExponential() : String(+x.toPrecision(8));
+export const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Figures that wait to be drawn again. */
+const waiting = new Set<Plot>();
+/** What drawing may take of a frame; at least one figure is drawn in each. */
+const BUDGET_MS = 5;
+let asked = false;
+
+/** Draws a figure again in one of the next frames: of many that change at once each frame draws some. */
+function soon(plot: Plot): void {
+  waiting.add(plot);
+  if (asked) return;
+  asked = true;
+  requestAnimationFrame(drawSome);
 }
 
-export const token = (name: string): string =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+function drawSome(): void {
+  const began = performance.now();
+  for (const plot of waiting) {
+    waiting.delete(plot);
+    plot.refresh();
+    if (performance.now() - began > BUDGET_MS) break;
+  }
+  asked = waiting.size > 0;
+  if (asked) requestAnimationFrame(drawSome);
+}
 
 /** A figure on the page. */
 export class Plot {
@@ -83,20 +104,24 @@ export class Plot {
         this.plot.setSize({ width, height: this.spec.height });
         this.thin();
         this.redraw(true);
-      } else this.make();
+      } else soon(this);
     });
     this.resized.observe(host);
   }
 
   /** Other numbers, or another look. */
   update(spec: PlotSpec): void {
-    const old = this.spec;
     this.spec = spec;
-    if (!this.plot) return;
-    const remade = keyOf(spec) !== this.of || old.height !== spec.height;
-    if (remade) return this.make();
-    this.thin();
-    this.redraw(true);
+    if (this.plot) soon(this);
+  }
+
+  /** Draws what has changed, or all for the first time; called when there is time. */
+  refresh(): void {
+    if (keyOf(this.spec) !== this.of) this.make();
+    else {
+      this.thin();
+      this.redraw(true);
+    }
   }
 
   /** The part that is seen. */
@@ -117,6 +142,7 @@ export class Plot {
 
   destroy(): void {
     this.resized.disconnect();
+    waiting.delete(this);
     this.plot?.destroy();
     this.plot = null;
   }
@@ -124,13 +150,18 @@ export class Plot {
   private x(time: number): number {
     const plot = this.plot as uPlot;
     const [from, to] = this.drawn;
-    return ((time - from) / (to - from || 1)) * plot.over.clientWidth;
+    return ((time - from) / (to - from || 1)) * this.inside(plot);
+  }
+
+  /** The width between the axes, without asking the page, which would lay it out. */
+  private inside(plot: uPlot): number {
+    return plot.bbox.width / devicePixelRatio;
   }
 
   private move(): void {
     const plot = this.plot as uPlot;
     const [from, to] = this.drawn;
-    const wide = plot.over.clientWidth;
+    const wide = this.inside(plot);
     const at = Math.min(Math.max(this.x(this.seen.time), 0), wide);
     const inside = this.seen.time >= from && this.seen.time < to;
     this.veil.style.transform = `translateX(${at}px)`;
@@ -181,7 +212,10 @@ export class Plot {
         height: spec.height,
         cursor: { show: false },
         legend: { show: false },
-        scales: { x: { time: false, auto: false, range: [from, to] }, y: { auto: false, range: [0, spec.most] } },
+        scales: {
+          x: { time: false, auto: false, range: ends(from, to) },
+          y: { auto: false, range: ends(0, spec.most) },
+        },
         axes: [
           { ...axis, size: 22, gap: 2, values },
           { ...axis, size: 46, gap: 3, values, space: 28 },
@@ -206,8 +240,6 @@ export class Plot {
         ready();
       },
     );
-    plot.scales.x!.range = (_u, min, max) => [min as number, max as number];
-    plot.scales.y!.range = (_u, min, max) => [min as number, max as number];
     this.plot = plot;
     plot.over.append(this.veil, this.head, this.hoverLine);
     this.listen(plot.over);
@@ -258,9 +290,24 @@ export class Plot {
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
+    ctx.setLineDash([9 * devicePixelRatio, 4 * devicePixelRatio]);
+    ctx.lineWidth = 2 * devicePixelRatio;
+    for (const { value, color } of this.spec.levels) {
+      const y = u.valToPos(value, "y", true);
+      ctx.strokeStyle = color;
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+    }
     ctx.restore();
   }
 }
+
+/** The ends of an axis: those that it is set to, and before that these. */
+const ends =
+  (from: number, to: number): uPlot.Range.Function =>
+  (_, min, max) => [min ?? from, max ?? to];
 
 /** What cannot be changed without making the figure again. */
 function keyOf(spec: PlotSpec): string {

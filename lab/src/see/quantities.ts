@@ -1,7 +1,7 @@
 // What can be drawn over time: from the series of a run to curves with units.
 
-import type { FlowWindow, LinkSeries } from '../state/runner.ts';
-import { type Samples, step } from './thin.ts';
+import type { FlowWindow, LinkSeries } from "../protocol.ts";
+import { type Samples, step } from "./thin.ts";
 
 /** A run as it is drawn: its numbers in typed arrays, which are made once. */
 export interface Drawn {
@@ -14,7 +14,6 @@ export interface Drawn {
 export interface LinkSamples {
   readonly link: string;
   readonly time: Float64Array;
-  readonly queuePackets: Float64Array;
   readonly queueBytes: Float64Array;
   readonly queueMean: Float64Array;
   readonly delay: Float64Array;
@@ -35,9 +34,14 @@ export interface Curve {
   readonly samples: Samples;
 }
 
+/** The place of a class's color: classes begin with others than algorithms do. */
+export const classHue = (i: number): number => [5, 4, 3, 0, 2, 1, 6][i % 7] as number;
+
 /** A figure over time. */
 export interface Panel {
   readonly id: string;
+  /** What distinguishes it from the others of its quantity; empty if it is the only one. */
+  readonly part: string;
   readonly title: string;
   readonly unit: string;
   readonly curves: readonly Curve[];
@@ -53,15 +57,15 @@ export interface Quantity {
 }
 
 export const QUANTITIES: readonly Quantity[] = [
-  { id: 'delay', title: 'Queueing delay', doc: 'Mean wait of the packets that left in each step' },
-  { id: 'queue', title: 'Queue', doc: 'Packets that wait, as a mean over each step' },
-  { id: 'bytes', title: 'Queue in bytes', doc: 'Bytes that wait at the end of each step' },
-  { id: 'throughput', title: 'Throughput', doc: 'Bits sent per second, headers included, by class of traffic' },
-  { id: 'windows', title: 'Windows', doc: 'Congestion windows of up to twelve flows' },
-  { id: 'drops', title: 'Drops', doc: 'Packets dropped per second' },
-  { id: 'marks', title: 'Marks', doc: 'Packets marked per second (ECN)' },
-  { id: 'jain', title: 'Fairness', doc: 'Jain’s index of the goodputs of bulk flows in each step' },
-  { id: 'internals', title: 'Inside', doc: 'The algorithm’s own variables' },
+  { id: "delay", title: "Queueing delay", doc: "Mean wait of the packets that left in each step" },
+  { id: "queue", title: "Queue", doc: "Packets that wait, as a mean over each step" },
+  { id: "bytes", title: "Queue in bytes", doc: "Bytes that wait at the end of each step" },
+  { id: "throughput", title: "Throughput", doc: "Bits sent per second, headers included, by class of traffic" },
+  { id: "windows", title: "Windows", doc: "Congestion windows of up to twelve flows" },
+  { id: "drops", title: "Drops", doc: "Packets dropped per second" },
+  { id: "marks", title: "Marks", doc: "Packets marked per second (ECN)" },
+  { id: "jain", title: "Fairness", doc: "Jain’s index of the goodputs of bulk flows in each step" },
+  { id: "internals", title: "Inside", doc: "The algorithm’s own variables" },
 ];
 
 const numbers = (values: ArrayLike<number | null> | undefined): Float64Array => {
@@ -71,23 +75,62 @@ const numbers = (values: ArrayLike<number | null> | undefined): Float64Array => 
   return out;
 };
 
-/** A run's series in typed arrays. */
+/** The samples of a link, each made into numbers when it is first drawn. */
+class Lazy implements LinkSamples {
+  private readonly made = new Map<string, Float64Array>();
+
+  constructor(private readonly of: LinkSeries) {}
+
+  private get(key: Exclude<keyof LinkSeries, "link" | "throughput_bps" | "internals">): Float64Array {
+    let values = this.made.get(key);
+    if (!values) {
+      values = numbers(this.of[key]);
+      this.made.set(key, values);
+    }
+    return values;
+  }
+
+  get link() {
+    return this.of.link;
+  }
+  get time() {
+    return this.get("time_s");
+  }
+  get queueBytes() {
+    return this.get("queue_bytes");
+  }
+  get queueMean() {
+    return this.get("queue_mean_packets");
+  }
+  get delay() {
+    return this.get("queue_delay_mean_s");
+  }
+  get dropped() {
+    return this.get("dropped_packets");
+  }
+  get marked() {
+    return this.get("marked_packets");
+  }
+  get jain() {
+    return this.get("jain_index");
+  }
+  private rates: LinkSamples["throughput"] | undefined;
+  get throughput() {
+    this.rates ??= this.of.throughput_bps.map(([name, bps]) => ({ class: name, bps: numbers(bps) }));
+    return this.rates;
+  }
+  private signals: LinkSamples["internals"] | undefined;
+  get internals() {
+    this.signals ??= this.of.internals.map((i) => ({ name: i.name, unit: i.unit, values: numbers(i.values) }));
+    return this.signals;
+  }
+}
+
+/** A run's series as typed arrays. */
 export function drawn(label: string, series: readonly LinkSeries[], windows: readonly FlowWindow[]): Drawn {
   return {
     label,
-    links: series.map((s) => ({
-      link: s.link,
-      time: numbers(s.time_s),
-      queuePackets: numbers(s.queue_packets),
-      queueBytes: numbers(s.queue_bytes),
-      queueMean: numbers(s.queue_mean_packets),
-      delay: numbers(s.queue_delay_mean_s),
-      dropped: numbers(s.dropped_packets),
-      marked: numbers(s.marked_packets),
-      jain: numbers(s.jain_index),
-      throughput: s.throughput_bps.map(([name, bps]) => ({ class: name, bps: numbers(bps) })),
-      internals: s.internals.map((i) => ({ name: i.name, unit: i.unit, values: numbers(i.values) })),
-    })),
+    links: series.map((s) => new Lazy(s)),
     windows: windows.map((w) => ({
       flow: w.flow,
       group: w.group,
@@ -97,7 +140,11 @@ export function drawn(label: string, series: readonly LinkSeries[], windows: rea
   };
 }
 
-const scaled = (values: Float64Array, factor: number): Float64Array => values.map((v) => v * factor);
+const scaled = (values: Float64Array, factor: number): Float64Array => {
+  const out = new Float64Array(values.length);
+  for (let i = 0; i < out.length; i++) out[i] = (values[i] as number) * factor;
+  return out;
+};
 
 function total(rates: readonly { bps: Float64Array }[], length: number): Float64Array {
   const out = new Float64Array(length);
@@ -114,15 +161,15 @@ export function largest(values: Float64Array): number {
 
 /** The unit of rates in which the largest has few digits, and the factor from bit/s. */
 export function rateUnit(most_bps: number): [string, number] {
-  if (most_bps >= 1e9) return ['Gbit/s', 1e-9];
-  return most_bps >= 1e6 ? ['Mbit/s', 1e-6] : ['kbit/s', 1e-3];
+  if (most_bps >= 1e9) return ["Gbit/s", 1e-9];
+  return most_bps >= 1e6 ? ["Mbit/s", 1e-6] : ["kbit/s", 1e-3];
 }
 
 /**
  * The figures of a quantity. Side by side each algorithm has its own, with a curve for each class or flow; together
  * there is one with a curve for each algorithm, but for what has several curves itself.
  */
-export function panels(id: string, runs: readonly Drawn[], link: string, apart: boolean, scope = 'all'): Panel[] {
+export function panels(id: string, runs: readonly Drawn[], link: string, apart: boolean, scope = "all"): Panel[] {
   const of = (d: Drawn): LinkSamples | undefined => d.links.find((l) => l.link === link) ?? d.links[0];
   const there = runs.flatMap((run) => {
     const samples = of(run);
@@ -138,54 +185,65 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
       }))
       .filter((c) => c.samples.values.length > 0);
     const base = most === undefined ? {} : { most };
-    if (!apart) return curves.length ? [{ id, title, unit, curves, ...base }] : [];
-    return curves.map((c) => ({ id: `${id}:${c.of}`, title: `${title}, ${c.of}`, unit, curves: [c], ...base }));
+    if (!apart) return curves.length ? [{ id, part: "", title, unit, curves, ...base }] : [];
+    return curves.map((c) => ({
+      id: `${id}:${c.of}`,
+      part: c.of,
+      title: `${title}, ${c.of}`,
+      unit,
+      curves: [c],
+      ...base,
+    }));
   };
   const perSecond = (counts: (s: LinkSamples) => Float64Array) =>
-    simple('packets/s', (s) => scaled(counts(s), 1 / step(s.time)));
+    simple("packets/s", (s) => scaled(counts(s), 1 / step(s.time)));
 
   switch (id) {
-    case 'delay':
-      return simple('ms', (s) => scaled(s.delay, 1e3));
-    case 'queue':
-      return simple('packets', (s) => s.queueMean);
-    case 'bytes':
-      return simple('kB', (s) => scaled(s.queueBytes, 1e-3));
-    case 'drops':
+    case "delay":
+      return simple("ms", (s) => scaled(s.delay, 1e3));
+    case "queue":
+      return simple("packets", (s) => s.queueMean);
+    case "bytes":
+      return simple("kB", (s) => scaled(s.queueBytes, 1e-3));
+    case "drops":
       return perSecond((s) => s.dropped);
-    case 'marks':
+    case "marks":
       return perSecond((s) => s.marked);
-    case 'jain':
-      return simple('', (s) => s.jain, 1).map((p) => ({ ...p, curves: p.curves.filter((c) => c.samples.values.some(Number.isFinite)) })).filter((p) => p.curves.length > 0);
-    case 'throughput': {
+    case "jain":
+      return simple("", (s) => s.jain, 1)
+        .map((p) => ({ ...p, curves: p.curves.filter((c) => c.samples.values.some(Number.isFinite)) }))
+        .filter((p) => p.curves.length > 0);
+    case "throughput": {
       const most = Math.max(1, ...there.map(({ samples }) => largest(total(samples.throughput, samples.time.length))));
       const [unit, factor] = rateUnit(most);
       if (!apart) {
         return simple(unit, (s) => {
-          const some = scope === 'all' ? s.throughput : s.throughput.filter((t) => t.class === scope);
+          const some = scope === "all" ? s.throughput : s.throughput.filter((t) => t.class === scope);
           return scaled(total(some, s.time.length), factor);
         });
       }
       const classes = [...new Set(there.flatMap(({ samples }) => samples.throughput.map((t) => t.class)))];
       return there.map(({ run, samples }) => ({
         id: `${id}:${run.label}`,
+        part: run.label,
         title: `${title}, ${run.label}`,
         unit,
         curves: samples.throughput.map((t) => ({
           label: t.class,
           of: run.label,
-          ...(classes.length > 1 ? { hue: classes.indexOf(t.class) } : {}),
+          ...(classes.length > 1 ? { hue: classHue(classes.indexOf(t.class)) } : {}),
           samples: { time: samples.time, values: scaled(t.bps, factor) },
         })),
       }));
     }
-    case 'windows':
+    case "windows":
       return runs
         .filter((run) => run.windows.length > 0)
         .map((run) => ({
           id: `${id}:${run.label}`,
+          part: run.label,
           title: `${title}, ${run.label}`,
-          unit: 'packets',
+          unit: "packets",
           curves: run.windows.map((w, i) => ({
             label: `${w.group} ${w.flow + 1}`,
             of: run.label,
@@ -193,17 +251,19 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
             samples: w.samples,
           })),
         }));
-    case 'internals': {
+    case "internals": {
       const all = there.flatMap(({ run, samples }) =>
         samples.internals.map((signal) => {
-          const rate = signal.unit === 'bit/s' ? rateUnit(largest(signal.values)) : undefined;
-          const [unit, factor] = rate ?? (signal.unit === 's' ? ['ms', 1e3] : [signal.unit === '1' ? '' : signal.unit, 1]);
+          const rate = signal.unit === "bit/s" ? rateUnit(largest(signal.values)) : undefined;
+          const [unit, factor] =
+            rate ?? (signal.unit === "s" ? ["ms", 1e3] : [signal.unit === "1" ? "" : signal.unit, 1]);
           const values = factor === 1 ? signal.values : scaled(signal.values, factor);
           return { run, name: signal.name, unit, samples: { time: samples.time, values } };
         }),
       );
       return all.map((s) => ({
         id: `${id}:${s.run.label}:${s.name}`,
+        part: `${s.run.label}: ${s.name}`,
         title: `${s.name}, ${s.run.label}`,
         unit: s.unit,
         curves: [{ label: s.name, of: s.run.label, samples: s.samples }],

@@ -56,12 +56,21 @@ export class Strip {
   private step = -1;
   private ratio = 1;
 
-  constructor(private readonly canvas: HTMLCanvasElement) {}
+  /** The canvas' width in pixels of the page, as `resize` last found it. */
+  private wide = 0;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    this.resize();
+  }
+
+  /** To be called when the canvas may have another size: to ask at each frame would lay the page out. */
+  resize(): void {
+    this.wide = this.canvas.clientWidth;
+  }
 
   /** Draws a moment. `most` is the fullest queue of all algorithms, `capacity_bps` the largest rate; `elapsed_s` is real. */
   draw(m: Moment | null, most: number, capacity_bps: number, elapsed_s: number, ink: Ink, still: boolean): void {
-    const { canvas } = this;
-    const wide = canvas.clientWidth;
+    const { canvas, wide } = this;
     if (wide < 80) return;
     this.ratio = Math.min(devicePixelRatio || 1, 2);
     const [w, h] = [Math.round(wide * this.ratio), Math.round(TALL * this.ratio)];

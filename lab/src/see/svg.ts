@@ -1,6 +1,6 @@
 // Figures over time as SVG and CSV files, from their numbers.
 
-import { type PlotCurve, place } from "./plot.ts";
+import type { PlotCurve } from "./plot.ts";
 import { ceiling, thin } from "./thin.ts";
 
 const escaped = (text: string): string =>
@@ -17,6 +17,12 @@ export interface Figure {
   readonly warmup: number;
   readonly events: readonly { at_s: number; label: string }[];
   readonly curves: readonly PlotCurve[];
+}
+
+/** A number on an axis. */
+export function place(x: number): string {
+  const size = Math.abs(x);
+  return size !== 0 && (size < 1e-4 || size >= 1e7) ? x.toExponential() : String(+x.toPrecision(8));
 }
 
 /** Round places on an axis from 0, about `wanted`. */
@@ -51,7 +57,9 @@ export function svg(figure: Figure): string {
   };
   text(LEFT, 18, figure.title, ' font-size="13" font-weight="600"');
   if (figure.warmup > 0)
-    out.push(`<rect x="${LEFT}" y="${TOP}" width="${short(px(figure.warmup) - LEFT)}" height="${bottom - TOP}" fill="#e9ebed"/>`);
+    out.push(
+      `<rect x="${LEFT}" y="${TOP}" width="${short(px(figure.warmup) - LEFT)}" height="${bottom - TOP}" fill="#e9ebed"/>`,
+    );
   for (const t of ticks(end || 1, 8)) {
     line(px(t), TOP, px(t), bottom, "#e6e9ec");
     text(px(t), bottom + 16, place(t), ' text-anchor="middle"');
@@ -117,12 +125,3 @@ export const slug = (text: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
-
-/** Hands a file to the reader. */
-export function save(name: string, type: string, text: string | Uint8Array<ArrayBuffer>): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 5000);
-}

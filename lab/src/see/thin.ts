@@ -26,7 +26,8 @@ export function thin(curves: readonly Samples[], bucket_s: number): Thinned {
   const longest = curves.reduce((a, b) => (b.time.length > a.time.length ? b : a), first);
   if (bucket_s <= 0 || sparse(longest.time, bucket_s)) {
     const same = curves.every((c) => onGrid(c.time, longest.time));
-    if (same) return { x: Array.from(longest.time), ys: curves.map((c) => padded(c.values, longest.time.length)), bucket_s: 0 };
+    if (same)
+      return { x: Array.from(longest.time), ys: curves.map((c) => padded(c.values, longest.time.length)), bucket_s: 0 };
   }
   const width = bucket_s > 0 ? bucket_s : step(longest.time);
   const end = curves.reduce((most, c) => Math.max(most, c.time.length ? (c.time[c.time.length - 1] as number) : 0), 0);
@@ -113,8 +114,20 @@ export function at({ time, values }: Samples, t: number): number {
   return i < values.length ? (values[i] as number) : Number.NaN;
 }
 
-/** The least, the mean and the most of what is a number. */
-export function summary(values: ArrayLike<number | null>): { least: number; mean: number; most: number; count: number } {
+/** What some values are like. */
+export interface Summary {
+  readonly least: number;
+  readonly mean: number;
+  readonly most: number;
+  readonly count: number;
+}
+
+const summaries = new WeakMap<object, Summary>();
+
+/** The least, the mean and the most of what is a number. Of typed arrays it is computed once: they do not change here. */
+export function summary(values: ArrayLike<number | null>): Summary {
+  const known = values instanceof Float64Array ? summaries.get(values) : undefined;
+  if (known) return known;
   let [least, most, sum, count] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
   for (let i = 0; i < values.length; i++) {
     const v = values[i];
@@ -124,7 +137,9 @@ export function summary(values: ArrayLike<number | null>): { least: number; mean
     sum += v;
     count++;
   }
-  return { least, mean: sum / count, most, count };
+  const found = { least, mean: sum / count, most, count };
+  if (values instanceof Float64Array) summaries.set(values, found);
+  return found;
 }
 
 /** A round number not below the largest value, so that an axis does not move with every change of a slider. */

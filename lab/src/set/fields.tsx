@@ -10,6 +10,7 @@ import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
 import {
   beginning,
   type Choice,
+  COMMON,
   chosen,
   converted,
   type Field,
@@ -25,7 +26,7 @@ import {
   written,
 } from "./schema.ts";
 import { SettingsEditor } from "./settings.tsx";
-import { faultAt, faultIn, inside, mend, places, put, rewrite, under } from "./values.ts";
+import { faultAt, faultIn, inside, mend, places, put, rewrite, tryPut, under } from "./values.ts";
 
 /** What is searched for among the settings. */
 export const query = signal("");
@@ -45,6 +46,13 @@ export interface EditorProps {
   /** A parameter of an algorithm, whose slider follows its default. */
   parameter?: boolean;
 }
+
+/** Values with fields of their own, which need the whole width. */
+const isDeep = (shape: Shape, value: Value | undefined): boolean => {
+  if (shape.kind === "choice")
+    return value !== undefined && isDeep(shape.choices[chosen(shape.choices, value)]?.shape ?? shape, value);
+  return value !== undefined && ["table", "tables", "algorithm"].includes(shape.kind);
+};
 
 /** Shapes that are edited beside their name, in one line. */
 const inLine = (shape: Shape): boolean => !["table", "tables", "settings"].includes(shape.kind);
@@ -69,7 +77,7 @@ export function FieldRow(p: {
   const more = `${id}-more`;
   return (
     <div
-      class={names("field", set && "set", wrong && "wrong")}
+      class={names("field", set && "set", wrong && "wrong", isDeep(field.shape, value) && "deep")}
       data-path={path}
       onFocusIn={() => {
         open.value = true;
@@ -314,7 +322,16 @@ export function Editor(p: EditorProps) {
     case "list":
       return <ListEditor {...p} shape={shape} />;
     case "table":
-      return <Fields path={p.path} fields={shape.fields} value={p.value} fallback={p.fallback} filter="" />;
+      return (
+        <Fields
+          path={p.path}
+          fields={shape.fields}
+          value={p.value}
+          fallback={p.fallback}
+          filter=""
+          common={COMMON[p.field.key]}
+        />
+      );
     case "tables":
       return <TablesEditor {...p} shape={shape} />;
     case "choice":
@@ -388,8 +405,10 @@ function NameEditor(p: EditorProps & { shape: Shape & { kind: "name" } }) {
 function ScalarEditor(p: EditorProps) {
   const { shape, value, path } = p;
   const typing = useSignal<string | null>(null);
+  const refused = useSignal<string | null>(null);
   useEffect(() => {
     typing.value = null;
+    refused.value = null;
   }, [turns.value]);
   const effective = value ?? p.fallback;
   const parts = shape.kind === "quantity" && typeof value === "string" ? measured(value, shape.of) : null;
@@ -404,7 +423,9 @@ function ScalarEditor(p: EditorProps) {
     }
     const number = /^\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*$/i.test(typed);
     const suits = number && shape.kind === "quantity" ? (unit ?? fallbackUnit(p)) : null;
-    put(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape));
+    tryPut(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape)).then((failed) => {
+      refused.value = failed?.message ?? null;
+    });
   };
   const nudge = (event: KeyboardEvent) => {
     const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
@@ -427,14 +448,14 @@ function ScalarEditor(p: EditorProps) {
           autocomplete="off"
           aria-labelledby={p.label}
           aria-describedby={p.describedBy}
-          aria-invalid={faultIn(path)}
+          aria-invalid={faultIn(path) || refused.value !== null}
           class={names(shape.kind !== "text" && "number")}
           value={shown}
           placeholder={placeholder(p)}
           onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={nudge}
           onBlur={() => {
-            typing.value = null;
+            if (refused.value === null) typing.value = null;
           }}
         />
         {unit !== null && shape.kind === "quantity" && (
@@ -453,6 +474,7 @@ function ScalarEditor(p: EditorProps) {
           </select>
         )}
       </div>
+      {refused.value !== null && <p class="wrong-words small">{refused.value}</p>}
       {range && <Slider {...p} range={range} />}
     </>
   );

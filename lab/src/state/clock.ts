@@ -1,7 +1,7 @@
 // The clock of playback, apart from the page: what a frame does to it. `play.ts` drives it.
 
 /** Simulated seconds for each second, or as far as the runs have come. */
-export type Speed = number | 'live';
+export type Speed = number | "live";
 
 /** The speeds that are offered. */
 export const SPEEDS: readonly number[] = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -27,7 +27,7 @@ const LONGEST_FRAME_S = 0.1;
 export function tick(clock: Clock, elapsed_s: number): Clock {
   if (!clock.playing) return clock;
   const front = Math.min(clock.front, clock.end);
-  if (clock.speed === 'live') {
+  if (clock.speed === "live") {
     const time = Math.max(0, front);
     return { ...clock, time, playing: clock.end <= 0 || front < clock.end };
   }
@@ -60,7 +60,7 @@ export function fitted(clock: Clock, end: number, front: number): Clock {
 
 /** The next faster or slower speed. */
 export function shifted(speed: Speed, by: 1 | -1): Speed {
-  const all: Speed[] = [...SPEEDS, 'live'];
+  const all: Speed[] = [...SPEEDS, "live"];
   const at = all.indexOf(speed);
   const from = at < 0 ? SPEEDS.findIndex((s) => s >= (speed as number)) : at;
   return all[Math.min(Math.max(from + by, 0), all.length - 1)] as Speed;

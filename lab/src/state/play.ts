@@ -1,7 +1,7 @@
 // Playback: the time that all figures show. Nothing here waits for the simulator.
 
-import { batch, signal } from '@preact/signals';
-import { type Clock, fitted, seek, type Speed, STOPPED, shifted, speedFor, tick, toggle } from './clock.ts';
+import { batch, signal } from "@preact/signals";
+import { type Clock, fitted, neighbor, type Speed, STOPPED, seek, shifted, speedFor, tick, toggle } from "./clock.ts";
 
 /** The clock, whole. Figures that move follow it by themselves (`subscribe`); components follow the signals below. */
 export const clock = signal<Clock>(STOPPED);
@@ -55,11 +55,18 @@ export function goTo(time: number): void {
 
 export function setSpeed(next: Speed): void {
   chosen = true;
-  set({ ...clock.value, speed: next, playing: next === 'live' ? true : clock.value.playing });
+  set({ ...clock.value, speed: next, playing: next === "live" ? true : clock.value.playing });
 }
 
 export function faster(by: 1 | -1): void {
   setSpeed(shifted(clock.value.speed, by));
+}
+
+/** To the next change, the end of the warm-up, or the end of the run; or back to the one before, or the beginning. */
+export function jump(by: 1 | -1, warmup_s: number): void {
+  const { time, end } = clock.value;
+  const to = neighbor([0, warmup_s, end, ...moments.value.map((m) => m.at_s)], time, by);
+  if (to !== undefined) goTo(to);
 }
 
 /** The runs have another length, or have come further. */
@@ -67,10 +74,10 @@ export function fit(end_s: number, front_s: number): void {
   const now = clock.value;
   if (now.end === end_s && now.front === Math.min(front_s, end_s)) return;
   const next = fitted(now, end_s, front_s);
-  set(!chosen && now.end !== end_s && now.speed !== 'live' ? { ...next, speed: speedFor(end_s) } : next);
+  set(!chosen && now.end !== end_s && now.speed !== "live" ? { ...next, speed: speedFor(end_s) } : next);
 }
 
-const still = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches;
+const still = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** The first run of a page: it plays by itself, unless motion is not wanted; then its end is shown. */
 export function begin(): void {
@@ -81,7 +88,7 @@ export function begin(): void {
 
 /** Pauses while the page is hidden. Called once. */
 export function watchVisibility(): void {
-  document.addEventListener('visibilitychange', () => {
+  document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       wasPlaying = clock.value.playing;
       pause();

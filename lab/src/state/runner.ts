@@ -1,52 +1,18 @@
 // Runs of the page's document: what runs, what has been found, what is of an older text. No page and no signals, so that
 // tests drive it with a pool of their own.
 
-/** The series of a link, as the engine answers them; null where there is no value. */
-export interface LinkSeries {
-  link: string;
-  time_s: ArrayLike<number | null>;
-  queue_packets: ArrayLike<number | null>;
-  queue_bytes: ArrayLike<number | null>;
-  queue_mean_packets: ArrayLike<number | null>;
-  queue_delay_mean_s: ArrayLike<number | null>;
-  dropped_packets: ArrayLike<number | null>;
-  marked_packets: ArrayLike<number | null>;
-  jain_index: ArrayLike<number | null>;
-  throughput_bps: (readonly [string, ArrayLike<number | null>])[];
-  internals: { name: string; unit: string; values: ArrayLike<number | null> }[];
-}
-
-/** The window of a flow over time. */
-export interface FlowWindow {
-  flow: number;
-  group: string;
-  class: string;
-  time_s: ArrayLike<number | null>;
-  packets: ArrayLike<number | null>;
-}
-
-/** What the page reads of a replication. */
-export interface Replication {
-  algorithm: string;
-  seed: number;
-  digest: string;
-  events: number;
-  elapsed_s: number;
-  series: LinkSeries[];
-  windows: FlowWindow[];
-  /** What `gather` takes. */
-  packed: unknown;
-}
+import type { LinkSeries, Replication, Seed, Source } from "../protocol.ts";
 
 /** One replication that is wanted. */
 export interface Job {
   readonly label: string;
-  readonly seed: number;
+  readonly seed: Seed;
   readonly point: number;
   /** Series are kept of the first seed alone. */
   readonly series: boolean;
-  /** The source, as messages have it. */
-  readonly source: unknown;
+  /** What it needs by estimate, in bytes. */
+  readonly memory: number;
+  readonly source: Source;
 }
 
 /** What is known of a run on the way. */
@@ -72,20 +38,22 @@ export interface Pool {
 export interface Plan {
   /** Equal keys are equal runs, whatever labels and however many seeds are shown. */
   readonly key: string;
-  readonly source: unknown;
+  readonly source: Source;
   readonly point: number;
   /** The algorithms that are shown, by label. */
   readonly labels: readonly string[];
-  readonly seeds: readonly number[];
+  readonly seeds: readonly Seed[];
   /** What a replication sends, as estimated. */
   readonly packets: number;
+  /** What it needs, as estimated, in bytes. */
+  readonly memory: number;
   readonly flows: number;
   readonly duration_s: number;
   /** The command that runs it on the machine itself. */
   readonly command: string;
 }
 
-export type State = 'none' | 'running' | 'done' | 'failed' | 'stopped';
+export type State = "none" | "running" | "done" | "failed" | "stopped";
 
 /** The runs of one algorithm. */
 export interface RunOf {
@@ -107,7 +75,7 @@ export interface RunOf {
 export interface Runs {
   readonly key: string;
   /** `asks`: large, so that it begins when it is told to; `refused`: too large for a page. */
-  readonly phase: 'idle' | 'running' | 'done' | 'stopped' | 'asks' | 'refused' | 'failed';
+  readonly phase: "idle" | "running" | "done" | "stopped" | "asks" | "refused" | "failed";
   readonly each: readonly RunOf[];
   /** What a reader should know: the estimate, the refusal or the fault. */
   readonly words: string;
@@ -122,7 +90,15 @@ export interface Runs {
 }
 
 export const NOTHING: Runs = {
-  key: '', phase: 'idle', each: [], words: '', command: '', asked: 0, finished: 0, left_s: null, rate: 0,
+  key: "",
+  phase: "idle",
+  each: [],
+  words: "",
+  command: "",
+  asked: 0,
+  finished: 0,
+  left_s: null,
+  rate: 0,
 };
 
 /** Up to so many packets for all algorithms' first seeds a run begins by itself. */
@@ -130,6 +106,8 @@ export const BY_ITSELF = 5e6;
 /** Beyond so many packets of one replication, or so many flows, the command line is for it. */
 export const MOST_PACKETS = 5e7;
 export const MOST_FLOWS = 1e5;
+/** The memory of one replication beyond which a page refuses. */
+export const MOST_BYTES = 4e8;
 /** Further seeds begin by themselves up to so many packets. */
 export const SEEDS_BY_THEMSELVES = 1e7;
 /** A run that will be over this soon is let finish although the document has changed: so that something is seen while a
@@ -138,7 +116,7 @@ const PATIENCE_S = 0.25;
 /** Packets per second of a worker, before one has been measured. */
 const USUAL_RATE = 1e6;
 /** The least time between two reports of progress. */
-const BETWEEN_MS = 40;
+const BETWEEN_MS = 100;
 
 export interface Settings {
   readonly pool: Pool;
@@ -163,12 +141,12 @@ export class Runner {
   private each = new Map<string, Mutable<RunOf>>();
   private queue: Job[] = [];
   private active = new Set<Active>();
-  private phase: Runs['phase'] = 'idle';
-  private words = '';
+  private phase: Runs["phase"] = "idle";
+  private words = "";
   private rate = USUAL_RATE;
   private began = 0;
   private unsaid: (() => void) | null = null;
-  private readonly later: NonNullable<Settings['later']>;
+  private readonly later: NonNullable<Settings["later"]>;
 
   constructor(private readonly settings: Settings) {
     this.later =
@@ -185,11 +163,11 @@ export class Runner {
     const each = labels.map((label) => ({ ...this.of(label) }));
     const finished = each.reduce((n, r) => n + r.finished.length, 0);
     return {
-      key: this.plan?.key ?? '',
+      key: this.plan?.key ?? "",
       phase: this.phase,
       each,
       words: this.words,
-      command: this.phase === 'refused' ? (this.plan?.command ?? '') : '',
+      command: this.phase === "refused" ? (this.plan?.command ?? "") : "",
       asked: labels.length * (this.plan?.seeds.length ?? 0),
       finished,
       left_s: this.left(),
@@ -200,7 +178,7 @@ export class Runner {
   /** The document has changed, or what is shown of it. */
   follow(plan: Plan): void {
     const same = this.plan?.key === plan.key;
-    if (!same && this.active.size > 0 && this.phase === 'running' && this.remaining() < PATIENCE_S) {
+    if (!same && this.active.size > 0 && this.phase === "running" && this.remaining() < PATIENCE_S) {
       this.next = plan;
       return;
     }
@@ -211,16 +189,16 @@ export class Runner {
 
   /** Begins what is large enough to be asked for. */
   start(): void {
-    if (this.plan && this.phase !== 'refused') this.begin();
+    if (this.plan && this.phase !== "refused") this.begin();
   }
 
   /** Stops at once; what is finished stays. */
   stop(): void {
     this.next = null;
     this.drop();
-    for (const run of this.each.values()) if (run.state === 'running') run.state = 'stopped';
-    this.phase = 'stopped';
-    this.words = 'Stopped.';
+    for (const run of this.each.values()) if (run.state === "running") run.state = "stopped";
+    this.phase = "stopped";
+    this.words = "Stopped.";
     this.say(true);
   }
 
@@ -228,10 +206,11 @@ export class Runner {
   invalid(): void {
     this.next = null;
     this.drop();
-    for (const run of this.each.values()) Object.assign(run, { stale: run.shown !== null, state: 'none', partial: null, finished: [] });
-    if (this.plan) this.plan = { ...this.plan, key: '' };
-    this.phase = 'idle';
-    this.words = '';
+    for (const run of this.each.values())
+      Object.assign(run, { stale: run.shown !== null, state: "none", partial: null, finished: [] });
+    if (this.plan) this.plan = { ...this.plan, key: "" };
+    this.phase = "idle";
+    this.words = "";
     this.say(true);
   }
 
@@ -247,28 +226,29 @@ export class Runner {
     );
     if (same) {
       this.queue = this.queue.filter((j) => plan.labels.includes(j.label) && plan.seeds.includes(j.seed));
-      for (const a of [...this.active]) if (!plan.labels.includes(a.job.label) || !plan.seeds.includes(a.job.seed)) this.cancel(a);
+      for (const a of [...this.active])
+        if (!plan.labels.includes(a.job.label) || !plan.seeds.includes(a.job.seed)) this.cancel(a);
     }
-    if (plan.labels.length === 0) {
-      this.phase = 'idle';
-      this.words = '';
-      return this.say(true);
+    const obstacle = this.obstacle(plan, same);
+    if (!obstacle) {
+      this.begin();
+      return;
     }
-    if (plan.packets > MOST_PACKETS || plan.flows > MOST_FLOWS) {
-      this.phase = 'refused';
-      const what =
-        plan.flows > MOST_FLOWS ? `${count(plan.flows)} flows` : `About ${count(plan.packets)} packets for each algorithm`;
-      this.words = `${what}: too large for this page. The command runs it on all cores, with as much memory as the machine has:`;
-      return this.say(true);
+    [this.phase, this.words] = obstacle;
+    this.say(true);
+  }
+
+  /** Why a plan does not begin by itself, if it does not. */
+  private obstacle(plan: Plan, same: boolean): [Runs["phase"], string] | null {
+    if (plan.labels.length === 0) return ["idle", ""];
+    const what = tooLarge(plan);
+    if (what) {
+      const why = "too large for this page. The command runs it on all cores, with as much memory as the machine has:";
+      return ["refused", `${what}: ${why}`];
     }
     const first = plan.packets * plan.labels.filter((label) => this.of(label).finished.length === 0).length;
-    const runs = same && this.phase === 'running';
-    if (first > BY_ITSELF && !runs) {
-      this.phase = 'asks';
-      this.words = `About ${count(first)} packets: ${this.estimate(first)}.`;
-      return this.say(true);
-    }
-    this.begin();
+    const runs = same && this.phase === "running";
+    return first > BY_ITSELF && !runs ? ["asks", `About ${count(first)} packets: ${this.estimate(first)}.`] : null;
   }
 
   private of(label: string): Mutable<RunOf> {
@@ -281,12 +261,12 @@ export class Runner {
     const plan = this.plan;
     if (!plan) return;
     const wanted = this.missing();
-    const taken = (job: Job) =>
-      [...this.active].some((a) => a.job.label === job.label && a.job.seed === job.seed);
+    const taken = (job: Job) => [...this.active].some((a) => a.job.label === job.label && a.job.seed === job.seed);
     this.queue = wanted.filter((job) => !taken(job));
-    for (const run of this.each.values()) if (run.finished.length === 0) Object.assign(run, { state: 'running', done: 0, fault: '', partial: null });
-    this.phase = this.queue.length || this.active.size ? 'running' : 'done';
-    this.words = '';
+    for (const run of this.each.values())
+      if (run.finished.length === 0) Object.assign(run, { state: "running", done: 0, fault: "", partial: null });
+    this.phase = this.queue.length || this.active.size ? "running" : "done";
+    this.words = "";
     this.began = this.settings.now();
     this.feed();
     this.say(true);
@@ -302,8 +282,8 @@ export class Runner {
     for (const seed of plan.seeds) {
       for (const label of plan.labels) {
         const run = this.each.get(label);
-        if (!run || run.state === 'failed' || run.finished.some((r) => r.seed === seed)) continue;
-        jobs.push({ label, seed, point: plan.point, series: seed === first, source: plan.source });
+        if (!run || run.state === "failed" || run.finished.some((r) => r.seed === seed)) continue;
+        jobs.push({ label, seed, point: plan.point, series: seed === first, memory: plan.memory, source: plan.source });
       }
     }
     // The others of a large study wait until they are asked for.
@@ -338,7 +318,8 @@ export class Runner {
     };
     this.active.add(mine);
     mine.work.answer.then(
-      (replication) => this.active.delete(mine) && this.finished(plan, job, replication, this.settings.now() - mine.began),
+      (replication) =>
+        this.active.delete(mine) && this.finished(plan, job, replication, this.settings.now() - mine.began),
       (fault: unknown) => this.active.delete(mine) && this.failed(job, fault),
     );
   }
@@ -348,7 +329,7 @@ export class Runner {
     const run = this.each.get(job.label);
     if (run) {
       if (job.series) Object.assign(run, { shown: replication, stale: this.next !== null, partial: null, done: 1 });
-      run.state = 'done';
+      run.state = "done";
       run.finished = [...run.finished, replication];
     }
     this.settle();
@@ -357,7 +338,7 @@ export class Runner {
   private failed(job: Job, fault: unknown): void {
     const run = this.each.get(job.label);
     const words = fault instanceof Error ? fault.message : String(fault);
-    if (run && run.finished.length === 0) Object.assign(run, { state: 'failed', fault: words, partial: null });
+    if (run && run.finished.length === 0) Object.assign(run, { state: "failed", fault: words, partial: null });
     this.queue = this.queue.filter((j) => j.label !== job.label);
     this.words = words;
     this.settle();
@@ -374,8 +355,8 @@ export class Runner {
     this.feed();
     if (this.active.size === 0 && this.queue.length === 0) {
       const all = [...this.each.values()];
-      this.phase = all.length > 0 && all.every((r) => r.state === 'failed') ? 'failed' : 'done';
-      if (all.every((r) => r.state !== 'failed')) this.words = '';
+      this.phase = all.length > 0 && all.every((r) => r.state === "failed") ? "failed" : "done";
+      if (all.every((r) => r.state !== "failed")) this.words = "";
     }
     this.say(true);
   }
@@ -407,12 +388,13 @@ export class Runner {
 
   private left(): number | null {
     const plan = this.plan;
-    if (!plan || this.phase !== 'running') return null;
+    if (!plan || this.phase !== "running") return null;
     const shares = [...this.active].reduce((sum, a) => sum + 1 - a.done, 0) + this.queue.length;
     const elapsed = this.settings.now() - this.began;
     const jobs = plan.labels.length * plan.seeds.length;
     const done = jobs - shares;
-    const predicted = (shares * plan.packets) / this.rate / Math.max(1, Math.min(this.settings.pool.size, this.active.size));
+    const predicted =
+      (shares * plan.packets) / this.rate / Math.max(1, Math.min(this.settings.pool.size, this.active.size));
     // What has been seen of this very run tells more than the rate of others.
     const seen = elapsed > 1 && done > 0.1 ? (elapsed / done) * shares : predicted;
     return seen >= 2 ? seen : null;
@@ -436,10 +418,17 @@ export class Runner {
   }
 }
 
+/** What is too large for a page, if anything is. */
+function tooLarge({ packets, flows, memory }: Plan): string {
+  if (flows > MOST_FLOWS) return `${count(flows)} flows`;
+  if (packets > MOST_PACKETS) return `About ${count(packets)} packets for each algorithm`;
+  return memory > MOST_BYTES ? `About ${count(memory / 1e6)} MB for each algorithm` : "";
+}
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function fresh(label: string): Mutable<RunOf> {
-  return { label, state: 'none', done: 0, shown: null, stale: false, partial: null, finished: [], fault: '' };
+  return { label, state: "none", done: 0, shown: null, stale: false, partial: null, finished: [], fault: "" };
 }
 
 /** A large number in words that are read at a glance. */
@@ -454,8 +443,17 @@ const round = (x: number): string => (x < 10 ? String(Math.round(x * 10) / 10) :
 
 /** A time in words. */
 export function duration(s: number): string {
-  if (s < 1.5) return 'a second';
+  if (s < 1.5) return "a second";
   if (s < 90) return `${s < 10 ? Math.round(s) : Math.round(s / 5) * 5} s`;
   if (s < 5400) return `${Math.round(s / 60)} min`;
   return `${Math.round(s / 360) / 10} h`;
+}
+
+/** The first of some seeds; after the last one come those that follow the largest. */
+export function seedsOf(all: readonly Seed[], wanted: number): Seed[] {
+  if (wanted <= 0) return [...all];
+  const out = all.slice(0, wanted);
+  const largest = all.reduce<number>((most, seed) => Math.max(most, Number(seed)), 0);
+  for (let next = largest + 1; out.length < wanted; next++) out.push(next);
+  return out;
 }

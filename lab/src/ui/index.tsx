@@ -232,6 +232,8 @@ const PATHS = {
   play: "M7 4.5 19 12 7 19.5z",
   pause: "M8 5v14M16 5v14",
   stop: "M6 6h12v12H6z",
+  back: "M18 5 9 12l9 7zM6 5v14",
+  next: "M6 5l9 7-9 7zM18 5v14",
   plus: "M12 5v14M5 12h14",
   minus: "M5 12h14",
   reset: "M5 5v5h5M5.5 10A7 7 0 1 1 5 14",

@@ -1,6 +1,7 @@
 // Settings, text, files, links: what a person changes, and that nothing of it is lost.
 
 import { readFileSync } from "node:fs";
+import { FIRST, toHash } from "../../dist-node/lab.mjs";
 import { check, expect, LOOKS, ready, test } from "./harness.mjs";
 
 const row = (page, path) => page.locator(`.field[data-path="${path}"]`);
@@ -179,6 +180,39 @@ test.describe("what is kept", () => {
     await ready(other);
     await expect(box(other, "dumbbell.rate")).toHaveValue("9");
     await other.close();
+  });
+
+  test("a link that is opened where something was does not replace what was kept", async ({ page, open }) => {
+    const linked = `#${await toHash({ ...FIRST, text: FIRST.text.replace("20 Mbit/s", "4 Mbit/s") })}`;
+    await open();
+    await box(page, "dumbbell.rate").fill("7 Mbit/s");
+    await expectText(page, /7 Mbit/);
+    await page.goto("about:blank");
+    await open(linked);
+    await expect(box(page, "dumbbell.rate")).toHaveValue("4");
+    await box(page, "dumbbell.buffer").fill("9 packets");
+    await expectText(page, /9 packets/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Scenarios/ }).click();
+    await page.getByRole("tab", { name: "Yours" }).click();
+    await page.getByRole("button", { name: /^Four queues on a home link/ }).click();
+    await expect(box(page, "dumbbell.rate")).toHaveValue("7");
+  });
+
+  test("the file of `quell lab FILE` is followed", async ({ page, open }) => {
+    let given = { kind: "scenario", name: "disk.toml", text: FIRST.text, files: [], stamp: "1" };
+    await page.route("**/opened.json", (route) => route.fulfill({ json: given }));
+    await open("?opened");
+    await expect(box(page, "dumbbell.rate")).toHaveValue("20");
+    given = { ...given, text: FIRST.text.replace("20 Mbit/s", "6 Mbit/s"), stamp: "2" };
+    await expect(box(page, "dumbbell.rate")).toHaveValue("6");
+    await expect(page.getByText("disk.toml has changed on the disk, and is shown as it is now.")).toBeVisible();
+    await box(page, "dumbbell.buffer").fill("9 packets");
+    given = { ...given, text: FIRST.text.replace("20 Mbit/s", "5 Mbit/s"), stamp: "3" };
+    await page.getByRole("button", { name: "Take the file's" }).click();
+    await expect(box(page, "dumbbell.rate")).toHaveValue("5");
+    given = { kind: "error", message: "disk.toml:3: no", stamp: "4" };
+    await expect(page.getByText("disk.toml:3: no")).toBeVisible();
   });
 
   test("the scenario is downloaded, and the command is said", async ({ page, open }) => {

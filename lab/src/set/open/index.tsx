@@ -126,14 +126,14 @@ function Radios(p: {
 
 // The repository's.
 
-interface Bundle {
+export interface Bundle {
   scenarios: { [name: string]: string };
   files: { [name: string]: string };
 }
 
-const bundle = signal<Bundle | string | null>(null);
+export const bundle = signal<Bundle | string | null>(null);
 
-async function loadBundle(): Promise<void> {
+export async function loadBundle(): Promise<void> {
   if (bundle.peek() !== null && typeof bundle.peek() !== "string") return;
   try {
     const answer = await fetch(new URL(__SCENARIOS__, import.meta.url));

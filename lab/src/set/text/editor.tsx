@@ -144,7 +144,8 @@ function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
   const unknown = /unknown key|belongs/.test(found.rule);
   const span = place && (unknown ? (place.key ?? place.value) : place.value);
   const start = line.from + (line.text.length - line.text.trimStart().length);
-  const [from, to] = span && span[0] >= line.from && span[1] <= text.length ? span : [start, line.to];
+  const [from, to] =
+    span && span[0] >= line.from && span[0] <= line.to && span[1] <= text.length ? span : [start, line.to];
   const apply = mend(found);
   return [
     {
