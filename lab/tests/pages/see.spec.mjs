@@ -232,8 +232,11 @@ for (const look of LOOKS) {
       await tab(page, name);
       await page.waitForTimeout(300);
       await check(page);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(over).toBeLessThanOrEqual(0);
+      const over = await page.evaluate(() => {
+        const panel = document.querySelector("#see");
+        return Math.max(document.documentElement.scrollWidth - innerWidth, panel.scrollWidth - panel.clientWidth);
+      });
+      expect(over, `${name} fits`).toBeLessThanOrEqual(0);
     }
   });
 }
