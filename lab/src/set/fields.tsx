@@ -178,7 +178,14 @@ function TableRow(p: {
         <div class="table-in">
           <p class="small soft">{p.field.doc}</p>
           {own && <Wrong of={own.message} mend={mend(own)} nearest={own.nearest} />}
-          <Fields path={p.path} fields={p.shape.fields} value={p.value} fallback={p.fallback} filter={p.filter} />
+          <Fields
+            path={p.path}
+            fields={p.shape.fields}
+            value={p.value}
+            fallback={p.fallback}
+            filter={p.filter}
+            common={COMMON[p.field.key]}
+          />
           {p.value !== undefined && !p.field.required && (
             <Button onClick={() => put(p.path, null)}>
               <Icon name="reset" /> Remove “{words(p.field.key)}” with all that it sets
@@ -587,10 +594,8 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
         return (
           <div key={i} class="card" data-path={path}>
             <div class="card-head">
-              <strong id={`${p.label}-${i}`}>
-                {words(p.field.key)} {i + 1}
-              </strong>
-              <ItemTools path={p.path} at={i} of={all} what={`${words(p.field.key)} ${i + 1}`} />
+              <strong id={`${p.label}-${i}`}>{titleOf(p.field.key, i, value)}</strong>
+              <ItemTools path={p.path} at={i} of={all} what={titleOf(p.field.key, i, value)} />
             </div>
             {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
             <Editor
@@ -609,6 +614,13 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
       </Button>
     </div>
   );
+}
+
+/** What a table of a list is called: "Link 2: south to core", "Change 1". */
+function titleOf(key: string, at: number, value: Value): string {
+  const one = key === "links" ? "Link" : /changes|list/.test(key) ? "Change" : key === "cases" ? "Case" : words(key);
+  const [from, to] = [inside(value, "from"), inside(value, "to")];
+  return `${one} ${at + 1}${from !== undefined && to !== undefined ? `: ${said(from)} to ${said(to)}` : ""}`;
 }
 
 /** Appends to a list, which may not be there yet. */

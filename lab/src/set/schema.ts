@@ -482,6 +482,8 @@ export const COMMON: { readonly [table: string]: readonly string[] } = {
   dumbbell: ["rate", "delay", "buffer", "ecn"],
   parking_lot: ["bottlenecks", "rate", "delay", "buffer", "ecn"],
   links: ["from", "to", "rate", "delay", "buffer"],
+  tcp: ["congestion", "recovery", "ecn", "pacing", "packet"],
+  reverse: ["rate", "buffer", "aqm"],
   flows: ["name", "kind", "count", "rtt", "start", "direction"],
 };
 
