@@ -166,7 +166,20 @@ test("what is too large is sent to the command line in words", async ({ page, op
 test("a fault is said in the words of the command, and what was shown stays", async ({ page, open }) => {
   await open(`#${await toHash({ ...FIRST, text: FIRST.text.replace("count = 4", "count = 1000000") })}`);
   await expect(results(page).locator(".notice.wrong")).toContainText("at most 200000 are allowed");
+  // A fault that is made here: the figures of the text before stay, and are dim.
+  await page.goto("about:blank");
+  await open();
+  await expect(results(page).locator(".plot canvas").first()).toBeVisible();
+  await page.getByRole("tab", { name: "Text", exact: true }).click();
+  const editor = page.getByRole("textbox", { name: "The scenario's text" });
+  await editor.focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("\nnonsense = 1");
+  await expect(results(page).locator(".notice.wrong")).toContainText("What is shown is of the text before.");
+  await expect(results(page).locator(".over-time.dim")).toBeVisible();
+  await expect(results(page).locator(".plot canvas").first()).toBeVisible();
   await page.keyboard.press("Control+z");
+  await expect(results(page).locator(".over-time:not(.dim)")).toBeVisible();
 });
 
 test("the points of a sweep are run when asked, and stand over what is swept", async ({ page, open }) => {
