@@ -123,7 +123,7 @@ describe("the simulator of the page beside the command", () => {
   }
 
   for (const one of CASES) {
-    it(one[0], () => assert.equal(compare(one), "equal"));
+    it(`${one[0]} ${JSON.stringify(one[1])}`, () => assert.equal(compare(one), "equal"));
   }
 
   it("scenarios by chance", () => {
