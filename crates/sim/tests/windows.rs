@@ -50,7 +50,7 @@ fn engines_record_the_same_windows() {
 /// Only the flows that are named have windows, and those are what all flows' recording has of them.
 #[test]
 fn windows_are_those_of_the_flows_that_are_named() {
-    let d = Dumbbell { flows: 6, end: 5.0, ..Default::default() };
+    let d = Dumbbell { flows: 6, end: 5.0, warmup: 1.0, ..Default::default() };
     let some = |engine| {
         let control =
             Control { windows: Some(secs(0.02)), windows_of: Some(vec![1, 4]), ..Default::default() };
