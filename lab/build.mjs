@@ -24,6 +24,7 @@ const NODE = {
   lab: "src/node.ts",
   see: "src/see/node.ts",
   experiments: "experiments/all.ts",
+  learn: "src/learn/node.ts",
 };
 
 /** Syntax that every browser has which runs the rest: modules, WebAssembly with 64-bit integers, DecompressionStream. */

@@ -36,6 +36,9 @@ export function Header() {
     [],
   );
   const title = lastChecked.value?.title || doc.value.name;
+  useEffect(() => {
+    document.title = `${title} · Quell lab`;
+  }, [title]);
   return (
     <header class="top">
       <p class="brand">

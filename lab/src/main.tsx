@@ -11,7 +11,7 @@ import { keepOffline } from "./offline/offline.ts";
 import { SeePanel } from "./see/index.tsx";
 import { FormPanel } from "./set/index.tsx";
 import { TextPanel } from "./set/text/index.tsx";
-import { broken, canRedo, canUndo, follow, redo, undo } from "./state/document.ts";
+import { broken, canRedo, canUndo, doc, follow, lastChecked, redo, undo } from "./state/document.ts";
 import { embedded, type Left, left, results, show, veryWide, wide } from "./state/layout.ts";
 import { Tabs } from "./ui/index.tsx";
 import { listen, register } from "./ui/keys.ts";
@@ -26,6 +26,7 @@ function App() {
       <div class="app embedded">
         <main id="see" class="panel see">
           {broken.value && <p class="notice wrong">{broken.value}</p>}
+          <h1 class="hidden">{lastChecked.value?.title ?? doc.value.name}</h1>
           <SeePanel />
         </main>
         <footer class="row end embedded-foot">
@@ -106,23 +107,25 @@ function Narrow() {
   const chosen = results.value ? "see" : left.value === "both" ? "form" : left.value;
   return (
     <div class="columns one">
-      {chosen === "see" ? (
-        <main>
+      <main>
+        {chosen === "see" ? (
           <div id="see" class="panel see" tabIndex={-1} role="tabpanel" aria-labelledby="see-tab">
             <SeePanel />
           </div>
-        </main>
-      ) : (
-        <Panel of={chosen} />
-      )}
-      <Tabs
-        class="bottom"
-        label="Parts of the page"
-        tabs={[["see", "Results"], ...LEFT]}
-        chosen={chosen}
-        onChoose={show}
-        panel={panelOf}
-      />
+        ) : (
+          <Panel of={chosen} />
+        )}
+      </main>
+      <nav aria-label="Parts of the page">
+        <Tabs
+          class="bottom"
+          label="Parts of the page"
+          tabs={[["see", "Results"], ...LEFT]}
+          chosen={chosen}
+          onChoose={show}
+          panel={panelOf}
+        />
+      </nav>
     </div>
   );
 }

@@ -23,6 +23,7 @@ mod judge;
 mod live;
 mod page;
 mod plan;
+mod preset;
 mod read;
 mod record;
 mod results;
@@ -46,6 +47,7 @@ pub use judge::{Holds, JudgedCell, JudgedClaim, JudgedExperiment, JudgedTable, V
 pub use live::{LiveRecord, live_files};
 pub use page::{Page, Strip, WRITTEN, front_pictures, html, markdown, scoreboard};
 pub use plan::{Cost, Extent, Plan, Ran};
+pub use preset::{MOST_PACKETS, Preset, PresetClaim, PresetNumber, presets};
 pub use record::{EDGE, MIDDLE, Record, Recorded, WITHHELD};
 pub use results::{ExperimentResults, Spot};
 pub use score::{LEAST_NUMBERS, LEAST_SHARE, Reproduced, Score, by_algorithm, scores, scores_on_record};

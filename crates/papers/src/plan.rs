@@ -156,6 +156,29 @@ impl Plan {
         }
     }
 
+    /// Results of an experiment that hold nothing: the places are there, where numbers are looked up.
+    pub(crate) fn without_results(&self, e: &Experiment) -> ExperimentResults {
+        let own: Vec<Part> = self.parts.iter().filter(|part| part.experiment == e.id).cloned().collect();
+        let Some(start) = own.first().map(|part| part.points.start) else {
+            return ExperimentResults::default();
+        };
+        let end = own.last().map_or(start, |part| part.points.end);
+        let points = self.study.points[start..end].iter().map(PointInfo::of).collect();
+        let run = RunInfo { points, ..RunInfo::default() };
+        ExperimentResults::apart(&own, start, Results { run, replications: Vec::new() })
+    }
+
+    /// The points of a run under a reading; `None` if it is not planned.
+    pub(crate) fn points_of(
+        &self,
+        e: &Experiment,
+        reading: &str,
+        run: &str,
+    ) -> Option<&[quell_scenario::Point]> {
+        let is = |part: &&Part| part.experiment == e.id && part.reading == reading && part.run == run;
+        self.parts.iter().find(is).map(|part| &self.study.points[part.points.clone()])
+    }
+
     /// The algorithm of the catalog that a label stands for in an experiment.
     pub fn algorithm(&self, e: &Experiment, label: &str) -> Option<&str> {
         let own = self.parts.iter().filter(|part| part.experiment == e.id);

@@ -3,6 +3,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { type Doc, doc, FIRST, givenResults, type Json, open, verdict } from "../state/document.ts";
+import { embedded } from "../state/layout.ts";
 import { fromHash, stateOf, toDoc } from "../state/link.ts";
 import { say } from "../ui/notices.tsx";
 
@@ -31,24 +32,33 @@ export async function restore(): Promise<void> {
   const given = new URLSearchParams(location.search).has("opened");
   const linked = await fromHash(location.hash);
   if (linked && "problem" in linked) say(linked.problem, { wrong: true });
-  const before = takeUp();
+  if (embedded) {
+    if (linked && "doc" in linked) doc.value = linked.doc;
+    return;
+  }
+  // What is opened in its place stays with what closed windows had.
+  const before = takeUp(!given && !(linked && "doc" in linked));
   if (linked && "doc" in linked) doc.value = linked.doc;
   else if (given) await openGiven();
   else if (before) doc.value = before;
   sessions.value = others();
   offer();
-  const first = doc.peek();
+  const opened = doc.peek();
+  let first = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
     const now = doc.value;
-    if (now === first) return;
+    if (first) {
+      first = false;
+      return;
+    }
     // The address says what was opened, and not what it has become.
     if (location.hash.startsWith("#s=")) history.replaceState(null, "", location.pathname + location.search);
     clearTimeout(timer);
     timer = setTimeout(() => keep(now), PAUSE_MS);
   });
   const write = () => {
-    if (doc.peek() !== first) keep(doc.peek());
+    if (mine !== null || doc.peek() !== opened) keep(doc.peek());
   };
   addEventListener("pagehide", write);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && write());
@@ -68,14 +78,14 @@ export async function restore(): Promise<void> {
   });
 }
 
-/** What this window had, under its old name, which it leaves. */
-function takeUp(): Doc | null {
+/** What this window had under its old name, which it leaves; none if it is not to go on with that. */
+function takeUp(goesOn: boolean): Doc | null {
   own = Math.random().toString(36).slice(2, 12);
   try {
     const old = sessionStorage.getItem(`${PREFIX}window`);
     sessionStorage.setItem(`${PREFIX}window`, own);
     const text = old === null ? null : localStorage.getItem(PREFIX + old);
-    if (old === null || text === null) return null;
+    if (!goesOn || old === null || text === null) return null;
     const kept = parse(old, text);
     const before = kept && toDoc(kept.state);
     if (!before || typeof before === "string") return null;

@@ -1,5 +1,291 @@
-// The guided experiments.
+// The guided experiments: a list, or the one that is open, step by step.
+
+import { effect, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Experiment, Slider } from "../../experiments/kit.ts";
+import { doc, edit, tree } from "../state/document.ts";
+import { embedded, left, results, show, wide } from "../state/layout.ts";
+import { Button, Hidden, Icon, names } from "../ui/index.tsx";
+import { register, written } from "../ui/keys.ts";
+import { say } from "../ui/notices.tsx";
+import {
+  apply,
+  asTold,
+  at,
+  begin,
+  close,
+  experiment,
+  experiments,
+  finish,
+  followCourse,
+  isApplied,
+  length,
+  loadExperiments,
+  progress,
+  said,
+  turn,
+} from "./course.ts";
+import { Documents, followPrinted, isOfDocument, loadPapers } from "./documents.tsx";
+import { fromSlider, toSlider, written as writtenValue } from "./slider.ts";
+import { useFromTop } from "./top.ts";
+
+// A link may open an experiment: then its panel is seen first.
+let opened = false;
+effect(() => {
+  if (opened || !doc.value.experiment || embedded) return;
+  opened = true;
+  left.value = "learn";
+  results.value = false;
+});
+
+// Printed numbers are drawn whatever panel is seen.
+effect(() => {
+  if (isOfDocument.value) loadPapers();
+  followPrinted();
+});
+
+const told = (error: unknown) => say(error instanceof Error ? error.message : String(error), { wrong: true });
 
 export function LearnPanel() {
-  return <p>Experiments</p>;
+  const [why, setWhy] = useState("");
+  useEffect(() => {
+    loadExperiments().catch((error) =>
+      setWhy(`The experiments could not be loaded (${error.message}). Reload the page.`),
+    );
+    return followCourse();
+  }, []);
+  useEffect(
+    () =>
+      register(
+        { part: "Experiments", keys: "n", says: "Next step", run: () => turn(1) },
+        { part: "Experiments", keys: "b", says: "Step back", run: () => turn(-1) },
+        {
+          part: "Experiments",
+          keys: "d",
+          says: "Do what the step says",
+          run: () => {
+            const of = experiment.peek();
+            if (of) apply(of, at.peek()).catch(told);
+          },
+        },
+      ),
+    [],
+  );
+  if (why) return <p class="notice wrong">{why}</p>;
+  if (experiments.value.length === 0) return <p class="soft">Loading …</p>;
+  const of = experiment.value;
+  return <div class="learn">{of ? <Open of={of} /> : <List />}</div>;
+}
+
+function List() {
+  const { done } = progress.value;
+  return (
+    <>
+      {!isOfDocument.value && (
+        <>
+          <h2>Guided experiments</h2>
+          <p class="soft">
+            Each makes a claim, has you do something, and says what your own run shows. Two to five minutes.
+          </p>
+          <ol class="experiments">
+            {experiments.value.map((of) => (
+              <li key={of.id}>
+                <button type="button" class="experiment" onClick={() => begin(of).catch(told)}>
+                  <span class="experiment-title">
+                    {of.title}
+                    {done.includes(of.id) && (
+                      <span class="done">
+                        <Icon name="check" />
+                        <Hidden>done</Hidden>
+                      </span>
+                    )}
+                  </span>
+                  <span class="small soft">{of.minutes} min</span>
+                  <span class="small experiment-claim">{of.claim}</span>
+                </button>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      <Documents />
+    </>
+  );
+}
+
+function Open({ of }: { of: Experiment }) {
+  const place = at.value;
+  const last = place === of.steps.length;
+  const top = useFromTop(of.id);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const seen = useRef(place);
+  useSignalEffect(() => {
+    const now = at.value;
+    if (now !== seen.current) {
+      seen.current = now;
+      requestAnimationFrame(() => heading.current?.focus());
+    }
+  });
+  const step = last ? undefined : of.steps[place];
+  const title = step ? step.title : "Take the cause away";
+  return (
+    <article class="course" ref={top}>
+      <Button plain class="back" onClick={close}>
+        <Icon name="undo" /> All experiments
+      </Button>
+      <h2>{of.title}</h2>
+      <p class="claim">{of.claim}</p>
+      <Steps of={of} place={place} />
+      <section class="step" aria-label={`Step ${place + 1} of ${length(of)}`}>
+        <h3 ref={heading} tabIndex={-1}>
+          <span class="soft">
+            {place + 1}/{length(of)}
+          </span>{" "}
+          {title}
+        </h3>
+        <p>
+          <Text of={step ? step.say : of.control.say} />
+        </p>
+        <div class="row">
+          <Button primary={!isApplied.value} onClick={() => apply(of, place).catch(told)} keys={written("d")}>
+            <Icon name={isApplied.value ? "reset" : "play"} />
+            {!isApplied.value ? "Do it" : asTold.value ? "Again" : "Back to the step’s settings"}
+          </Button>
+          {!wide.value && isApplied.value && <Button onClick={() => show("see")}>Look at the curves</Button>}
+        </div>
+        {isApplied.value && step?.sliders?.map((slider) => <Mover key={slider.path} of={slider} />)}
+        <Verdict control={last} otherwise={step?.otherwise ?? ""} />
+      </section>
+      <nav class="row turn" aria-label="Steps">
+        <Button disabled={place === 0} onClick={() => turn(-1)} keys={written("b")}>
+          Back
+        </Button>
+        {last ? (
+          <Button
+            primary={isApplied.value}
+            onClick={() => {
+              finish(of);
+              const next = experiments.value[experiments.value.indexOf(of) + 1];
+              if (next) begin(next).catch(told);
+              else close();
+            }}
+          >
+            {of === experiments.value.at(-1) ? "Done" : "Done: the next experiment"}
+          </Button>
+        ) : (
+          <Button primary={isApplied.value} onClick={() => turn(1)} keys={written("n")}>
+            Next
+          </Button>
+        )}
+      </nav>
+      <details class="learn-more" open={place >= of.steps.length - 1}>
+        <summary>Why</summary>
+        <ul>
+          {of.why.map((sentence) => (
+            <li key={sentence}>
+              <Text of={sentence} />
+            </li>
+          ))}
+        </ul>
+      </details>
+      <details class="learn-more">
+        <summary>Go further</summary>
+        <ul>
+          {of.further.map((sentence) => (
+            <li key={sentence}>
+              <Text of={sentence} />
+            </li>
+          ))}
+        </ul>
+      </details>
+      <p class="small soft">
+        Source: {of.sources.map(({ text }) => text).join("; ")}. Full references are in <code>docs/references.md</code>.
+      </p>
+    </article>
+  );
+}
+
+/** The steps as a line of marks, for the eye; the keys and buttons below lead along it. */
+function Steps({ of, place }: { of: Experiment; place: number }) {
+  return (
+    <ol class="marks" aria-hidden="true">
+      {[...of.steps, null].map((step, i) => (
+        <li key={step?.title ?? "control"} class={names(i === place && "here", i < place && "past")} />
+      ))}
+    </ol>
+  );
+}
+
+/** What the page's own run says. */
+function Verdict({ control, otherwise }: { control: boolean; otherwise: string }) {
+  const now = said.value;
+  return (
+    <div role="status" class="said">
+      {now.state === "running" && <p class="soft">Running …</p>}
+      {now.state === "failed" && <p class="learn-verdict bad">{now.why}</p>}
+      {now.state === "said" && (
+        <>
+          <p class="small soft">This is what your run shows</p>
+          <p>{now.text}</p>
+          <Holds holds={now.holds} control={control} otherwise={otherwise} />
+          {now.seeds[1] > 1 && (
+            <p class="small soft">
+              {control ? "It fails" : "It holds"} with {control ? now.seeds[1] - now.seeds[0] : now.seeds[0]} of{" "}
+              {now.seeds[1]} seeds.
+            </p>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Holds(p: { holds: boolean; control: boolean; otherwise: string }) {
+  const good = p.holds !== p.control;
+  let words = "The claim holds.";
+  if (p.control)
+    words = p.holds ? "It still holds, so something else makes it." : "Without its cause it no longer holds.";
+  else if (!p.holds) {
+    const own = asTold.value ? "" : " with these settings";
+    words = `The claim does not hold${own}. ${p.otherwise}`;
+  }
+  return (
+    <p class={names("learn-verdict", good ? "good" : "bad")}>
+      <Icon name={good ? "check" : "warn"} /> {words}
+    </p>
+  );
+}
+
+/** A value that the student moves. */
+function Mover({ of }: { of: Slider }) {
+  const now = writtenValue(of, tree.value?.tree.value);
+  const shown = `${now.toFixed(of.decimals ?? 0)}${of.unit ? ` ${of.unit}` : ""}`;
+  return (
+    <label class="mover">
+      <span>
+        {of.says} <strong class="number">{shown}</strong>
+      </span>
+      <input
+        type="range"
+        min="0"
+        max="1000"
+        step="1"
+        value={toSlider(of, now)}
+        aria-valuetext={shown}
+        onInput={(event) => {
+          const value = fromSlider(of, Number(event.currentTarget.value));
+          const text = of.unit ? `"${value} ${of.unit}"` : `${value}`;
+          edit([{ path: of.path, value: text }], { merge: `learn ${of.path}` }).then((fault) => {
+            if (fault) say(fault.message, { wrong: true });
+          });
+        }}
+      />
+    </label>
+  );
+}
+
+/** Text with names of keys between backquotes. */
+function Text({ of }: { of: string }): ComponentChildren {
+  return of.split("`").map((part, i) => (i % 2 ? <code key={part}>{part}</code> : part));
 }

@@ -1,16 +1,19 @@
 // The editors of a form: one for each shape of value. Each writes at its own path, and nothing but that.
 
 import { signal, useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { Component, type ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { turns } from "../state/document.ts";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
 import {
   beginning,
   type Choice,
+  COMMON,
   chosen,
   converted,
+  equal,
   type Field,
   isTable,
   measured,
@@ -24,7 +27,7 @@ import {
   written,
 } from "./schema.ts";
 import { SettingsEditor } from "./settings.tsx";
-import { faultAt, faultIn, inside, mend, places, put, rewrite, under } from "./values.ts";
+import { faultAt, faultIn, inside, mend, places, put, rewrite, tryPut, under } from "./values.ts";
 
 /** What is searched for among the settings. */
 export const query = signal("");
@@ -45,18 +48,40 @@ export interface EditorProps {
   parameter?: boolean;
 }
 
+/** Values with fields of their own, which need the whole width. */
+const isDeep = (shape: Shape, value: Value | undefined): boolean => {
+  if (shape.kind === "choice")
+    return value !== undefined && isDeep(shape.choices[chosen(shape.choices, value)]?.shape ?? shape, value);
+  return value !== undefined && ["table", "tables", "algorithm"].includes(shape.kind);
+};
+
 /** Shapes that are edited beside their name, in one line. */
 const inLine = (shape: Shape): boolean => !["table", "tables", "settings"].includes(shape.kind);
 
-/** A key with its editor, what it means, and what is wrong with it. */
-export function FieldRow(p: {
+interface RowProps {
   path: string;
   field: Field;
   value: Value | undefined;
   fallback: Value | undefined;
   filter: string;
   parameter?: boolean;
-}) {
+}
+
+/** A row, which is drawn again only if something of it has changed: a slider that is dragged moves one of many. */
+export class FieldRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { path, field, filter, parameter, value, fallback } = this.props;
+    const same = next.path === path && next.field === field && next.filter === filter && next.parameter === parameter;
+    return !same || !equal(next.value, value) || !equal(next.fallback, fallback);
+  }
+
+  override render(props: RowProps) {
+    return <Row {...props} />;
+  }
+}
+
+/** A key with its editor, what it means, and what is wrong with it. */
+function Row(p: RowProps) {
   const { field, path, value } = p;
   const id = useId();
   const open = useSignal(false);
@@ -68,7 +93,7 @@ export function FieldRow(p: {
   const more = `${id}-more`;
   return (
     <div
-      class={names("field", set && "set", wrong && "wrong")}
+      class={names("field", set && "set", wrong && "wrong", isDeep(field.shape, value) && "deep")}
       data-path={path}
       onFocusIn={() => {
         open.value = true;
@@ -169,7 +194,14 @@ function TableRow(p: {
         <div class="table-in">
           <p class="small soft">{p.field.doc}</p>
           {own && <Wrong of={own.message} mend={mend(own)} nearest={own.nearest} />}
-          <Fields path={p.path} fields={p.shape.fields} value={p.value} fallback={p.fallback} filter={p.filter} />
+          <Fields
+            path={p.path}
+            fields={p.shape.fields}
+            value={p.value}
+            fallback={p.fallback}
+            filter={p.filter}
+            common={COMMON[p.field.key]}
+          />
           {p.value !== undefined && !p.field.required && (
             <Button onClick={() => put(p.path, null)}>
               <Icon name="reset" /> Remove “{words(p.field.key)}” with all that it sets
@@ -313,7 +345,16 @@ export function Editor(p: EditorProps) {
     case "list":
       return <ListEditor {...p} shape={shape} />;
     case "table":
-      return <Fields path={p.path} fields={shape.fields} value={p.value} fallback={p.fallback} filter="" />;
+      return (
+        <Fields
+          path={p.path}
+          fields={shape.fields}
+          value={p.value}
+          fallback={p.fallback}
+          filter=""
+          common={COMMON[p.field.key]}
+        />
+      );
     case "tables":
       return <TablesEditor {...p} shape={shape} />;
     case "choice":
@@ -387,6 +428,11 @@ function NameEditor(p: EditorProps & { shape: Shape & { kind: "name" } }) {
 function ScalarEditor(p: EditorProps) {
   const { shape, value, path } = p;
   const typing = useSignal<string | null>(null);
+  const refused = useSignal<string | null>(null);
+  useEffect(() => {
+    typing.value = null;
+    refused.value = null;
+  }, [turns.value]);
   const effective = value ?? p.fallback;
   const parts = shape.kind === "quantity" && typeof value === "string" ? measured(value, shape.of) : null;
   const unit = parts?.unit ?? null;
@@ -400,7 +446,9 @@ function ScalarEditor(p: EditorProps) {
     }
     const number = /^\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*$/i.test(typed);
     const suits = number && shape.kind === "quantity" ? (unit ?? fallbackUnit(p)) : null;
-    put(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape));
+    tryPut(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape)).then((failed) => {
+      refused.value = failed?.message ?? null;
+    });
   };
   const nudge = (event: KeyboardEvent) => {
     const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
@@ -423,14 +471,14 @@ function ScalarEditor(p: EditorProps) {
           autocomplete="off"
           aria-labelledby={p.label}
           aria-describedby={p.describedBy}
-          aria-invalid={faultIn(path)}
+          aria-invalid={faultIn(path) || refused.value !== null}
           class={names(shape.kind !== "text" && "number")}
           value={shown}
           placeholder={placeholder(p)}
           onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={nudge}
           onBlur={() => {
-            typing.value = null;
+            if (refused.value === null) typing.value = null;
           }}
         />
         {unit !== null && shape.kind === "quantity" && (
@@ -449,6 +497,7 @@ function ScalarEditor(p: EditorProps) {
           </select>
         )}
       </div>
+      {refused.value !== null && <p class="wrong-words small">{refused.value}</p>}
       {range && <Slider {...p} range={range} />}
     </>
   );
@@ -561,10 +610,8 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
         return (
           <div key={i} class="card" data-path={path}>
             <div class="card-head">
-              <strong id={`${p.label}-${i}`}>
-                {words(p.field.key)} {i + 1}
-              </strong>
-              <ItemTools path={p.path} at={i} of={all} what={`${words(p.field.key)} ${i + 1}`} />
+              <strong id={`${p.label}-${i}`}>{titleOf(p.field.key, i, value)}</strong>
+              <ItemTools path={p.path} at={i} of={all} what={titleOf(p.field.key, i, value)} />
             </div>
             {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
             <Editor
@@ -583,6 +630,13 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
       </Button>
     </div>
   );
+}
+
+/** What a table of a list is called: "Link 2: south to core", "Change 1". */
+function titleOf(key: string, at: number, value: Value): string {
+  const one = key === "links" ? "Link" : /changes|list/.test(key) ? "Change" : key === "cases" ? "Case" : words(key);
+  const [from, to] = [inside(value, "from"), inside(value, "to")];
+  return `${one} ${at + 1}${from !== undefined && to !== undefined ? `: ${said(from)} to ${said(to)}` : ""}`;
 }
 
 /** Appends to a list, which may not be there yet. */

@@ -292,7 +292,7 @@ function reshape(to: string, from: string | undefined): void {
   };
   const table: { [key: string]: Value } = {
     dumbbell: link,
-    parking_lot: { bottlenecks: 3, ...link },
+    parking_lot: { bottlenecks: 2, ...link },
     graph: { links: [{ from: "a", to: "b", ...link }] },
   };
   const value = table[to];

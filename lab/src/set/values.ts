@@ -24,10 +24,14 @@ export function inside(of: Value | undefined, key: string | number): Value | und
 
 /** Writes a value, in TOML; `null` takes the key away. Values that follow each other quickly are one step of undo. */
 export async function put(path: string, toml: string | null): Promise<boolean> {
-  const failed = await edit([{ path, value: toml }], { merge: `put ${path}` });
+  const failed = await tryPut(path, toml);
   if (failed) say(failed.message, { wrong: true });
   return !failed;
 }
+
+/** The same for what is typed: what is no value yet is only returned. */
+export const tryPut = (path: string, toml: string | null): Promise<Fault | null> =>
+  edit([{ path, value: toml }], { merge: `put ${path}` });
 
 /** Makes several changes at once, as one step of undo. */
 export async function rewrite(edits: { path: string; value: string | null; to?: number }[]): Promise<boolean> {

@@ -54,6 +54,8 @@ const before = signal<readonly Doc[]>([]);
 const after = signal<readonly Doc[]>([]);
 let merging: { key: string; until: number } | null = null;
 
+/** Counts what replaces the document as a whole: undo, redo, and what is opened. Fields forget what is typed in them. */
+export const turns = signal(0);
 export const canUndo = computed(() => before.value.length > 0);
 export const canRedo = computed(() => after.value.length > 0);
 
@@ -88,6 +90,7 @@ export function changeView(part: string, value: Json, how: How = { merge: `view.
 /** Opens another document, which undo takes back. */
 export function open(next: Doc): void {
   change({ ...next, experiment: next.experiment });
+  turns.value += 1;
 }
 
 export function undo(): void {
@@ -96,6 +99,7 @@ export function undo(): void {
   before.value = before.peek().slice(0, -1);
   after.value = [...after.peek(), doc.peek()];
   merging = null;
+  turns.value += 1;
   doc.value = old;
 }
 
@@ -105,6 +109,7 @@ export function redo(): void {
   after.value = after.peek().slice(0, -1);
   before.value = [...before.peek(), doc.peek()];
   merging = null;
+  turns.value += 1;
   doc.value = next;
 }
 
@@ -156,7 +161,7 @@ export function follow(): void {
   if (stopFollowing) return;
   const readTree = latest(async (text: string) => {
     try {
-      const answer = await ask({ do: "tree", text });
+      const answer = await ask({ do: "tree", text, name: doc.peek().name });
       return () => {
         tree.value = { of: text, tree: answer };
         unreadable.value = null;

@@ -112,17 +112,18 @@ export function Dialog(p: DialogProps) {
       ref={ref}
       class={names("dialog", p.wide && "wide")}
       aria-labelledby={id}
-      onClose={p.onClose}
+      // It may be open again by the time that it says it was closed.
+      onClose={(event) => !event.currentTarget.open && p.onClose()}
       onClick={(event) => event.target === ref.current && p.onClose()}
     >
       {p.open && (
         <div class="dialog-in">
-          <header>
+          <div class="dialog-head">
             <h2 id={id}>{p.title}</h2>
             <Button plain label="Close" keys="Esc" onClick={p.onClose}>
               <Icon name="close" />
             </Button>
-          </header>
+          </div>
           {p.children}
         </div>
       )}
@@ -231,6 +232,8 @@ const PATHS = {
   play: "M7 4.5 19 12 7 19.5z",
   pause: "M8 5v14M16 5v14",
   stop: "M6 6h12v12H6z",
+  back: "M18 5 9 12l9 7zM6 5v14",
+  next: "M6 5l9 7-9 7zM18 5v14",
   plus: "M12 5v14M5 12h14",
   minus: "M5 12h14",
   reset: "M5 5v5h5M5.5 10A7 7 0 1 1 5 14",

@@ -2,4 +2,5 @@
 
 mod documents;
 mod fuzzed;
+mod presets;
 mod reproduce;

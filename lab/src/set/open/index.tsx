@@ -71,6 +71,7 @@ function Presets() {
       const { text } = await ask({ do: "preset", link: link.value, load: load.value });
       take({ ...FIRST, name: `${load.value}-${link.value}.toml`, text });
     } catch (error) {
+      opening.value = false;
       say(error instanceof Error ? error.message : String(error), { wrong: true });
     }
     busy.value = false;
@@ -125,14 +126,14 @@ function Radios(p: {
 
 // The repository's.
 
-interface Bundle {
+export interface Bundle {
   scenarios: { [name: string]: string };
   files: { [name: string]: string };
 }
 
-const bundle = signal<Bundle | string | null>(null);
+export const bundle = signal<Bundle | string | null>(null);
 
-async function loadBundle(): Promise<void> {
+export async function loadBundle(): Promise<void> {
   if (bundle.peek() !== null && typeof bundle.peek() !== "string") return;
   try {
     const answer = await fetch(new URL(__SCENARIOS__, import.meta.url));
@@ -213,6 +214,8 @@ function Scenarios() {
 async function takeFiles(files: readonly File[]): Promise<void> {
   if (files.length === 0) return;
   const { doc, says, wrong } = await openFiles(files);
+  // What is said is not to stand behind the list.
+  opening.value = false;
   if (doc) take(doc);
   say(says, { wrong });
 }

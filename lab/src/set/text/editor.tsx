@@ -5,7 +5,6 @@ import { defaultKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState } from "@codemirror/state";
 import {
   drawSelection,
@@ -37,7 +36,6 @@ const THEME = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)",
   },
-  ".cm-selectionMatch": { backgroundColor: "color-mix(in srgb, var(--accent) 18%, transparent)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-tooltip": {
     backgroundColor: "var(--ground)",
@@ -83,13 +81,15 @@ export function TextEditor() {
           drawSelection(),
           highlightActiveLine(),
           highlightActiveLineGutter(),
-          highlightSelectionMatches(),
-          search({ top: true }),
           StreamLanguage.define(toml),
           syntaxHighlighting(COLORS),
-          keymap.of([...defaultKeymap, ...searchKeymap, ...lintKeymap]),
+          keymap.of([...defaultKeymap, ...lintKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "The scenario's text, in TOML", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({
+            "aria-label": "The scenario's text, in TOML",
+            autocapitalize: "off",
+            tabindex: "0",
+          }),
           THEME,
           EditorView.updateListener.of((update) => {
             const own = update.transactions.some((one) => one.docChanged && !one.annotation(fromDocument));
@@ -140,7 +140,8 @@ function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
   const unknown = /unknown key|belongs/.test(found.rule);
   const span = place && (unknown ? (place.key ?? place.value) : place.value);
   const start = line.from + (line.text.length - line.text.trimStart().length);
-  const [from, to] = span && span[0] >= line.from && span[1] <= text.length ? span : [start, line.to];
+  const [from, to] =
+    span && span[0] >= line.from && span[0] <= line.to && span[1] <= text.length ? span : [start, line.to];
   const apply = mend(found);
   return [
     {

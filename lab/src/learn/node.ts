@@ -1,0 +1,4 @@
+// What of this folder the tests in Node take.
+
+export * from "./preset.ts";
+export * from "./slider.ts";

@@ -1,0 +1,162 @@
+// How long packets waited: the distribution of the queueing delay, with its median and its 99th percentile.
+
+import { point } from "../state/document.ts";
+import { here, isDone, labels, opened, results, runs } from "../state/run.ts";
+import { Button } from "../ui/index.tsx";
+import { useAnswer } from "./ask.ts";
+import { Figure, format } from "./figure.tsx";
+import { Legend, type Line, Lines } from "./lines.tsx";
+import { colorOf, styles } from "./looks.ts";
+import { ceiling } from "./thin.ts";
+import { isStale, LinkChoice, link } from "./time.tsx";
+import { choose, view } from "./view.ts";
+
+/** A distribution function: shares of packets that waited no longer than so many milliseconds. */
+export interface Spread {
+  readonly label: string;
+  readonly ms: readonly number[];
+  readonly share: readonly number[];
+}
+
+const known = (v: number | null): number => v ?? Number.NaN;
+
+/** The delay that a share of packets did not exceed. */
+export function quantile({ ms, share }: Spread, p: number): number {
+  const i = share.findIndex((s) => s >= p);
+  if (i < 0) return Number.NaN;
+  if (i === 0) return ms[0] as number;
+  const [s0, s1] = [share[i - 1] as number, share[i] as number];
+  const [x0, x1] = [ms[i - 1] as number, ms[i] as number];
+  return s1 > s0 ? x0 + ((p - s0) / (s1 - s0)) * (x1 - x0) : x1;
+}
+
+/** The least share that is drawn on a logarithmic axis. */
+const LEAST = 1e-4;
+
+export function SpreadTab() {
+  const { tail, scope } = view.value;
+  const classes = here.value?.classes ?? [];
+  const wanted = ["all", "data", ...classes].includes(scope) ? scope : "all";
+  const id = results.value?.id;
+  const answer = useAnswer(
+    id === undefined || !isDone.value
+      ? null
+      : {
+          do: "chart",
+          id,
+          diagram: "delay-cdf",
+          ...(link.value && { link: link.value }),
+          point: point.value,
+          scope: wanted,
+          algorithms: [...labels.value],
+        },
+  );
+  const first = (): Spread[] =>
+    runs.value.each.flatMap((r) => {
+      const found = r.shown?.delays.find((d) => d.scope === wanted && (!link.value || d.link === link.value));
+      if (!found) return [];
+      return [
+        {
+          label: r.label,
+          ms: found.queue_delay_s.map((s) => known(s) * 1e3),
+          share: found.cumulative_probability.map(known),
+        },
+      ];
+    });
+  // Of several seeds the engine makes one distribution, as `quell plot` does.
+  const several = (opened.value || runs.value.finished > runs.value.each.length) && answer.ok;
+  const spreads = several
+    ? (answer.ok?.chart.panels[0]?.curves ?? []).map((c) => ({
+        label: c.label,
+        ms: c.x.map(known),
+        share: c.y.map(known),
+      }))
+    : first();
+  const most = ceiling(
+    Math.max(0, ...spreads.map((s) => (tail ? (s.ms[s.ms.length - 1] ?? 0) : quantile(s, 0.999) || 0))),
+  );
+  const lines: Line[] = spreads.map((s) => {
+    const y = s.share.map((p) => (tail ? 1 - p : p));
+    const keep = y.map((v) => !tail || v >= LEAST / 2);
+    return {
+      label: s.label,
+      color: colorOf(s.label),
+      dashes: styles.value.get(s.label)?.dashes ?? [],
+      x: s.ms.filter((_, i) => keep[i]),
+      y: y.filter((_, i) => keep[i]),
+      marks: [0.5, 0.99].map((p) => ({
+        x: quantile(s, p),
+        y: tail ? 1 - p : p,
+        label: `P${p * 100} ${format(quantile(s, p))} ms`,
+      })),
+    };
+  });
+  const numbers = () => ({
+    heads: ["share", ...spreads.map((s) => `${s.label} (ms)`)],
+    rows: [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999].map((p) => [
+      p,
+      ...spreads.map((s) => quantile(s, p)),
+    ]),
+  });
+  const summary = `Queueing delay: ${spreads.map((s) => `${s.label} median ${format(quantile(s, 0.5))} ms, 99 % at most ${format(quantile(s, 0.99))} ms`).join("; ")}.`;
+  return (
+    <>
+      <div class="choices">
+        <span class="group">
+          <Button pressed={!tail} onClick={() => choose({ tail: false })}>
+            Waited no longer
+          </Button>
+          <Button pressed={tail} onClick={() => choose({ tail: true })}>
+            Waited longer (log)
+          </Button>
+        </span>
+        <label>
+          Traffic{" "}
+          <select value={wanted} onChange={(e) => choose({ scope: e.currentTarget.value })}>
+            {["all", "data", ...classes].map((name) => (
+              <option key={name} value={name}>
+                {name === "data" ? "data (no acknowledgments)" : name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <LinkChoice />
+      </div>
+      {lines.length === 0 ? (
+        <p class="note">No packet of this traffic has left the link within the measured window yet.</p>
+      ) : (
+        <Figure
+          title={`Distribution of the queueing delay${wanted === "all" ? "" : ` of ${wanted}`}`}
+          name="delay-cdf"
+          dim={isStale.value}
+          kept={[
+            { kind: "svg", text: () => answer.ok?.svg ?? null },
+            { kind: "csv", text: () => answer.ok?.csv ?? null },
+          ]}
+          numbers={numbers}
+        >
+          <Legend
+            lines={lines.map((l, i) => ({
+              ...l,
+              value: `P50 ${format(quantile(spreads[i] as Spread, 0.5))} · P99 ${format(quantile(spreads[i] as Spread, 0.99))} ms`,
+            }))}
+          />
+          <Lines
+            lines={lines}
+            x="queueing delay (ms)"
+            y={tail ? "share that waited longer" : "share that waited no longer"}
+            most={most}
+            range={tail ? [LEAST, 1] : [0, 1]}
+            log={tail}
+            summary={summary}
+          />
+          <p class="note">
+            Dots are the median and the 99th percentile
+            {several ? "; delays are means over the seeds at each share" : " of the first seed"}. The warm-up does not
+            count.
+          </p>
+        </Figure>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+// What runs, how long it takes, and what cannot run: in words.
+
+import { useState } from "preact/hooks";
+import { fault } from "../state/document.ts";
+import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
+import { count, duration } from "../state/runner.ts";
+import { Button, copy, Icon } from "../ui/index.tsx";
+
+/** The button in the header that runs, or stops what runs. */
+export function RunControl() {
+  const { phase } = runs.value;
+  if (phase === "running") {
+    return (
+      <Button onClick={stop} label="Stop the runs" keys="Esc">
+        <Icon name="stop" />
+        <span class="word">Stop</span>
+      </Button>
+    );
+  }
+  const begins = phase === "asks" || phase === "stopped" || phase === "failed";
+  return (
+    <Button onClick={start} label="Run" disabled={!begins} primary={begins}>
+      <Icon name="play" />
+      <span class="word">Run</span>
+    </Button>
+  );
+}
+
+/** A line above the figures. */
+export function Status() {
+  const now = runs.value;
+  const done = now.each.reduce((sum, r) => sum + (r.finished.length ? 1 : r.done), 0) / Math.max(1, now.each.length);
+  const rest = now.asked - now.finished;
+  const faults = now.each.filter((r) => r.fault);
+  return (
+    <div class="status">
+      {fault.value && (
+        <p class="notice wrong">
+          <span>
+            {fault.value.message}
+            {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
+          </span>
+        </p>
+      )}
+      {opened.value && (
+        <p class="notice">
+          <span>
+            Tables and diagrams are of the results that were opened: {opened.value.title || opened.value.name},{" "}
+            {opened.value.finished} replications, digest <code>{opened.value.digest}</code>.
+          </span>
+          <Button
+            onClick={() => {
+              opened.value = null;
+            }}
+          >
+            Close them
+          </Button>
+        </p>
+      )}
+      {now.phase === "running" && (
+        <p class="progress">
+          <progress
+            max={1}
+            value={now.finished >= now.each.length ? now.finished / Math.max(1, now.asked) : done}
+            aria-label="Progress of the runs"
+          />
+          <span>
+            {now.finished < now.each.length || now.asked === now.each.length
+              ? `Running ${now.each.length} ${now.each.length === 1 ? "algorithm" : "algorithms"}`
+              : `${now.finished} of ${now.asked} replications`}
+            {now.left_s !== null && `, about ${duration(now.left_s)} left`}
+          </span>
+        </p>
+      )}
+      {now.phase === "asks" && (
+        <p class="notice">
+          <span>{now.words}</span>
+          <Button primary onClick={start}>
+            Run it
+          </Button>
+        </p>
+      )}
+      {now.phase === "stopped" && (
+        <p class="notice">
+          <span>Stopped. {now.finished > 0 && "What was finished is shown."}</span>
+          <Button onClick={start}>Go on</Button>
+        </p>
+      )}
+      {now.phase === "refused" && <Refused words={now.words} command={now.command} />}
+      {faults.map((r) => (
+        <p class="notice wrong" key={r.label}>
+          <span>
+            {r.label}: {r.fault}
+          </span>
+        </p>
+      ))}
+      {now.phase === "done" && rest > 0 && (
+        <p class="notice">
+          <span>One seed of each is shown. {count(rest)} more replications give intervals.</span>
+          <Button onClick={start}>Run them</Button>
+        </p>
+      )}
+      {resultsFault.value && (
+        <p class="notice wrong">
+          <span>The tables could not be made: {resultsFault.value}</span>
+        </p>
+      )}
+      <p class="hidden" role="status">
+        {now.phase === "done" && current.value && results.value ? "The runs are done." : ""}
+        {now.phase === "running" ? "Running." : ""}
+      </p>
+    </div>
+  );
+}
+
+function Refused({ words, command }: { words: string; command: string }) {
+  const [done, setDone] = useState(false);
+  return (
+    <div class="notice">
+      <p>
+        {words} <code>{command}</code>
+      </p>
+      <Button onClick={async () => setDone(await copy(command))}>{done ? "Copied" : "Copy"}</Button>
+    </div>
+  );
+}

@@ -1,0 +1,459 @@
+// Over time: the queues as pictures, and curves that playback moves through.
+
+import { computed, effect, signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { dark, still } from "../state/layout.ts";
+import { clock, goTo, moments } from "../state/play.ts";
+import { current, here, runs } from "../state/run.ts";
+import type { RunOf } from "../state/runner.ts";
+import { Button } from "../ui/index.tsx";
+import { Figure, format, type Numbers } from "./figure.tsx";
+import { colorOf, hue, lookOf } from "./looks.ts";
+import { Plot, type PlotSpec, type Seen } from "./plot.ts";
+import { printed, printedOver } from "./printed.ts";
+import {
+  classes,
+  classHue,
+  type Drawn,
+  drawn,
+  moment,
+  type Panel,
+  panels,
+  QUANTITIES,
+  rateUnit,
+} from "./quantities.ts";
+import { Strip } from "./strip.ts";
+import { csv, type Figure as FigureOf, svg } from "./svg.ts";
+import { at, ceiling, summary } from "./thin.ts";
+import { choose, view } from "./view.ts";
+
+/** The time that the pointer is at, in whichever figure. */
+const pointed = signal<number | null>(null);
+
+const cache = new WeakMap<object, Drawn>();
+function drawnOf(run: RunOf): Drawn | null {
+  const part = run.partial && (run.partial[0]?.time_s.length ?? 0) > 2 ? run.partial : null;
+  const of = part ?? run.shown;
+  if (!of) return null;
+  const known = cache.get(of);
+  if (known) return known;
+  const made = drawn(run.label, part ?? run.shown?.series ?? [], part ? [] : (run.shown?.windows ?? []));
+  cache.set(of, made);
+  return made;
+}
+
+/** The runs that are drawn. */
+export const drawnRuns = computed(() => runs.value.each.map(drawnOf).filter((d): d is Drawn => d !== null));
+/** True while what is drawn is of an older text. */
+export const isStale = computed(() => !current.value || runs.value.each.some((r) => r.stale && !r.partial));
+
+/** The links that are observed, and the one that is shown. */
+export const links = computed(() => [...new Set(drawnRuns.value.flatMap((d) => d.links.map((l) => l.link)))]);
+export const link = computed(() => {
+  const all = links.value;
+  return all.includes(view.value.link) ? view.value.link : (all[0] ?? "");
+});
+
+const seenPart = computed((): Seen => {
+  const { time, end } = clock.value;
+  const { span } = view.value;
+  if (span <= 0 || span >= end) return { from: 0, to: end || 1, time };
+  const from = Math.min(Math.max(0, time - span), Math.max(0, end - span));
+  return { from, to: from + span, time };
+});
+
+export function TimeTab() {
+  const { curves, apart, scope } = view.value;
+  const all = drawnRuns.value;
+  const names = classes(all, link.value);
+  return (
+    <div class={isStale.value ? "over-time dim" : "over-time"}>
+      <Strips />
+      <div class="choices">
+        <fieldset class="chips">
+          <legend class="hidden">Curves</legend>
+          {QUANTITIES.map((q) => (
+            <label key={q.id} title={q.doc} class="chip">
+              <input
+                type="checkbox"
+                checked={curves.includes(q.id)}
+                onChange={(e) =>
+                  choose({
+                    curves: e.currentTarget.checked
+                      ? QUANTITIES.filter((o) => o.id === q.id || curves.includes(o.id)).map((o) => o.id)
+                      : curves.filter((id) => id !== q.id),
+                  })
+                }
+              />
+              {q.title}
+            </label>
+          ))}
+        </fieldset>
+        <span class="group">
+          <Button pressed={!apart} onClick={() => choose({ apart: false })}>
+            Together
+          </Button>
+          <Button pressed={apart} onClick={() => choose({ apart: true })}>
+            Side by side
+          </Button>
+        </span>
+        <LinkChoice />
+        {!apart && names.length > 1 && (
+          <label>
+            Throughput of{" "}
+            <select value={scope} onChange={(e) => choose({ scope: e.currentTarget.value })}>
+              {["all", ...names].map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      {curves.length === 0 && <p class="note">No curve is chosen.</p>}
+      {curves.map((id) => (
+        <Group key={id} id={id} runs={all} apart={apart} scope={names.includes(scope) ? scope : "all"} />
+      ))}
+    </div>
+  );
+}
+
+/** Chooses the link, where there are several. */
+export function LinkChoice() {
+  if (links.value.length < 2) return null;
+  return (
+    <label>
+      Link{" "}
+      <select value={link.value} onChange={(e) => choose({ link: e.currentTarget.value })}>
+        {links.value.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The figures of one quantity, with a common axis. */
+function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Drawn[]; apart: boolean; scope: string }) {
+  const made = useMemo(() => panels(id, all, link.value, apart, scope), [id, all, link.value, apart, scope]);
+  const most = useMemo(() => {
+    const of = (list: readonly Panel[]) =>
+      ceiling(Math.max(0, ...list.flatMap((p) => p.curves.map((c) => summary(c.samples.values).most))));
+    // Internal signals have units of their own.
+    return id === "internals" ? made.map((p) => of([p])) : made.map(() => of(made));
+  }, [id, made]);
+  const title = QUANTITIES.find((q) => q.id === id)?.title ?? id;
+  if (made.length === 0) return <p class="note">{why(id, title, all.length > 0)}</p>;
+  const silent =
+    (id === "drops" || id === "marks") && made.every((p) => p.curves.every((c) => summary(c.samples.values).most <= 0));
+  if (silent) return <p class="note">{id === "drops" ? "No packet was dropped." : "No packet was marked."}</p>;
+  return (
+    <section class="quantity">
+      {made.length > 1 && <h3>{id === "internals" ? title : headOf(title, made)}</h3>}
+      <div class={`multiples of-${Math.min(made.length, 4)}`}>
+        {made.map((panel, i) => (
+          <TimeFigure
+            key={panel.id}
+            panel={panel}
+            most={panel.most ?? (most[i] as number)}
+            height={made.length > 1 ? 120 : 165}
+            alone={made.length === 1}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function why(id: string, title: string, some: boolean): string {
+  if (!some) return `${title}: nothing has run yet.`;
+  if (id === "jain") return "Fairness: fewer than two bulk flows share the link.";
+  if (id === "internals") return "Inside: the algorithms that are shown have no variables to report.";
+  if (id === "windows") return "Windows: they are there when a run is whole, of TCP flows.";
+  return `${title}: there is nothing of it.`;
+}
+
+const headOf = (title: string, made: readonly Panel[]): string =>
+  made[0]?.unit ? `${title} [${made[0].unit}]` : title;
+
+const axisOf = (panel: Panel): string => {
+  const [base] = panel.title.split(", ");
+  return panel.unit ? `${base} (${panel.unit})` : (base as string);
+};
+
+function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number; height: number; alone: boolean }) {
+  const host = useRef<HTMLDivElement>(null);
+  const readout = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const end = clock.value.end || here.value?.duration_s || 1;
+  const warmup = here.value?.warmup_s ?? 0;
+  const events = moments.value;
+  const [quantity = ""] = panel.id.split(":");
+  const levels = printedOver(quantity, printed.value).filter((l) => panel.curves.some((c) => c.of === l.label));
+  const spec: PlotSpec = useMemo(
+    () => ({
+      curves: panel.curves.map((c) => ({ label: c.label, look: lookOf(c), samples: c.samples })),
+      unit: panel.unit,
+      end,
+      most,
+      warmup,
+      events,
+      levels: levels.map(({ label, value }) => ({ value, color: colorOf(label) })),
+      height,
+      dark: dark.value,
+    }),
+    [panel, most, end, warmup, events, printed.value, height, dark.value],
+  );
+  const latest = useRef(spec);
+  latest.current = spec;
+
+  useEffect(() => {
+    const made = new Plot(host.current as HTMLDivElement, latest.current, {
+      pointed: (time) => {
+        pointed.value = time;
+      },
+      taken: goTo,
+    });
+    plot.current = made;
+    const stops = [effect(() => made.show(seenPart.value)), effect(() => made.point(pointed.value))];
+    return () => {
+      for (const stop of stops) stop();
+      made.destroy();
+      plot.current = null;
+    };
+  }, []);
+  useEffect(() => plot.current?.update(spec), [spec]);
+  useReadout(readout, panel);
+
+  const figure = (): FigureOf => ({
+    title: panel.title,
+    x: "time (s)",
+    y: axisOf(panel),
+    end,
+    most,
+    warmup,
+    events,
+    curves: panel.curves.map((c) => ({ label: c.label, look: lookOf(c, true), samples: c.samples })),
+  });
+  return (
+    <Figure
+      title={titleOf(panel, alone)}
+      name={panel.title}
+      kept={[
+        { kind: "svg", text: () => svg(figure()) },
+        { kind: "csv", text: () => csv(figure()) },
+      ]}
+      numbers={() => numbersOf(panel, end)}
+    >
+      <div class="readout" ref={readout} aria-hidden="true">
+        {panel.curves.map((c) => {
+          const look = lookOf(c);
+          return (
+            <span key={c.label}>
+              <svg class="swatch" viewBox="0 0 22 8" aria-hidden="true">
+                <path d="M0 4h22" stroke={look.color} stroke-width="2.4" stroke-dasharray={look.dashes.join(" ")} />
+              </svg>
+              {c.label} <b />
+            </span>
+          );
+        })}
+      </div>
+      <div class="plot" ref={host} role="img" aria-label={said(panel, end)} style={{ height: `${height}px` }} />
+      {levels.length > 0 && <p class="note">Printed: {levels.map((l) => l.text).join("; ")}.</p>}
+    </Figure>
+  );
+}
+
+/** Of several figures the heading above has the quantity, and the unit if they share it. */
+function titleOf({ id, part, title, unit }: Panel, alone: boolean): string {
+  const shown = alone ? title : part;
+  const own = alone || id.startsWith("internals");
+  return own && unit ? `${shown} [${unit}]` : shown;
+}
+
+/** A figure in a sentence. */
+function said(panel: Panel, end: number): string {
+  const of = panel.curves.map((c) => {
+    const { mean, most, count } = summary(c.samples.values);
+    return count ? `${c.label} mean ${format(mean)}, most ${format(most)}` : `${c.label} without values`;
+  });
+  return `${axisOf(panel)} over ${format(end)} s: ${of.join("; ")}.`;
+}
+
+const ROWS = 30;
+
+function numbersOf(panel: Panel, end: number): Numbers {
+  const heads = ["time (s)", ...panel.curves.map((c) => c.label)];
+  const rows = Array.from({ length: ROWS }, (_, i) => {
+    const t = ((i + 1) * end) / ROWS;
+    return [+t.toPrecision(5), ...panel.curves.map((c) => at(c.samples, t))];
+  });
+  const of = (key: "mean" | "most") => [key, ...panel.curves.map((c) => summary(c.samples.values)[key])];
+  return {
+    heads,
+    rows: [of("mean"), of("most"), ...rows],
+    note: `Every ${format(end / ROWS)} s; the CSV file has every sample.`,
+  };
+}
+
+const READ_MS = 90;
+
+/** Writes the values at the pointer, or else at the time of the playback, a few times a second. */
+function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
+    const write = () => {
+      timer = undefined;
+      last = performance.now();
+      const time = pointed.peek() ?? clock.peek().time;
+      const bold = ref.current?.querySelectorAll("b");
+      panel.curves.forEach((c, i) => {
+        const node = bold?.[i];
+        const value = format(at(c.samples, time));
+        if (node && node.textContent !== value) node.textContent = value;
+      });
+    };
+    const stop = effect(() => {
+      pointed.value;
+      clock.value;
+      const wait = READ_MS - (performance.now() - last);
+      if (wait <= 0) write();
+      else timer ??= setTimeout(write, wait);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [panel]);
+}
+
+/** The queues as pictures. */
+function Strips() {
+  const box = useRef<HTMLDivElement>(null);
+  const all = drawnRuns.value;
+  const name = link.value;
+  const names = classes(all, name);
+  const labels = runs.value.each.map((r) => r.label);
+  const isDark = dark.value;
+
+  useEffect(() => {
+    const rows = [...(box.current?.querySelectorAll<HTMLElement>(".strip") ?? [])];
+    const made = rows.map((row) => ({
+      row,
+      strip: new Strip(row.querySelector("canvas") as HTMLCanvasElement),
+      link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
+      words: row.querySelector(".strip-words") as HTMLElement,
+    }));
+    const most = Math.max(4, ...made.map(({ link: l }) => (l ? summary(l.queueMean).most : 0)));
+    const rate = Math.max(1, ...made.map(({ link: l }) => (l ? peakRate(l.throughput) : 0)));
+    const css = getComputedStyle(box.current ?? document.documentElement);
+    const ink = {
+      classes: names.map((_, i) => hue(classHue(i))),
+      line: css.getPropertyValue("--line").trim(),
+      soft: css.getPropertyValue("--edge").trim(),
+      mark: css.getPropertyValue("--warn-line").trim(),
+      drop: css.getPropertyValue("--wrong").trim(),
+    };
+    if (ink.classes.length === 0) ink.classes.push(hue(classHue(0)));
+    let last = performance.now();
+    let told = 0;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const draw = () => {
+      const now = performance.now();
+      const elapsed = Math.min(0.1, (now - last) / 1000);
+      last = now;
+      const time = clock.peek().time;
+      const tell = now - told > READ_MS;
+      if (tell) told = now;
+      for (const { strip, link: l, words } of made) {
+        const m = l ? moment(l, names, time) : null;
+        strip.draw(m, most, rate, clock.peek().playing ? elapsed : 0, ink, still.value);
+        if (!tell) continue;
+        const text = m ? tellMoment(m) : "";
+        if (words.textContent !== text) words.textContent = text;
+      }
+      clearTimeout(again);
+      // What was not told is told when the clock stands.
+      if (!tell) again = setTimeout(draw, READ_MS);
+    };
+    const stop = effect(() => {
+      clock.value;
+      draw();
+    });
+    const resized = new ResizeObserver(() => {
+      for (const { strip } of made) strip.resize();
+      draw();
+    });
+    if (box.current) resized.observe(box.current);
+    return () => {
+      stop();
+      resized.disconnect();
+      clearTimeout(again);
+    };
+  }, [all, name, labels.join("\n"), names.join("\n"), isDark]);
+
+  return (
+    <section class="strips" ref={box} aria-label="Queues at the time of the playback">
+      {labels.map((label) => (
+        <div class="strip" key={label} data-label={label}>
+          <p class="strip-head">
+            <i class="dot" style={{ background: colorOf(label) }} />
+            <strong>{label}</strong>
+            <span class="strip-words" />
+          </p>
+          <div aria-hidden="true">
+            <canvas />
+          </div>
+        </div>
+      ))}
+      {names.length > 0 && (
+        <p class="strip-key">
+          {names.map((n, i) => (
+            <span key={n}>
+              <i class="dot square" style={{ background: hue(classHue(i)) }} />
+              {n}
+            </span>
+          ))}
+          <span>
+            <b class="cross">✕</b> dropped
+          </span>
+          <span>
+            <b class="ring">○</b> marked
+          </span>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function peakRate(rates: readonly { bps: Float64Array }[]): number {
+  let most = 0;
+  const n = rates[0]?.bps.length ?? 0;
+  for (let i = 0; i < n; i++) {
+    let sum = 0;
+    for (const { bps } of rates) sum += bps[i] as number;
+    if (sum > most) most = sum;
+  }
+  return most;
+}
+
+function tellMoment(m: {
+  packets: number;
+  delay_s: number;
+  bps: number;
+  dropped_pps: number;
+  marked_pps: number;
+}): string {
+  const [unit, factor] = rateUnit(m.bps);
+  const digits = (x: number) => (x >= 100 ? x.toFixed(0) : x.toFixed(1));
+  const parts = [
+    `${digits(m.packets)} packets`,
+    Number.isFinite(m.delay_s) ? `${digits(m.delay_s * 1e3)} ms` : "– ms",
+    `${digits(m.bps * factor)} ${unit}`,
+  ];
+  if (m.dropped_pps > 0) parts.push(`${digits(m.dropped_pps)} drops/s`);
+  if (m.marked_pps > 0) parts.push(`${digits(m.marked_pps)} marks/s`);
+  return parts.join(" · ");
+}
