@@ -50,10 +50,7 @@ export class Client {
   private next = 0;
 
   /** The answer to a message, which may take some time. */
-  async ask<Do extends keyof Answers>(
-    request: Ask<Do>,
-    progress?: (progress: Progress) => void,
-  ): Promise<Answers[Do]> {
+  async ask<Do extends keyof Answers>(request: Ask<Do>, progress?: (progress: Progress) => void): Promise<Answers[Do]> {
     const module = await compile().catch((error) => {
       throw error instanceof EngineFault ? error : EngineFault.of(`The simulator cannot be loaded: ${error}`);
     });
