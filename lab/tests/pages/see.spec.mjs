@@ -140,6 +140,28 @@ test("while a slider is dragged the runs follow it, and the last value is what i
   expect(await digests(page)).toEqual(after);
 });
 
+test("algorithms come and go while a window of the curves moves", async ({ page, open }) => {
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await open(`#${await toHash({ ...FIRST, view: { see: { span: 5, curves: ["delay", "throughput", "inside"] } } })}`);
+  const labels = () => results(page).locator("figure").first().locator(".readout > span").allTextContents();
+  for (const [name, left] of [
+    ["codel", 3],
+    ["red", 2],
+    ["red", 3],
+    ["codel", 4],
+  ]) {
+    await page
+      .getByRole("checkbox", { name: new RegExp(`\\b${name}$`) })
+      .first()
+      .click();
+    await page
+      .locator(".transport select")
+      .last()
+      .selectOption(left % 2 ? "2" : "5");
+    await expect.poll(labels).toHaveLength(left);
+  }
+});
+
 test("a large run asks first, shows how far it is, and stops at once", async ({ page, open }) => {
   await open(`#${await toHash({ ...FIRST, text: FIRST.text.replace('"20 s"', '"900 s"') })}`);
   await expect(results(page).locator(".notice")).toContainText(/million packets: about/);
