@@ -4,6 +4,25 @@
 // Each shortened to some seconds; some last longer than 4.3 s, or have segments that do: so many nanoseconds have 32 bits.
 export const CASES = [
   ["dumbbell", { duration: "10 s", warmup: "4.5 s" }, { seeds: "2" }],
+  // More than 32 bits of bytes, of bits in a second, and of nanoseconds.
+  [
+    "dumbbell",
+    {
+      duration: "60 ms",
+      warmup: "10 ms",
+      "dumbbell.rate": "10 Gbit/s",
+      "dumbbell.delay": "100 us",
+      "dumbbell.buffer": "5 GB",
+      "flows.ftp.rtt": "1 ms",
+      "flows.ftp.start": "0 s",
+    },
+    { seed: "1" },
+  ],
+  [
+    "dumbbell",
+    { duration: "90 s", "dumbbell.delay": "4.5 s", "flows.ftp.rtt": "9.2 s", series_step: "5 s" },
+    { seed: "1", aqm: "codel,red,fq-codel" },
+  ],
   ["main", { duration: "15 s", warmup: "5 s", segments: "5 s" }, { seed: "3" }],
   ["capacity_step", { duration: "65 s", segments: "13 s" }, { seed: "2" }],
   [

@@ -13,22 +13,47 @@ export interface Shown<T> {
   readonly waits: boolean;
 }
 
-/** Asks whenever the question changes; nothing while it is null. */
+/**
+ * Asks whenever the question changes; nothing while it is null. One question is asked at a time: of those that come
+ * meanwhile, as while a slider is dragged, the newest alone is asked next.
+ */
 export function useAnswer<Do extends keyof Answers>(request: Ask<Do> | null): Shown<Answers[Do]> {
   const [state, set] = useState<Shown<Answers[Do]>>({ ok: null, fault: "", waits: request !== null });
   const key = request === null ? "" : JSON.stringify(request);
-  const newest = useRef(key);
-  newest.current = key;
+  const newest = useRef<{ key: string; request: Ask<Do> | null }>({ key, request });
+  newest.current = { key, request };
+  const busy = useRef(false);
+  const here = useRef(true);
   useEffect(() => {
+    const next = async () => {
+      for (;;) {
+        const { key: asked, request: question } = newest.current;
+        if (question === null) return;
+        let found: Shown<Answers[Do]>;
+        try {
+          found = { ok: await desk(question), fault: "", waits: false };
+        } catch (error) {
+          found = { ok: null, fault: error instanceof Error ? error.message : String(error), waits: false };
+        }
+        if (!here.current) return;
+        const isNewest = newest.current.key === asked;
+        set((old) => (isNewest ? found : { ok: found.ok ?? old.ok, fault: "", waits: true }));
+        if (isNewest) return;
+      }
+    };
     if (request === null) return;
     set((old) => ({ ...old, waits: true }));
-    desk(request).then(
-      (ok) => newest.current === key && set({ ok, fault: "", waits: false }),
-      (error) => {
-        const fault = error instanceof Error ? error.message : String(error);
-        if (newest.current === key) set({ ok: null, fault, waits: false });
-      },
-    );
+    if (busy.current) return;
+    busy.current = true;
+    next().finally(() => {
+      busy.current = false;
+    });
   }, [key]);
+  useEffect(
+    () => () => {
+      here.current = false;
+    },
+    [],
+  );
   return state;
 }

@@ -5,6 +5,7 @@ import { command } from "../keep/command.ts";
 import type { ChartNumbers } from "../protocol.ts";
 import { about } from "../state/about.ts";
 import { checked, doc, point } from "../state/document.ts";
+import { wide } from "../state/layout.ts";
 import { here, isDone, labels, results } from "../state/run.ts";
 import { currentSweep, estimate, runSweep, stopSweep } from "../state/sweep.ts";
 import { Button } from "../ui/index.tsx";
@@ -12,6 +13,9 @@ import { useAnswer } from "./ask.ts";
 import { Figure, type Numbers } from "./figure.tsx";
 import { isStale, LinkChoice, link } from "./time.tsx";
 import { choose, view } from "./view.ts";
+
+/** The width of a picture where there is no room for 800 pixels. */
+const NARROW = 480;
 
 export function DiagramsTab() {
   const { diagram, diagramMetric, panels, scope, over } = view.value;
@@ -25,6 +29,8 @@ export function DiagramsTab() {
   const ofSweep = chosen?.name === "metric" && swept?.id != null;
   const fields = [...new Set((checked.value?.points ?? []).flatMap((p) => p.settings.map((s) => s.field)))];
   const along = fields.includes(over) ? over : "";
+  // On a phone a picture of the usual width would have labels that nobody reads.
+  const size = wide.value ? {} : { width: NARROW };
   const answer = useAnswer(
     ofSweep
       ? {
@@ -34,6 +40,7 @@ export function DiagramsTab() {
           metric: diagramMetric,
           scope: wanted,
           panels,
+          ...size,
           ...(link.value && { link: link.value }),
           ...(along && { over: along }),
         }
@@ -49,6 +56,7 @@ export function DiagramsTab() {
             algorithms: [...labels.value],
             ...(chosen.name === "metric" ? { metric: diagramMetric } : {}),
             panels,
+            ...size,
           },
   );
   const chart = answer.ok;

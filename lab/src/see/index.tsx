@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { learnAbout } from "../state/about.ts";
-import { change, checked, point } from "../state/document.ts";
+import { change, lastChecked, point } from "../state/document.ts";
 import { followRuns, runs, stop } from "../state/run.ts";
 import { Tabs } from "../ui/index.tsx";
 import { register } from "../ui/keys.ts";
@@ -67,7 +67,7 @@ export function SeePanel() {
 
 /** Chooses the point of a sweep. */
 function PointChoice() {
-  const points = checked.value?.points ?? [];
+  const points = lastChecked.value?.points ?? [];
   if (points.length < 2) return null;
   return (
     <p class="choices">

@@ -25,7 +25,7 @@ interface Props {
   summary: string;
 }
 
-const [WIDE, TALL, LEFT, RIGHT, TOP, BOTTOM] = [640, 320, 58, 16, 12, 44];
+const [WIDE, TALL, LEFT, RIGHT, TOP, BOTTOM] = [640, 320, 72, 16, 12, 44];
 
 export function Lines(p: Props) {
   const [right, bottom] = [WIDE - RIGHT, TALL - BOTTOM];

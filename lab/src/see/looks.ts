@@ -1,7 +1,7 @@
 // The colors of algorithms, classes and flows: those of the report, which everybody tells apart.
 
 import { computed } from "@preact/signals";
-import { checked } from "../state/document.ts";
+import { lastChecked } from "../state/document.ts";
 import { dark } from "../state/layout.ts";
 import type { Look } from "./plot.ts";
 import type { Curve } from "./quantities.ts";
@@ -15,7 +15,7 @@ export const hue = (i: number): string => (dark.value ? DARK : LIGHT)[i % LIGHT.
 
 /** The style of each label, as in every figure of the command. */
 export const styles = computed(
-  () => new Map((checked.value?.algorithms ?? []).map(({ label, style }) => [label, style] as const)),
+  () => new Map((lastChecked.value?.algorithms ?? []).map(({ label, style }) => [label, style] as const)),
 );
 
 /** The color of an algorithm, by its label. */

@@ -6,6 +6,7 @@ import { Client } from "../engine/client.ts";
 import type { Map as Found, MapAxis, MapShown, Theory } from "../protocol.ts";
 import { about } from "../state/about.ts";
 import { checked, doc, point, source } from "../state/document.ts";
+import { duration } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
 import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
@@ -20,9 +21,10 @@ const SHOWN: readonly (readonly [MapShown, string])[] = [
   ["queue", "queue at equilibrium"],
   ["probability", "signal probability"],
 ];
-/** Points along each axis: soon, and then. */
-const COARSE = 14;
-const FINE = 56;
+/** Points along each axis: soon, and then more and more. */
+const SIZES = [8, 16, 32, 64];
+/** A finer map that takes longer than this waits until somebody wants it. */
+const PATIENCE_S = 12;
 
 /** The network around which a map is drawn, and how far. */
 const NETWORK = { flows: "", rate: "Mbit/s", rtt: "ms" } as const;
@@ -42,12 +44,8 @@ export function TheMap({ labels, theory }: { labels: readonly string[]; theory: 
   const [axes, setAxes] = useState<readonly [string, string]>(["flows", "rtt"]);
   const [ranges, setRanges] = useState<{ [name: string]: readonly [number, number] }>({});
   const [show, setShow] = useState<MapShown>("growth");
-  const [state, set] = useState<{ found: Found | null; fault: string; waits: boolean; key: string }>({
-    found: null,
-    fault: "",
-    waits: false,
-    key: "",
-  });
+  const [state, set] = useState<State>({ found: null, fault: "", waits: false, key: "", next_s: 0 });
+  const [patient, setPatient] = useState("");
   const label = labels.includes(wanted) ? wanted : (labels[0] ?? "");
   const algorithm = checked.value?.algorithms.find((a) => a.label === label)?.algorithm;
   const parameters = (about.value?.algorithms.find((a) => a.name === algorithm)?.params ?? []).flatMap((p) => {
@@ -89,19 +87,26 @@ export function TheMap({ labels, theory }: { labels: readonly string[]; theory: 
     if (!label || same) return;
     let here = true;
     mapper.kill();
+    const had = state.key === key ? (state.found?.x.length ?? 0) : 0;
     set((old) => ({ ...old, fault: "", waits: true }));
     const ask = async () => {
-      for (const points of [COARSE, FINE]) {
+      const sizes = SIZES.filter((size) => size > had);
+      for (const [i, points] of sizes.entries()) {
+        const began = performance.now();
         const found = await mapper.ask({ ...request, points });
         if (!here) return;
-        set({ found, fault: "", waits: points !== FINE, key });
+        const next = sizes[i + 1];
+        const next_s = next ? ((performance.now() - began) / 1000) * (next / points) ** 2 : 0;
+        const stops = !next || (next_s > PATIENCE_S && patient !== key);
+        set({ found, fault: "", waits: !stops, key, next_s });
+        if (stops) return;
       }
     };
-    ask().catch((error) => here && set({ found: null, fault: error.message, waits: false, key }));
+    ask().catch((error) => here && set({ found: null, fault: error.message, waits: false, key, next_s: 0 }));
     return () => {
       here = false;
     };
-  }, [key]);
+  }, [key, patient === key]);
   useEffect(() => () => mapper.kill(), []);
 
   if (labels.length === 0) return null;
@@ -164,16 +169,30 @@ export function TheMap({ labels, theory }: { labels: readonly string[]; theory: 
             alt={`${title} over ${xName} and ${yName}.${found.stable === null ? "" : ` ${format(found.stable * 100)} % of it is stable.`}`}
           />
           <p class="note">
-            {state.waits && "It becomes finer. "}
+            {state.waits && `It becomes finer${state.next_s >= 2 ? `, in ${duration(state.next_s)}` : ""}. `}
             Here: {format(network.flows)} flows, {format(network.rate)} Mbit/s (in packets of 1500 bytes),{" "}
             {format(network.rtt)} ms.
             {found.missing.length > 0 &&
               ` Without a value: ${found.missing.map(([reason, n]) => `${reason} (${n} ${n === 1 ? "point" : "points"})`).join("; ")}.`}
           </p>
+          {!state.waits && state.next_s > 0 && state.key === key && (
+            <Button onClick={() => setPatient(key)}>Make it finer (about {duration(state.next_s)})</Button>
+          )}
         </Figure>
       )}
     </section>
   );
+}
+
+/** What there is of the map. */
+interface State {
+  readonly found: Found | null;
+  readonly fault: string;
+  readonly waits: boolean;
+  /** The question that it answers. */
+  readonly key: string;
+  /** The time that a finer one takes; 0: there is none. */
+  readonly next_s: number;
 }
 
 function Choice(p: { name: string; value: string; all: readonly string[]; onChoose: (name: string) => void }) {

@@ -77,7 +77,9 @@ function drawSome(): void {
 export class Plot {
   private plot: uPlot | null = null;
   private thinned: Thinned = { x: [], ys: [], bucket_s: 0 };
+  /** What the figure on the page was made of, and what it is to be made of. */
   private of = "";
+  private wanted: string;
   private seen: Seen;
   private drawn: [number, number] = [0, 0];
   private readonly veil = document.createElement("div");
@@ -91,6 +93,7 @@ export class Plot {
     private spec: PlotSpec,
     private readonly on: { pointed: (time: number | null) => void; taken: (time: number) => void },
   ) {
+    this.wanted = keyOf(spec);
     this.seen = { from: 0, to: spec.end, time: spec.end };
     this.veil.className = "plot-veil";
     this.head.className = "plot-head";
@@ -112,12 +115,13 @@ export class Plot {
   /** Other numbers, or another look. */
   update(spec: PlotSpec): void {
     this.spec = spec;
+    this.wanted = keyOf(spec);
     if (this.plot) soon(this);
   }
 
   /** Draws what has changed, or all for the first time; called when there is time. */
   refresh(): void {
-    if (keyOf(this.spec) !== this.of) this.make();
+    if (this.wanted !== this.of) this.make();
     else {
       this.thin();
       this.redraw(true);
@@ -181,7 +185,8 @@ export class Plot {
 
   private redraw(always: boolean): void {
     const plot = this.plot;
-    if (!plot) return;
+    // With other curves it waits for its turn to be made again: these numbers are not for the old ones.
+    if (!plot || this.wanted !== this.of) return;
     const { from, to } = this.seen;
     const [oldFrom, oldTo] = this.drawn;
     if (!always && from === oldFrom && to === oldTo) return;
@@ -199,7 +204,7 @@ export class Plot {
   private make(): void {
     this.plot?.destroy();
     const { spec } = this;
-    this.of = keyOf(spec);
+    this.of = this.wanted;
     this.thin();
     const { from, to } = this.seen;
     this.drawn = [from, to];

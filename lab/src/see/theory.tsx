@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import type { Assessment, Replication, Theory } from "../protocol.ts";
-import { doc, point, source } from "../state/document.ts";
+import { doc, fault, point, source } from "../state/document.ts";
 import { current, here, isDone, results, runs } from "../state/run.ts";
 import { useAnswer } from "./ask.ts";
 import { Picture } from "./diagrams.tsx";
@@ -30,7 +30,7 @@ export function TheoryTab() {
   const wrong = time !== null && !(Number.isFinite(time) && time >= 0 && time <= (here.value?.duration_s ?? 0));
   const labels = runs.value.each.map((r) => r.label);
   const answer = useAnswer(
-    here.value && labels.length && !wrong
+    here.value && labels.length && !wrong && fault.value === null
       ? {
           do: "theory",
           source: { ...source(doc.value), aqm: labels },

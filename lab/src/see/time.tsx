@@ -158,6 +158,7 @@ function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Dra
             panel={panel}
             most={panel.most ?? (most[i] as number)}
             height={made.length > 1 ? 120 : 165}
+            alone={made.length === 1}
           />
         ))}
       </div>
@@ -181,7 +182,7 @@ const axisOf = (panel: Panel): string => {
   return panel.unit ? `${base} (${panel.unit})` : (base as string);
 };
 
-function TimeFigure({ panel, most, height }: { panel: Panel; most: number; height: number }) {
+function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number; height: number; alone: boolean }) {
   const host = useRef<HTMLDivElement>(null);
   const readout = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
@@ -237,7 +238,7 @@ function TimeFigure({ panel, most, height }: { panel: Panel; most: number; heigh
   });
   return (
     <Figure
-      title={titleOf(panel)}
+      title={titleOf(panel, alone)}
       name={panel.title}
       kept={[
         { kind: "svg", text: () => svg(figure()) },
@@ -265,9 +266,9 @@ function TimeFigure({ panel, most, height }: { panel: Panel; most: number; heigh
 }
 
 /** Of several figures the heading above has the quantity, and the unit if they share it. */
-function titleOf({ id, part, title, unit }: Panel): string {
-  const shown = part || title;
-  const own = part === "" || id.startsWith("internals");
+function titleOf({ id, part, title, unit }: Panel, alone: boolean): string {
+  const shown = alone ? title : part;
+  const own = alone || id.startsWith("internals");
   return own && unit ? `${shown} [${unit}]` : shown;
 }
 

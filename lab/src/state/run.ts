@@ -5,7 +5,7 @@ import { desk, type Progress } from "../engine/client.ts";
 import { pool } from "../engine/pool.ts";
 import { command } from "../keep/command.ts";
 import type { Checked, Gathered, Replication } from "../protocol.ts";
-import { checked, type Doc, doc, givenResults, point, shown, source, verdict } from "./document.ts";
+import { type Doc, doc, givenResults, lastChecked, point, shown, source, verdict } from "./document.ts";
 import * as play from "./play.ts";
 import { NOTHING, type Plan, Runner, type Runs, seedsOf } from "./runner.ts";
 import { Growing } from "./samples.ts";
@@ -113,7 +113,7 @@ function planOf(checked: Checked, of: Doc, at: number, labels: readonly string[]
 }
 
 /** The point of the checked scenario that is shown. */
-export const here = computed(() => checked.value?.points[point.value]);
+export const here = computed(() => lastChecked.value?.points[point.value]);
 
 /** The simulated time up to which all algorithms that are shown have come. */
 export const front = computed(() => {
