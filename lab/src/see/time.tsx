@@ -332,6 +332,8 @@ function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void
 /** The queues as pictures. */
 function Strips() {
   const box = useRef<HTMLDivElement>(null);
+  /** Those of before move on when there are new samples. */
+  const strips = useRef(new WeakMap<HTMLCanvasElement, Strip>());
   const all = drawnRuns.value;
   const name = link.value;
   const names = classes(all, name);
@@ -340,12 +342,17 @@ function Strips() {
 
   useEffect(() => {
     const rows = [...(box.current?.querySelectorAll<HTMLElement>(".strip") ?? [])];
-    const made = rows.map((row) => ({
-      row,
-      strip: new Strip(row.querySelector("canvas") as HTMLCanvasElement),
-      link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
-      words: row.querySelector(".strip-words") as HTMLElement,
-    }));
+    const made = rows.map((row) => {
+      const canvas = row.querySelector("canvas") as HTMLCanvasElement;
+      const strip = strips.current.get(canvas) ?? new Strip(canvas);
+      strips.current.set(canvas, strip);
+      return {
+        canvas,
+        strip,
+        link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
+        words: row.querySelector(".strip-words") as HTMLElement,
+      };
+    });
     const most = Math.max(4, ...made.map(({ link: l }) => (l ? summary(l.queueMean).most : 0)));
     const rate = Math.max(1, ...made.map(({ link: l }) => (l ? peakRate(l.throughput) : 0)));
     const css = getComputedStyle(box.current ?? document.documentElement);
@@ -382,11 +389,13 @@ function Strips() {
       clock.value;
       draw();
     });
-    const resized = new ResizeObserver(() => {
-      for (const { strip } of made) strip.resize();
+    const resized = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) {
+        made.find(({ canvas }) => canvas === target)?.strip.resize(contentRect.width);
+      }
       draw();
     });
-    if (box.current) resized.observe(box.current);
+    for (const { canvas } of made) resized.observe(canvas);
     return () => {
       stop();
       resized.disconnect();
