@@ -46,14 +46,7 @@ if (done.error) fail(`${program} cannot be run: ${done.error.message}`);
 if (done.status !== 0) fail(`cargo ${args.join(" ")}: exit status ${done.status}`);
 
 const folder = resolve(ROOT, env.CARGO_TARGET_DIR ?? "target", TARGET, PROFILE === "dev" ? "debug" : PROFILE);
-let module = join(folder, "quell_web.wasm");
-const optimizer = join(HERE, "node_modules/.bin/wasm-opt");
-if (PROFILE === "web" && existsSync(optimizer)) {
-  const smaller = join(folder, "quell_web.opt.wasm");
-  const optimized = spawnSync(optimizer, ["-O3", "--all-features", "-o", smaller, module], { stdio: "inherit" });
-  if (optimized.status !== 0) fail(`wasm-opt: exit status ${optimized.status}`);
-  module = smaller;
-}
+const module = join(folder, "quell_web.wasm");
 mkdirSync(dirname(OUT), { recursive: true });
 // Whole or not at all.
 copyFileSync(module, `${OUT}.new`);

@@ -34,6 +34,8 @@ use outcome::Outcome;
 /// # Errors
 /// [`Error::Invalid`] if the network cannot be simulated, [`Error::Interrupted`] if
 /// [`Control::stop`] was set.
+// Whoever names the engine is linked with that one alone.
+#[inline(always)]
 pub fn run(network: Network, engine: Engine, control: &Control) -> Result<Outcome, Error> {
     match engine {
         Engine::Fast => engine::fast::run(network, control),

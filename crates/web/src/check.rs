@@ -60,6 +60,16 @@ pub(crate) fn point(points: &[Point], number: usize) -> Result<&Point, Fault> {
     })
 }
 
+/// Bytes of a sample of a link's time series in an answer, as text and packed.
+const SAMPLE: f64 = 1500.0;
+
+/// Memory that a replication of a point needs in a page, with all of its answer, roughly, in bytes.
+pub(crate) fn memory(point: &Point) -> f64 {
+    let measure = point.measure();
+    let samples = measure.step.map_or(0.0, |step| measure.end.as_secs_f64() / step.as_secs_f64());
+    point.estimated_memory() + samples * point.links().len() as f64 * SAMPLE
+}
+
 /// A point; its changes take a while to find.
 fn of_point(point: &Point, with_events: bool) -> CheckedPoint {
     let (scenario, measure) = (&point.scenario, point.measure());
@@ -81,6 +91,6 @@ fn of_point(point: &Point, with_events: bool) -> CheckedPoint {
         events: if with_events { events(&PointInfo::of(point)) } else { Vec::new() },
         flows: counted.map(|group| f64::from(group.count.unwrap_or(1))).sum(),
         estimated_packets: point.estimated_packets(),
-        estimated_memory: point.estimated_memory(),
+        estimated_memory: memory(point),
     }
 }

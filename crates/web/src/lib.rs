@@ -63,10 +63,12 @@ impl Lab {
     }
 
     fn answer_to(&mut self, request: Result<Request, Fault>) -> String {
-        match request.and_then(|request| self.act(request)) {
-            Ok(text) => format!("{{\"ok\":{text}}}"),
-            Err(fault) => format!("{{\"error\":{}}}", json(&fault).unwrap_or_else(|_| "{}".to_string())),
-        }
+        let fault = match request.and_then(|request| self.act(request)) {
+            Ok(text) => return text,
+            Err(error) => Refusal { error },
+        };
+        // Text and numbers can always be written.
+        serde_json::to_string(&fault).unwrap_or_default()
     }
 
     /// The same for bytes, which may be no text.
@@ -100,6 +102,20 @@ impl Lab {
     }
 }
 
+/// An answer as it is written.
+#[derive(serde::Serialize)]
+struct Answer<'a, T> {
+    ok: &'a T,
+}
+
+/// What is written instead of one.
+#[derive(serde::Serialize)]
+struct Refusal {
+    error: Fault,
+}
+
+/// An answer, written at once: the largest are of a size with all that a page has.
 fn json(answer: &impl serde::Serialize) -> Result<String, Fault> {
-    serde_json::to_string(answer).map_err(|e| Fault::failed(format!("the answer cannot be written: {e}")))
+    serde_json::to_string(&Answer { ok: answer })
+        .map_err(|e| Fault::failed(format!("the answer cannot be written: {e}")))
 }

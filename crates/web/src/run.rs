@@ -12,7 +12,7 @@ use quell_units::text::cut;
 use quell_units::{Duration, Time};
 use serde_json::Map;
 
-use crate::check::point;
+use crate::check::{memory, point};
 use crate::fault::Fault;
 use crate::protocol::{
     Delays, Flow, FlowWindow, InternalMean, InternalSeries, LinkSeries, MetricRow, Numbers, Replication,
@@ -127,7 +127,7 @@ pub(crate) fn run(
 
 /// Refuses what a page has no memory for, with the command that runs it.
 fn check_memory(ask: &RunRequest, point: &Point) -> Result<(), Fault> {
-    let (needed, most) = (point.estimated_memory(), ask.memory.unwrap_or(MEMORY));
+    let (needed, most) = (memory(point), ask.memory.unwrap_or(MEMORY));
     if needed <= most {
         return Ok(());
     }

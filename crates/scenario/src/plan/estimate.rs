@@ -46,7 +46,7 @@ const SAMPLE: f64 = 250.0;
 const PACKET: f64 = 64.0;
 const ARRIVAL: f64 = 48.0;
 /// Bytes of a finished transfer, and the packets of a usual one.
-const TRANSFER: f64 = 150.0;
+const TRANSFER: f64 = 400.0;
 const OF_TRANSFER: f64 = 10.0;
 /// The bytes that any run needs.
 const ANY: f64 = 4e6;

@@ -36,7 +36,10 @@ impl Loop {
         let margins = self.margins()?;
         let gain = margins.phase.zip(margins.crossovers.last()).map(|(margin, w)| (*w, margin));
         let phase = margins.gain.and_then(|gain| {
-            let distance = |w: &f64| (self.response(*w).norm() * gain).ln().abs();
+            let distance = |w: &f64| {
+                let response = self.response(*w);
+                libm::log(libm::hypot(response.re, response.im) * gain).abs()
+            };
             let at = margins.phase_crossovers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
             Some((*at, gain))
         });
