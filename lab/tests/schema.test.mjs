@@ -8,6 +8,7 @@ import {
   beginning,
   chosen,
   converted,
+  equal,
   FIRST,
   measured,
   scenarioShape,
@@ -243,4 +244,21 @@ test("the form that a value has is found", () => {
   assert.equal(form({ uniform: ["1 ms", "2 ms"] }), "uniform");
   assert.equal(form({ linear: { first: "1 ms", step: "2 ms" } }), "linear");
   assert.equal(form(undefined), "one value");
+});
+
+test("values are equal if they say the same", () => {
+  const value = { a: [1, { b: "2" }], c: true };
+  assert.ok(equal(value, structuredClone(value)));
+  for (const other of [
+    { a: [1, { b: "3" }], c: true },
+    { a: [1], c: true },
+    { ...value, d: 1 },
+    [value],
+    null,
+    undefined,
+    "a",
+  ]) {
+    assert.ok(!equal(value, other), JSON.stringify(other));
+  }
+  assert.ok(equal(undefined, undefined) && equal(1, 1) && !equal(1, "1") && !equal([], {}));
 });

@@ -1,7 +1,7 @@
 // The editors of a form: one for each shape of value. Each writes at its own path, and nothing but that.
 
 import { signal, useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { turns } from "../state/document.ts";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
@@ -13,6 +13,7 @@ import {
   COMMON,
   chosen,
   converted,
+  equal,
   type Field,
   isTable,
   measured,
@@ -57,15 +58,30 @@ const isDeep = (shape: Shape, value: Value | undefined): boolean => {
 /** Shapes that are edited beside their name, in one line. */
 const inLine = (shape: Shape): boolean => !["table", "tables", "settings"].includes(shape.kind);
 
-/** A key with its editor, what it means, and what is wrong with it. */
-export function FieldRow(p: {
+interface RowProps {
   path: string;
   field: Field;
   value: Value | undefined;
   fallback: Value | undefined;
   filter: string;
   parameter?: boolean;
-}) {
+}
+
+/** A row, which is drawn again only if something of it has changed: a slider that is dragged moves one of many. */
+export class FieldRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { path, field, filter, parameter, value, fallback } = this.props;
+    const same = next.path === path && next.field === field && next.filter === filter && next.parameter === parameter;
+    return !same || !equal(next.value, value) || !equal(next.fallback, fallback);
+  }
+
+  override render(props: RowProps) {
+    return <Row {...props} />;
+  }
+}
+
+/** A key with its editor, what it means, and what is wrong with it. */
+function Row(p: RowProps) {
   const { field, path, value } = p;
   const id = useId();
   const open = useSignal(false);

@@ -402,6 +402,14 @@ export function chosen(choices: readonly Choice[], value: Value | undefined): nu
   return Math.max(0, found);
 }
 
+/** Whether two values say the same. */
+export function equal(a: Value | undefined, b: Value | undefined): boolean {
+  if (a === b || typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [of, and] = [Object.entries(a), b as { [key: string]: Value }];
+  return of.length === Object.keys(and).length && of.every(([key, value]) => key in and && equal(value, and[key]));
+}
+
 export const isTable = (value: Value | undefined): value is { [key: string]: Value } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

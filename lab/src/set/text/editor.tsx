@@ -5,7 +5,6 @@ import { defaultKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState } from "@codemirror/state";
 import {
   drawSelection,
@@ -37,7 +36,6 @@ const THEME = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)",
   },
-  ".cm-selectionMatch": { backgroundColor: "color-mix(in srgb, var(--accent) 18%, transparent)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-tooltip": {
     backgroundColor: "var(--ground)",
@@ -83,11 +81,9 @@ export function TextEditor() {
           drawSelection(),
           highlightActiveLine(),
           highlightActiveLineGutter(),
-          highlightSelectionMatches(),
-          search({ top: true }),
           StreamLanguage.define(toml),
           syntaxHighlighting(COLORS),
-          keymap.of([...defaultKeymap, ...searchKeymap, ...lintKeymap]),
+          keymap.of([...defaultKeymap, ...lintKeymap]),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({
             "aria-label": "The scenario's text, in TOML",
