@@ -17,6 +17,7 @@ export const synchronization: Experiment = {
       edits: [],
       algorithms: ["drop-tail"],
       curves: ["windows", "queue"],
+      span: 20,
       see: (now) =>
         `In an event of loss ${percent(now.of("drop-tail", share))} of the flows lose packets. The queue swings by ${packets(now.of("drop-tail", "queue_std_packets"))} around ${packets(now.of("drop-tail", "queue_packets"))}.`,
       holds: (now) => now.of("drop-tail", share) > 0.7,
@@ -28,6 +29,7 @@ export const synchronization: Experiment = {
       edits: [],
       algorithms: ["drop-tail", "red"],
       curves: ["windows", "queue", "drops"],
+      span: 20,
       see: (now) =>
         `Share of the flows that lose in an event: ${percent(now.of("drop-tail", share))} with drop-tail, ${percent(now.of("red", share))} with RED. RED's queue is ${packets(now.of("red", "queue_packets"))} instead of ${packets(now.of("drop-tail", "queue_packets"))}, at a utilization of ${percent(now.of("red", "utilization"))} for ${percent(now.of("drop-tail", "utilization"))}.`,
       holds: (now) => now.of("red", share) < 0.6 * now.of("drop-tail", share),
@@ -39,6 +41,7 @@ export const synchronization: Experiment = {
       edits: [{ path: "flows[0].rtt", value: '{ uniform = ["50 ms", "150 ms"] }' }],
       algorithms: ["drop-tail", "red"],
       curves: ["windows", "queue"],
+      span: 20,
       see: (now, before) =>
         `With drop-tail ${percent(now.of("drop-tail", share))} of the flows lose in an event, where it was ${percent(earlier(before, 0).of("drop-tail", share))} with equal round-trip times; with RED ${percent(now.of("red", share))}.`,
       holds: (now, before) => now.of("drop-tail", share) < 0.8 * earlier(before, 0).of("drop-tail", share),

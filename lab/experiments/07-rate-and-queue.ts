@@ -15,6 +15,8 @@ export const rateAndQueue: Experiment = {
       edits: [],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      span: 30,
+      apart: true,
       see: (now) =>
         `PI holds ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -30,6 +32,8 @@ export const rateAndQueue: Experiment = {
       edits: [{ path: "flows[0].rtt", value: '"170 ms"' }],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      span: 30,
+      apart: true,
       see: (now) =>
         `PI's queue is ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC's ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
       holds: (now) =>
@@ -48,6 +52,8 @@ export const rateAndQueue: Experiment = {
       ],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
+      span: 30,
+      apart: true,
       see: (now) =>
         `With a rate that is half a second old VRC's deviation is ${digits(now.of("vrc", "queue_std_packets"))} packets, PI's ${digits(now.of("pi", "queue_std_packets"))}.`,
       holds: (now) => now.of("vrc", "queue_std_packets") > now.of("pi", "queue_std_packets"),
@@ -83,6 +89,6 @@ export const rateAndQueue: Experiment = {
   further: [
     "Open the theory panel: compare the gain margins of the two at each round-trip time.",
     "`flows[0].count` = 20: PI's integral is cut off at 0 and loses its target; VRC's is not.",
-    "Put `pid` beside them: the same gains on the queue alone.",
+    '`flows[0].rtt` = "250 ms": both swing, and VRC still has its mean at the target.',
   ],
 };

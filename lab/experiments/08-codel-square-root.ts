@@ -101,7 +101,7 @@ export const codelSquareRoot: Experiment = {
   ],
   further: [
     "`aqm[0].target`: it moves the start of the drops, not the steepness.",
-    '`duration = "40 s"`: CoDel reaches the flood after 25 s, and its queue comes down.',
-    "Add `cobalt`, which puts BLUE beside CoDel for such senders.",
+    '`duration = "60 s"`: after some 26 s the line reaches what must go, and only then the queue begins to come down.',
+    '`dumbbell.buffer = "500 packets"`, and add `cobalt`: BLUE beside CoDel answers such senders once a buffer overflows.',
   ],
 };

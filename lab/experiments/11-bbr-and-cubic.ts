@@ -98,8 +98,8 @@ export const bbrAndCubic: Experiment = {
     { text: "Sarpkaya et al. 2025 (abstract)", key: "sarpkaya2025" },
   ],
   further: [
-    "`flows[1].count` = 8: what the two flows of BBR have hardly depends on how many CUBIC flows there are.",
-    "`flows[0].rtt`: BBR with a longer round trip has more in flight, so gets more.",
+    "`flows[1].count` = 8 with the short buffer: four of five flows are CUBIC's, and have a seventh of the link.",
     "Add `codel`: version 1 does not answer its drops either.",
+    '`flows[0].tcp.congestion = "bbr3"` with each buffer from half a bandwidth-delay product to eight.',
   ],
 };

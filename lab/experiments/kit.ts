@@ -55,6 +55,8 @@ export interface Step {
   readonly curves: readonly Curve[];
   /** Whether each algorithm has figures of its own: where two have one color, and where classes of traffic matter. */
   readonly apart?: boolean;
+  /** The width of the window that moves with the time, in seconds; default: all of the run is seen. */
+  readonly span?: number;
   /** What the run shows, with its figures; `before` has those of the steps before this. */
   see(now: Figures, before: readonly Figures[]): string;
   /** Whether the step's part of the claim holds. */

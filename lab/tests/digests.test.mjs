@@ -1,20 +1,16 @@
 // The page's simulator and the command find the same: equal digests, equal figures to the last bit, equal errors.
 //
-// QUELL names the command (default: that of target/release or target/debug), QUELL_WASM the simulator.
+// QUELL names the command (command.mjs), QUELL_WASM the simulator (../run.mjs).
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Failure, run, seedsOf, simulator, source } from "../run.mjs";
 import { CASES, written } from "./cases.mjs";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BUILT = ["target/release/quell", "target/debug/quell"].map((path) => join(ROOT, path));
-const QUELL = process.env.QUELL ?? BUILT.find(existsSync);
+import { QUELL, ROOT } from "./command.mjs";
 
 /** Numbers in [0, 1) that are the same in every run of the test. */
 function chance(seed) {

@@ -80,6 +80,19 @@ test("both ends of every slider are scenarios", async () => {
   }
 });
 
+test("docs/lab.md lists the experiments", () => {
+  const file = join(LAB, "../docs/lab.md");
+  const [begin, end] = ["<!-- experiments:begin -->\n", "<!-- experiments:end -->"];
+  const page = readFileSync(file, "utf8");
+  const [head, rest] = page.split(begin);
+  assert.ok(rest?.includes(end), `${file} has no place for the experiments`);
+  const row = ({ title, minutes, claim }, at) => `| ${at + 1} | ${title} | ${minutes} | ${claim} |`;
+  const table = ["| | experiment | minutes | claim |", "| --- | --- | --- | --- |", ...EXPERIMENTS.map(row)];
+  const written = `${head}${begin}${table.join("\n")}\n${rest.slice(rest.indexOf(end))}`;
+  if (process.env.QUELL_UPDATE_DOCS) writeFileSync(file, written);
+  else assert.equal(page, written, "QUELL_UPDATE_DOCS=1 node --test lab/tests/experiments.test.mjs writes it again");
+});
+
 const command = process.env.QUELL;
 test("the command gives the same figures", { skip: !(command && existsSync(command)) }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "quell-experiments-"));

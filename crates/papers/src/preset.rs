@@ -26,7 +26,7 @@ pub struct Preset {
     pub section: String,
     /// The title of the experiment.
     pub title: String,
-    /// What the document says of the set-up.
+    /// The set-up, in the document's words or ours.
     pub describes: String,
     /// The reading, in words.
     pub reading: String,
@@ -70,7 +70,7 @@ pub struct PresetNumber {
     /// The upper end; `None`: a number is printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// What is printed, with its digits.
+    /// The printed text, with its digits.
     pub printed: String,
     /// Its unit: "percent".
     pub unit: String,
@@ -81,7 +81,7 @@ pub struct PresetNumber {
     pub case: String,
     /// The verdict on record.
     pub verdict: String,
-    /// What else is known of it.
+    /// The note on the verdict; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -91,7 +91,7 @@ pub struct PresetNumber {
 pub struct PresetClaim {
     /// The claim.
     pub says: String,
-    /// Where it stands: "Fig. 10".
+    /// Its place: "Fig. 10".
     pub place: String,
     /// The verdict on record.
     pub verdict: String,

@@ -124,6 +124,7 @@ export async function apply(of: Experiment, place: number): Promise<void> {
       ...(last.view.see as object),
       tab: "time",
       apart: step.apart === true,
+      span: step.span ?? 0,
       scope: "all",
       link: "",
       curves: [...step.curves],

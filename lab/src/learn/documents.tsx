@@ -6,11 +6,12 @@ import { digits } from "../../experiments/kit.ts";
 import { ask } from "../engine/client.ts";
 import { printed } from "../see/printed.ts";
 import { bundle, loadBundle } from "../set/open/index.tsx";
-import { change, doc, FIRST, open, point, SIDE_BY_SIDE, shown } from "../state/document.ts";
+import { change, checked, doc, FIRST, open, point, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { current, runs } from "../state/run.ts";
 import { Button, Icon, names } from "../ui/index.tsx";
 import { say } from "../ui/notices.tsx";
 import { foundIn, type Preset, type PrintedNumber, termsOf, textOf, VERDICTS } from "./preset.ts";
+import { useFromTop } from "./top.ts";
 
 /** The experiments of documents, or why there are none; `null` before they are loaded. */
 export const papers = signal<readonly Preset[] | string | null>(null);
@@ -72,7 +73,8 @@ async function begin(preset: Preset): Promise<void> {
     edit: (text, edits) => ask({ do: "edit", text, edits }),
   });
   const at = preset.numbers[0]?.point ?? 0;
-  const labels = labelsOf(preset, at).slice(0, SIDE_BY_SIDE);
+  const { value } = await ask({ do: "tree", text });
+  const labels = firstShown(preset, at, labelsIn(value));
   const last = doc.peek();
   const curves = ["queue", "delay"];
   open({
@@ -86,10 +88,23 @@ async function begin(preset: Preset): Promise<void> {
   });
 }
 
-/** The labels that have printed numbers at a point. */
-const labelsOf = (preset: Preset, at: number): string[] => [
-  ...new Set(preset.numbers.filter((number) => number.point === at).map(({ label }) => label)),
-];
+/** The labels of a preset: those with printed numbers at a point; without any, those of the scenario that it runs. */
+function labelsOf(preset: Preset, at: number, all: readonly string[]): readonly string[] {
+  const printed = new Set(preset.numbers.filter((number) => number.point === at).map(({ label }) => label));
+  return printed.size ? [...printed] : all.filter((label) => preset.algorithms?.includes(label) !== false);
+}
+
+/** The labels of the algorithms in a document. */
+function labelsIn(document: Record<string, unknown>): string[] {
+  const aqm = Array.isArray(document.aqm) ? (document.aqm as Record<string, unknown>[]) : [];
+  return aqm.map(({ label, algorithm }) => String(label ?? algorithm));
+}
+
+/** Those that are shown first: documents compare with what was known, and have their own last. */
+function firstShown(preset: Preset, at: number, all: readonly string[]): string[] {
+  const labels = labelsOf(preset, at, all);
+  return labels.length > SIDE_BY_SIDE ? [...labels.slice(0, SIDE_BY_SIDE - 1), ...labels.slice(-1)] : [...labels];
+}
 
 const told = (error: unknown) => say(error instanceof Error ? error.message : String(error), { wrong: true });
 
@@ -177,16 +192,18 @@ function L4s() {
 }
 
 function OpenPreset({ of }: { of: Preset }) {
+  const top = useFromTop(of.id);
   const here = point.value;
   const points = [...new Set(of.numbers.map((number) => number.point))];
-  const labels = labelsOf(of, here);
+  const all = checked.value?.algorithms.map(({ label }) => label) ?? [];
+  const labels = labelsOf(of, here, all);
   const now = shown.value;
   const toggle = (label: string) => {
     const next = now.includes(label) ? now.filter((one) => one !== label) : [...now, label].slice(-SIDE_BY_SIDE);
     if (next.length) change({ algorithms: next });
   };
   return (
-    <article class="course">
+    <article class="course" ref={top}>
       <Button
         plain
         class="back"
@@ -210,7 +227,7 @@ function OpenPreset({ of }: { of: Preset }) {
             value={String(here)}
             onChange={(event) => {
               const at = Number(event.currentTarget.value);
-              change({ point: at, algorithms: labelsOf(of, at).slice(0, SIDE_BY_SIDE) });
+              change({ point: at, algorithms: firstShown(of, at, all) });
             }}
           >
             {points.map((at) => (
@@ -256,17 +273,18 @@ function OpenPreset({ of }: { of: Preset }) {
 
 function Numbers({ of, here, labels }: { of: Preset; here: number; labels: readonly string[] }) {
   const rows = of.numbers.filter((number) => number.point === here && labels.includes(number.label));
-  const cases = new Set(rows.map((number) => number.case ?? ""));
-  const segments = new Set(rows.map(({ segment }) => segment));
+  const groups = new Map<string, PrintedNumber[]>();
+  for (const row of rows) {
+    const name = [row.label, row.case].filter(Boolean).join(", ");
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  const tables = [...new Set(rows.map(({ table }) => table))].join(", ");
   return (
     <div class="table-frame" role="region" aria-label="Printed numbers" tabIndex={0}>
       <table class="printed">
-        <caption>
-          Printed numbers beside your run, table {[...new Set(rows.map(({ table }) => table))].join(", ")}
-        </caption>
+        <caption>Printed numbers beside your run (table {tables})</caption>
         <thead>
           <tr>
-            <th scope="col">Algorithm</th>
             <th scope="col">Number</th>
             <th scope="col" class="number">
               Printed
@@ -274,32 +292,27 @@ function Numbers({ of, here, labels }: { of: Preset; here: number; labels: reado
             <th scope="col" class="number">
               Your run
             </th>
-            <th scope="col" class="number">
-              Off by
-            </th>
             <th scope="col">On record</th>
           </tr>
         </thead>
-        <tbody>
-          {rows.map((number) => (
-            <Row
-              key={`${number.label} ${number.name} ${number.segment} ${number.scope} ${number.link} ${number.case}`}
-              of={number}
-              where={[
-                cases.size > 1 && number.case,
-                segments.size > 1 && cases.size < 2 && number.segment !== undefined && `segment ${number.segment}`,
-              ]
-                .filter(Boolean)
-                .join(", ")}
-            />
-          ))}
-        </tbody>
+        {[...groups].map(([name, own]) => (
+          <tbody key={name}>
+            <tr>
+              <th scope="rowgroup" colSpan={4} class="group">
+                {name}
+              </th>
+            </tr>
+            {own.map((number) => (
+              <Row key={`${number.name} ${number.segment} ${number.scope} ${number.link}`} of={number} />
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
   );
 }
 
-function Row({ of, where }: { of: PrintedNumber; where: string }) {
+function Row({ of }: { of: PrintedNumber }) {
   const found = meanOf(of);
   const low = of.low;
   const high = of.high ?? of.low;
@@ -307,20 +320,22 @@ function Row({ of, where }: { of: PrintedNumber; where: string }) {
   const share = off / (Math.abs(middle(of)) || 1);
   return (
     <tr>
-      <th scope="row">{of.label}</th>
-      <td>
-        {of.name}
-        {where && <span class="small soft"> {where}</span>}
-      </td>
+      <th scope="row">
+        {of.name} {unit(of.unit) && <span class="soft">[{unit(of.unit)}]</span>}
+      </th>
+      <td class="number">{of.printed}</td>
       <td class="number">
-        {of.printed} {unit(of.unit)}
+        {Number.isFinite(found) ? digits(found) : "…"}
+        {Number.isFinite(found) && <span class="small soft"> ({off === 0 && of.high ? "within" : signed(share)})</span>}
       </td>
-      <td class="number">{Number.isFinite(found) ? digits(found) : "…"}</td>
-      <td class="number">{!Number.isFinite(found) ? "" : off === 0 && of.high ? "within" : signed(share)}</td>
-      <td class="small">{VERDICTS[of.verdict] ?? of.verdict}</td>
+      <td class="small">{verdictOf(of)}</td>
     </tr>
   );
 }
+
+/** The verdict on record; a number that chose the reading comes out, and says nothing by it. */
+const verdictOf = ({ verdict, note }: PrintedNumber) =>
+  note === "withheld" ? "comes out, but chose the reading" : (VERDICTS[verdict] ?? verdict);
 
 const UNITS: { readonly [unit: string]: string } = { percent: "%", "1": "", seconds: "s" };
 const unit = (of: string) => UNITS[of] ?? of;

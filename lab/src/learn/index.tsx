@@ -28,6 +28,7 @@ import {
 } from "./course.ts";
 import { Documents, followPrinted, isOfDocument, loadPapers } from "./documents.tsx";
 import { fromSlider, toSlider, written as writtenValue } from "./slider.ts";
+import { useFromTop } from "./top.ts";
 
 // A link may open an experiment: then its panel is seen first.
 let opened = false;
@@ -116,6 +117,7 @@ function List() {
 function Open({ of }: { of: Experiment }) {
   const place = at.value;
   const last = place === of.steps.length;
+  const top = useFromTop(of.id);
   const heading = useRef<HTMLHeadingElement>(null);
   const seen = useRef(place);
   useSignalEffect(() => {
@@ -128,7 +130,7 @@ function Open({ of }: { of: Experiment }) {
   const step = last ? undefined : of.steps[place];
   const title = step ? step.title : "Take the cause away";
   return (
-    <article class="course">
+    <article class="course" ref={top}>
       <Button plain class="back" onClick={close}>
         <Icon name="undo" /> All experiments
       </Button>

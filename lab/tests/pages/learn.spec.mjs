@@ -102,8 +102,10 @@ test("a document's experiment shows its printed numbers", async ({ open }) => {
   const table = panel(page).getByRole("table");
   await expect(table).toBeVisible();
   const row = table.getByRole("row").filter({ hasText: "mean queue" }).first();
-  await expect(row).toContainText("packets");
-  await expect(row.locator("td").nth(2)).toHaveText(/^[\d.]+$/, { timeout: 30_000 });
+  await expect(row).toContainText("[packets]");
+  await expect(row.locator("td").nth(0)).toHaveText("84.06");
+  // The run's own, and by how much it is off.
+  await expect(row.locator("td").nth(1)).toHaveText(/^[\d.]+ \([+−][\d.]+ %\)$/, { timeout: 30_000 });
   await check(page);
   await panel(page).getByRole("button", { name: "All experiments" }).click();
   await expect(panel(page).getByRole("heading", { name: "Guided experiments" })).toBeVisible();
