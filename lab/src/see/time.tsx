@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { dark, still } from "../state/layout.ts";
 import { clock, goTo, moments } from "../state/play.ts";
-import { current, here, runs } from "../state/run.ts";
+import { current, here, opened, resultPoint, runs } from "../state/run.ts";
 import type { RunOf } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
 import { Figure, format, type Numbers } from "./figure.tsx";
@@ -97,7 +97,7 @@ export function TimeTab() {
             Side by side
           </Button>
         </span>
-        <LinkChoice />
+        <LinkChoice of={links.value} chosen={link.value} />
         {!apart && names.length > 1 && (
           <label>
             Throughput of{" "}
@@ -119,14 +119,23 @@ export function TimeTab() {
   );
 }
 
+/** The links that tables and diagrams may be of, and the one that is chosen. */
+export const resultLinks = computed(() =>
+  opened.value ? (opened.value.points[resultPoint.value]?.links ?? []) : links.value,
+);
+export const resultLink = computed(() => {
+  const all = resultLinks.value;
+  return all.includes(view.value.link) ? view.value.link : (all[0] ?? "");
+});
+
 /** Chooses the link, where there are several. */
-export function LinkChoice() {
-  if (links.value.length < 2) return null;
+export function LinkChoice({ of, chosen }: { of: readonly string[]; chosen: string }) {
+  if (of.length < 2) return null;
   return (
     <label>
       Link{" "}
-      <select value={link.value} onChange={(e) => choose({ link: e.currentTarget.value })}>
-        {links.value.map((name) => (
+      <select value={chosen} onChange={(e) => choose({ link: e.currentTarget.value })}>
+        {of.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
