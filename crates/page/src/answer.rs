@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::request::Request;
+use crate::request::{Refusal, Request};
 
 /// What the page may do (Content Security Policy, level 3): everything is its own, nothing is from elsewhere, and code is
 /// compiled from WebAssembly alone. `lab/src/index.html` says the same, for servers that add no header.
@@ -35,7 +35,7 @@ impl Answer {
     }
 
     /// Says in a line why there is none.
-    pub(crate) fn refusal(status: (u16, &'static str), why: &str) -> Answer {
+    pub(crate) fn refusal(Refusal { status, why }: Refusal) -> Answer {
         let body = format!("{why}\n").into_bytes();
         Answer { status, kind: "text/plain; charset=utf-8", body: Cow::Owned(body), compressed: false }
     }

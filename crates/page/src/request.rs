@@ -4,8 +4,6 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::answer::Answer;
-
 /// The most bytes of a request: a browser's has about one thousand.
 const MOST_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
@@ -30,7 +28,16 @@ pub(crate) enum Unread {
     /// Nobody listens.
     Gone,
     /// It is refused.
-    Refused(Answer),
+    Refused(Refusal),
+}
+
+/// A request that is not served: the status of HTTP for it, and why in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// Its status.
+    pub status: (u16, &'static str),
+    /// The reason.
+    pub why: String,
 }
 
 impl Request {
@@ -60,8 +67,8 @@ impl Request {
     /// Reads a request. `None`: its end is not there yet.
     ///
     /// # Errors
-    /// The answer to one that is wrong, or not to be served.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Request>, Answer> {
+    /// If it is wrong, or not to be served.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut parsed = httparse::Request::new(&mut headers);
         match parsed.parse(bytes) {
@@ -79,7 +86,7 @@ impl Request {
             // Another site may have given its own name this machine's address, to read what is served here.
             [_] => {
                 let why = "this server answers only to localhost and 127.0.0.1, so that no other site reads what it has";
-                return Err(Answer::refusal((403, "Forbidden"), why));
+                return Err(refusal((403, "Forbidden"), why));
             }
             _ => return Err(bad("a request names one host")),
         }
@@ -87,10 +94,7 @@ impl Request {
             Some("GET") => false,
             Some("HEAD") => true,
             _ => {
-                return Err(Answer::refusal(
-                    (405, "Method Not Allowed"),
-                    "files are only read here: GET or HEAD",
-                ));
+                return Err(refusal((405, "Method Not Allowed"), "files are only read here: GET or HEAD"));
             }
         };
         let target = parsed.path.unwrap_or_default();
@@ -127,19 +131,23 @@ fn is_gzip(entry: &str) -> bool {
     takes && !words.any(|weight| matches!(weight, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
 }
 
-fn bad(why: &str) -> Answer {
-    Answer::refusal((400, "Bad Request"), why)
+fn refusal(status: (u16, &'static str), why: &str) -> Refusal {
+    Refusal { status, why: why.to_string() }
 }
 
-fn too_large() -> Answer {
-    Answer::refusal((431, "Request Header Fields Too Large"), "the request is too large")
+fn bad(why: &str) -> Refusal {
+    refusal((400, "Bad Request"), why)
+}
+
+fn too_large() -> Refusal {
+    refusal((431, "Request Header Fields Too Large"), "the request is too large")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Option<Request>, Answer> {
+    fn parse(text: &str) -> Result<Option<Request>, Refusal> {
         Request::parse(text.as_bytes())
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::page::Page;
-use crate::request::{Request, Unread};
+use crate::request::{Refusal, Request, Unread};
 
 /// The most connections at once; a browser has about six.
 const MOST: usize = 64;
@@ -113,13 +113,15 @@ fn attend(mut stream: TcpStream, site: &Site) -> io::Result<()> {
     let request = match Request::read(&mut stream) {
         Ok(request) => request,
         Err(Unread::Gone) => return Ok(()),
-        Err(Unread::Refused(answer)) => {
-            answer.write(None, &mut stream)?;
+        Err(Unread::Refused(refusal)) => {
+            Answer::refusal(refusal).write(None, &mut stream)?;
             return part(stream);
         }
     };
     let found = (site.further)(&request.path).or_else(|| site.page.find(&request.path));
-    let answer = found.unwrap_or_else(|| Answer::refusal((404, "Not Found"), "there is no such file"));
+    let answer = found.unwrap_or_else(|| {
+        Answer::refusal(Refusal { status: (404, "Not Found"), why: "there is no such file".to_string() })
+    });
     let mut buffered = io::BufWriter::with_capacity(1 << 16, &mut stream);
     answer.write(Some(&request), &mut buffered)?;
     buffered.flush()?;

@@ -6,7 +6,7 @@ import { digits } from "../../experiments/kit.ts";
 import { ask } from "../engine/client.ts";
 import { printed } from "../see/printed.ts";
 import { bundle, loadBundle } from "../set/open/index.tsx";
-import { change, doc, FIRST, open, point, SIDE_BY_SIDE, shown } from "../state/document.ts";
+import { change, checked, doc, FIRST, open, point, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { current, runs } from "../state/run.ts";
 import { Button, Icon, names } from "../ui/index.tsx";
 import { say } from "../ui/notices.tsx";
@@ -73,7 +73,8 @@ async function begin(preset: Preset): Promise<void> {
     edit: (text, edits) => ask({ do: "edit", text, edits }),
   });
   const at = preset.numbers[0]?.point ?? 0;
-  const labels = firstShown(preset, at);
+  const { value } = await ask({ do: "tree", text });
+  const labels = firstShown(preset, at, labelsIn(value));
   const last = doc.peek();
   const curves = ["queue", "delay"];
   open({
@@ -87,15 +88,22 @@ async function begin(preset: Preset): Promise<void> {
   });
 }
 
-/** The labels that have printed numbers at a point. */
-const labelsOf = (preset: Preset, at: number): string[] => [
-  ...new Set(preset.numbers.filter((number) => number.point === at).map(({ label }) => label)),
-];
+/** The labels of a preset: those with printed numbers at a point; without any, those of the scenario that it runs. */
+function labelsOf(preset: Preset, at: number, all: readonly string[]): readonly string[] {
+  const printed = new Set(preset.numbers.filter((number) => number.point === at).map(({ label }) => label));
+  return printed.size ? [...printed] : all.filter((label) => preset.algorithms?.includes(label) !== false);
+}
+
+/** The labels of the algorithms in a document. */
+function labelsIn(document: Record<string, unknown>): string[] {
+  const aqm = Array.isArray(document.aqm) ? (document.aqm as Record<string, unknown>[]) : [];
+  return aqm.map(({ label, algorithm }) => String(label ?? algorithm));
+}
 
 /** Those that are shown first: documents compare with what was known, and have their own last. */
-function firstShown(preset: Preset, at: number): string[] {
-  const labels = labelsOf(preset, at);
-  return labels.length > SIDE_BY_SIDE ? [...labels.slice(0, SIDE_BY_SIDE - 1), ...labels.slice(-1)] : labels;
+function firstShown(preset: Preset, at: number, all: readonly string[]): string[] {
+  const labels = labelsOf(preset, at, all);
+  return labels.length > SIDE_BY_SIDE ? [...labels.slice(0, SIDE_BY_SIDE - 1), ...labels.slice(-1)] : [...labels];
 }
 
 const told = (error: unknown) => say(error instanceof Error ? error.message : String(error), { wrong: true });
@@ -187,7 +195,8 @@ function OpenPreset({ of }: { of: Preset }) {
   const top = useFromTop(of.id);
   const here = point.value;
   const points = [...new Set(of.numbers.map((number) => number.point))];
-  const labels = labelsOf(of, here);
+  const all = checked.value?.algorithms.map(({ label }) => label) ?? [];
+  const labels = labelsOf(of, here, all);
   const now = shown.value;
   const toggle = (label: string) => {
     const next = now.includes(label) ? now.filter((one) => one !== label) : [...now, label].slice(-SIDE_BY_SIDE);
@@ -218,7 +227,7 @@ function OpenPreset({ of }: { of: Preset }) {
             value={String(here)}
             onChange={(event) => {
               const at = Number(event.currentTarget.value);
-              change({ point: at, algorithms: firstShown(of, at) });
+              change({ point: at, algorithms: firstShown(of, at, all) });
             }}
           >
             {points.map((at) => (

@@ -4,14 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { command } from "../keep/command.ts";
 import type { ChartNumbers } from "../protocol.ts";
 import { about } from "../state/about.ts";
-import { checked, doc, point } from "../state/document.ts";
+import { checked, doc } from "../state/document.ts";
 import { wide } from "../state/layout.ts";
-import { here, isDone, labels, results } from "../state/run.ts";
+import { here, isDone, labels, resultPoint, results } from "../state/run.ts";
 import { currentSweep, estimate, runSweep, stopSweep } from "../state/sweep.ts";
 import { Button } from "../ui/index.tsx";
 import { useAnswer } from "./ask.ts";
 import { Figure, type Numbers } from "./figure.tsx";
-import { isStale, LinkChoice, link } from "./time.tsx";
+import { isStale, LinkChoice, resultLink, resultLinks } from "./time.tsx";
 import { choose, view } from "./view.ts";
 
 /** The width of a picture where there is no room for 800 pixels. */
@@ -41,7 +41,7 @@ export function DiagramsTab() {
           scope: wanted,
           panels,
           ...size,
-          ...(link.value && { link: link.value }),
+          ...(resultLink.value && { link: resultLink.value }),
           ...(along && { over: along }),
         }
       : id === undefined || !chosen || !isDone.value
@@ -50,8 +50,8 @@ export function DiagramsTab() {
             do: "chart",
             id,
             diagram: chosen.name,
-            ...(link.value && { link: link.value }),
-            point: point.value,
+            ...(resultLink.value && { link: resultLink.value }),
+            point: resultPoint.value,
             scope: wanted,
             algorithms: [...labels.value],
             ...(chosen.name === "metric" ? { metric: diagramMetric } : {}),
@@ -104,7 +104,7 @@ export function DiagramsTab() {
             ))}
           </select>
         </label>
-        <LinkChoice />
+        <LinkChoice of={resultLinks.value} chosen={resultLink.value} />
         <span class="group">
           <Button pressed={!panels} onClick={() => choose({ panels: false })}>
             Together

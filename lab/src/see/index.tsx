@@ -2,8 +2,8 @@
 
 import { useEffect } from "preact/hooks";
 import { learnAbout } from "../state/about.ts";
-import { change, lastChecked, point } from "../state/document.ts";
-import { followRuns, runs, stop } from "../state/run.ts";
+import { change, lastChecked } from "../state/document.ts";
+import { followRuns, opened, openedPoint, resultPoint, runs, stop } from "../state/run.ts";
 import { Tabs } from "../ui/index.tsx";
 import { register } from "../ui/keys.ts";
 import { DiagramsTab } from "./diagrams.tsx";
@@ -65,15 +65,20 @@ export function SeePanel() {
   );
 }
 
-/** Chooses the point of a sweep. */
+/** Chooses the point of a sweep: of the results that were opened, or of the scenario. */
 function PointChoice() {
-  const points = lastChecked.value?.points ?? [];
+  const given = opened.value;
+  const points = given?.points ?? lastChecked.value?.points ?? [];
   if (points.length < 2) return null;
+  const pick = (i: number) => {
+    if (given) openedPoint.value = i;
+    else change({ point: i });
+  };
   return (
     <p class="choices">
       <label>
         Point of the sweep{" "}
-        <select value={point.value} onChange={(e) => change({ point: Number(e.currentTarget.value) })}>
+        <select value={resultPoint.value} onChange={(e) => pick(Number(e.currentTarget.value))}>
           {points.map((p, i) => (
             <option key={p.title} value={i}>
               {i + 1}: {p.title}

@@ -99,8 +99,8 @@ export class Plot {
     this.head.className = "plot-head";
     this.hoverLine.className = "plot-hover";
     this.hoverLine.hidden = true;
-    this.resized = new ResizeObserver(() => {
-      const width = Math.floor(this.host.clientWidth);
+    this.resized = new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry?.contentRect.width ?? 0);
       if (width === this.width || width < 60) return;
       this.width = width;
       if (this.plot) {

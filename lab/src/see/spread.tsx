@@ -1,14 +1,13 @@
 // How long packets waited: the distribution of the queueing delay, with its median and its 99th percentile.
 
-import { point } from "../state/document.ts";
-import { here, isDone, labels, opened, results, runs } from "../state/run.ts";
+import { here, isDone, labels, opened, resultPoint, results, runs } from "../state/run.ts";
 import { Button } from "../ui/index.tsx";
 import { useAnswer } from "./ask.ts";
 import { Figure, format } from "./figure.tsx";
 import { Legend, type Line, Lines } from "./lines.tsx";
 import { colorOf, styles } from "./looks.ts";
 import { ceiling } from "./thin.ts";
-import { isStale, LinkChoice, link } from "./time.tsx";
+import { isStale, LinkChoice, resultLink, resultLinks } from "./time.tsx";
 import { choose, view } from "./view.ts";
 
 /** A distribution function: shares of packets that waited no longer than so many milliseconds. */
@@ -45,15 +44,17 @@ export function SpreadTab() {
           do: "chart",
           id,
           diagram: "delay-cdf",
-          ...(link.value && { link: link.value }),
-          point: point.value,
+          ...(resultLink.value && { link: resultLink.value }),
+          point: resultPoint.value,
           scope: wanted,
           algorithms: [...labels.value],
         },
   );
   const first = (): Spread[] =>
     runs.value.each.flatMap((r) => {
-      const found = r.shown?.delays.find((d) => d.scope === wanted && (!link.value || d.link === link.value));
+      const found = r.shown?.delays.find(
+        (d) => d.scope === wanted && (!resultLink.value || d.link === resultLink.value),
+      );
       if (!found) return [];
       return [
         {
@@ -120,7 +121,7 @@ export function SpreadTab() {
             ))}
           </select>
         </label>
-        <LinkChoice />
+        <LinkChoice of={resultLinks.value} chosen={resultLink.value} />
       </div>
       {lines.length === 0 ? (
         <p class="note">No packet of this traffic has left the link within the measured window yet.</p>

@@ -56,16 +56,14 @@ export class Strip {
   private step = -1;
   private ratio = 1;
 
-  /** The canvas' width in pixels of the page, as `resize` last found it. */
+  /** The canvas' width in pixels of the page. */
   private wide = 0;
 
-  constructor(private readonly canvas: HTMLCanvasElement) {
-    this.resize();
-  }
+  constructor(private readonly canvas: HTMLCanvasElement) {}
 
-  /** To be called when the canvas may have another size: to ask at each frame would lay the page out. */
-  resize(): void {
-    this.wide = this.canvas.clientWidth;
+  /** The canvas has another width. To ask for it at each frame would lay the page out. */
+  resize(wide: number): void {
+    this.wide = wide;
   }
 
   /** Draws a moment. `most` is the fullest queue of all algorithms, `capacity_bps` the largest rate; `elapsed_s` is real. */

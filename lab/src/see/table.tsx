@@ -2,15 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { about } from "../state/about.ts";
-import { change, doc, point } from "../state/document.ts";
-import { isDone, labels, opened, results, runs, seedCount } from "../state/run.ts";
+import { change, doc } from "../state/document.ts";
+import { isDone, labels, opened, resultPoint, results, runs, seedCount } from "../state/run.ts";
 import { Button, Dialog, download, Search } from "../ui/index.tsx";
 import { useAnswer } from "./ask.ts";
 import { Save } from "./figure.tsx";
 import { colorOf } from "./looks.ts";
 import { printed } from "./printed.ts";
 import { slug } from "./svg.ts";
-import { isStale, LinkChoice, link } from "./time.tsx";
+import { isStale, LinkChoice, resultLink, resultLinks } from "./time.tsx";
 import { choose, view } from "./view.ts";
 
 /** The metrics of a table that nobody has chosen. */
@@ -36,8 +36,8 @@ export function TableTab() {
       : {
           do: "table",
           id,
-          ...(link.value && { link: link.value }),
-          point: point.value,
+          ...(resultLink.value && { link: resultLink.value }),
+          point: resultPoint.value,
           scope,
           metrics: wanted,
           ...(base !== null && { baseline: base }),
@@ -58,7 +58,7 @@ export function TableTab() {
             ))}
           </select>
         </label>
-        <LinkChoice />
+        <LinkChoice of={resultLinks.value} chosen={resultLink.value} />
         <span>
           {seeds === 1 ? "One seed, so no intervals." : seeds > 1 ? `${seeds} seeds.` : ""}{" "}
           <Button

@@ -4,14 +4,14 @@
 import { useState } from "preact/hooks";
 import type { Assessment, Replication, Theory } from "../protocol.ts";
 import { doc, fault, point, source } from "../state/document.ts";
-import { current, here, isDone, results, runs } from "../state/run.ts";
+import { current, here, isDone, opened, results, runs } from "../state/run.ts";
 import { useAnswer } from "./ask.ts";
 import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
 import { colorOf } from "./looks.ts";
 import { TheMap } from "./map.tsx";
 import { summary } from "./thin.ts";
-import { LinkChoice, link } from "./time.tsx";
+import { LinkChoice, link, links } from "./time.tsx";
 
 type Figures = NonNullable<Assessment["equilibrium"]>;
 type MarginFigures = NonNullable<Assessment["margins"]>;
@@ -38,7 +38,7 @@ export function TheoryTab() {
           ...(link.value && { link: link.value }),
           ...(time !== null && { at_s: time }),
           ...(fluid && { fluid }),
-          ...(results.value && isDone.value && current.value && { id: results.value.id }),
+          ...(results.value && !opened.value && isDone.value && current.value && { id: results.value.id }),
         }
       : null,
   );
@@ -46,7 +46,7 @@ export function TheoryTab() {
   return (
     <>
       <div class="choices">
-        <LinkChoice />
+        <LinkChoice of={links.value} chosen={link.value} />
         <label>
           At the time (s){" "}
           <input

@@ -4,7 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { dark, still } from "../state/layout.ts";
 import { clock, goTo, moments } from "../state/play.ts";
-import { current, here, runs } from "../state/run.ts";
+import { current, here, opened, resultPoint, runs } from "../state/run.ts";
 import type { RunOf } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
 import { Figure, format, type Numbers } from "./figure.tsx";
@@ -97,7 +97,7 @@ export function TimeTab() {
             Side by side
           </Button>
         </span>
-        <LinkChoice />
+        <LinkChoice of={links.value} chosen={link.value} />
         {!apart && names.length > 1 && (
           <label>
             Throughput of{" "}
@@ -119,14 +119,23 @@ export function TimeTab() {
   );
 }
 
+/** The links that tables and diagrams may be of, and the one that is chosen. */
+export const resultLinks = computed(() =>
+  opened.value ? (opened.value.points[resultPoint.value]?.links ?? []) : links.value,
+);
+export const resultLink = computed(() => {
+  const all = resultLinks.value;
+  return all.includes(view.value.link) ? view.value.link : (all[0] ?? "");
+});
+
 /** Chooses the link, where there are several. */
-export function LinkChoice() {
-  if (links.value.length < 2) return null;
+export function LinkChoice({ of, chosen }: { of: readonly string[]; chosen: string }) {
+  if (of.length < 2) return null;
   return (
     <label>
       Link{" "}
-      <select value={link.value} onChange={(e) => choose({ link: e.currentTarget.value })}>
-        {links.value.map((name) => (
+      <select value={chosen} onChange={(e) => choose({ link: e.currentTarget.value })}>
+        {of.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>
@@ -332,6 +341,8 @@ function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void
 /** The queues as pictures. */
 function Strips() {
   const box = useRef<HTMLDivElement>(null);
+  /** Those of before move on when there are new samples. */
+  const strips = useRef(new WeakMap<HTMLCanvasElement, Strip>());
   const all = drawnRuns.value;
   const name = link.value;
   const names = classes(all, name);
@@ -340,12 +351,17 @@ function Strips() {
 
   useEffect(() => {
     const rows = [...(box.current?.querySelectorAll<HTMLElement>(".strip") ?? [])];
-    const made = rows.map((row) => ({
-      row,
-      strip: new Strip(row.querySelector("canvas") as HTMLCanvasElement),
-      link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
-      words: row.querySelector(".strip-words") as HTMLElement,
-    }));
+    const made = rows.map((row) => {
+      const canvas = row.querySelector("canvas") as HTMLCanvasElement;
+      const strip = strips.current.get(canvas) ?? new Strip(canvas);
+      strips.current.set(canvas, strip);
+      return {
+        canvas,
+        strip,
+        link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
+        words: row.querySelector(".strip-words") as HTMLElement,
+      };
+    });
     const most = Math.max(4, ...made.map(({ link: l }) => (l ? summary(l.queueMean).most : 0)));
     const rate = Math.max(1, ...made.map(({ link: l }) => (l ? peakRate(l.throughput) : 0)));
     const css = getComputedStyle(box.current ?? document.documentElement);
@@ -382,11 +398,13 @@ function Strips() {
       clock.value;
       draw();
     });
-    const resized = new ResizeObserver(() => {
-      for (const { strip } of made) strip.resize();
+    const resized = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) {
+        made.find(({ canvas }) => canvas === target)?.strip.resize(contentRect.width);
+      }
       draw();
     });
-    if (box.current) resized.observe(box.current);
+    for (const { canvas } of made) resized.observe(canvas);
     return () => {
       stop();
       resized.disconnect();

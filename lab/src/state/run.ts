@@ -36,6 +36,14 @@ export const results = computed<Results | null>(() => {
 export const labels = computed<readonly string[]>(() =>
   opened.value ? opened.value.algorithms.map(([label]) => label) : runs.value.each.map((r) => r.label),
 );
+/** The point of opened results that is chosen. */
+export const openedPoint = signal(0);
+/** The point that tables and diagrams are of. */
+export const resultPoint = computed(() => {
+  const given = opened.value;
+  return given ? Math.min(openedPoint.value, given.points.length - 1) : point.value;
+});
+
 /** The seeds of each algorithm in them. */
 export const seedCount = computed(() => {
   const given = opened.value;

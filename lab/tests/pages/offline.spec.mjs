@@ -36,10 +36,13 @@ test("a newer page is taken at the next load, and kept", async ({ page, allow, b
     await ready(page);
     await expect.poll(() => kept(page)).toMatch(/activat/);
     const html = readFileSync(join(folder, "index.html"), "utf8");
-    writeFileSync(join(folder, "index.html"), html.replace(/<title>.*<\/title>/, "<title>A newer page</title>"));
+    writeFileSync(
+      join(folder, "index.html"),
+      html.replace(/name="description" content="[^"]*"/, 'name="description" content="A newer page"'),
+    );
     writeServiceWorker(folder);
     await page.reload();
-    await expect(page).toHaveTitle("A newer page");
+    await expect(page.locator("meta[name=description]")).toHaveAttribute("content", "A newer page");
     // The newer worker waits until no tab has the older page.
     await expect
       .poll(() =>
@@ -55,7 +58,7 @@ test("a newer page is taken at the next load, and kept", async ({ page, allow, b
     server.close();
     allow(/ERR_CONNECTION_REFUSED/);
     await page.reload();
-    await expect(page).toHaveTitle("A newer page");
+    await expect(page.locator("meta[name=description]")).toHaveAttribute("content", "A newer page");
   } finally {
     server.close();
     rmSync(folder, { recursive: true });

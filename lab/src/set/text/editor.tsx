@@ -1,11 +1,8 @@
 // The editor of the text: CodeMirror in a shadow tree, where it can have its style sheets under the page's policy. Its
 // history is the page's.
 
-import { defaultKeymap } from "@codemirror/commands";
-import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
-import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { Annotation, EditorState } from "@codemirror/state";
+import { Annotation, EditorState, type SelectionRange } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -14,12 +11,12 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Fault } from "../../protocol.ts";
 import { change, doc, fault, tree, unreadable, verdict } from "../../state/document.ts";
 import { mend } from "../values.ts";
+import { colors } from "./colors.ts";
 
 /** Changes that come from the document and are not to go back to it. */
 const fromDocument = Annotation.define<boolean>();
@@ -36,6 +33,11 @@ const THEME = EditorView.theme({
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--accent) 30%, transparent)",
   },
+  ".toml-comment": { color: "var(--soft)", fontStyle: "italic" },
+  ".toml-string": { color: "var(--good)" },
+  ".toml-head": { fontWeight: "700" },
+  ".toml-key": { color: "var(--accent)" },
+  ".toml-value": { color: "var(--warn)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)", borderColor: "var(--line)" },
   ".cm-tooltip": {
     backgroundColor: "var(--ground)",
@@ -52,14 +54,6 @@ const THEME = EditorView.theme({
   },
   ".cm-lintPoint-error::after": { borderBottomColor: "var(--wrong)" },
 });
-
-const COLORS = HighlightStyle.define([
-  { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
-  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent)" },
-  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
-  { tag: [tags.number, tags.bool, tags.atom], color: "var(--warn)" },
-  { tag: tags.heading, fontWeight: "700" },
-]);
 
 export function TextEditor() {
   const host = useRef<HTMLDivElement>(null);
@@ -81,9 +75,19 @@ export function TextEditor() {
           drawSelection(),
           highlightActiveLine(),
           highlightActiveLineGutter(),
-          StreamLanguage.define(toml),
-          syntaxHighlighting(COLORS),
-          keymap.of([...defaultKeymap, ...lintKeymap]),
+          colors,
+          keymap.of([
+            { key: "Enter", run: breakLine },
+            { key: "Backspace", run: (view) => erase(view, false) },
+            { key: "Delete", run: (view) => erase(view, true) },
+            { key: "Mod-a", run: selectAll },
+            { key: "Mod-Home", mac: "Cmd-ArrowUp", ...move(() => 0) },
+            { key: "Mod-End", mac: "Cmd-ArrowDown", ...move((view) => view.state.doc.length) },
+            { key: "PageUp", ...move((view, from) => page(view, from, false)) },
+            { key: "PageDown", ...move((view, from) => page(view, from, true)) },
+            ...lintKeymap,
+          ]),
+          EditorView.domEventHandlers({ beforeinput: overSelection }),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({
             "aria-label": "The scenario's text, in TOML",
@@ -113,6 +117,52 @@ export function TextEditor() {
     };
   }, []);
   return <div class="editor" ref={host} />;
+}
+
+// What a browser does over several lines leaves styles in them, which the page's policy forbids: so the editor does that
+// itself, and what goes beyond the lines that are drawn. All other keys do what the browser does.
+
+/** Begins a line. */
+function breakLine(view: EditorView): boolean {
+  view.dispatch(view.state.replaceSelection(view.state.lineBreak), { scrollIntoView: true, userEvent: "input" });
+  return true;
+}
+
+function selectAll(view: EditorView): boolean {
+  view.dispatch({ selection: { anchor: 0, head: view.state.doc.length } });
+  return true;
+}
+
+/** A key that moves the cursor; with Shift it selects. */
+function move(to: (view: EditorView, from: SelectionRange) => number) {
+  const go = (view: EditorView, selects: boolean) => {
+    const { main } = view.state.selection;
+    const head = to(view, main);
+    view.dispatch({ selection: { anchor: selects ? main.anchor : head, head }, scrollIntoView: true });
+    return true;
+  };
+  return { run: (view: EditorView) => go(view, false), shift: (view: EditorView) => go(view, true) };
+}
+
+const page = (view: EditorView, from: SelectionRange, forward: boolean): number =>
+  view.moveVertically(from, forward, view.scrollDOM.clientHeight).head;
+
+/** Takes away what is selected, or a character. */
+function erase(view: EditorView, forward: boolean): boolean {
+  const { main } = view.state.selection;
+  const other = main.empty ? view.moveByChar(main, forward).head : main.anchor;
+  const [from, to] = [Math.min(main.head, other), Math.max(main.head, other)];
+  if (from < to) view.dispatch({ changes: { from, to }, scrollIntoView: true, userEvent: "delete" });
+  return true;
+}
+
+/** Puts what is typed in the place of what is selected. */
+function overSelection(event: InputEvent, view: EditorView): boolean {
+  if (view.composing || event.inputType !== "insertText" || !event.data || view.state.selection.main.empty)
+    return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data), { scrollIntoView: true, userEvent: "input.type" });
+  return true;
 }
 
 /** Changes only what differs, so that the cursor and the place stay. */
