@@ -109,6 +109,7 @@ impl Opened {
 }
 
 /// The message of a scenario's text, and what is wrong with it; `path` is its file, or empty for the working directory.
+#[allow(clippy::result_large_err)] // Who asks says more of the error.
 fn message(bytes: Vec<u8>, name: &str, path: &Path) -> (Read, Option<ScenarioError>) {
     let mut states = vec![(path.to_path_buf(), state_of(path))];
     let text = String::from_utf8_lossy(&bytes).into_owned();

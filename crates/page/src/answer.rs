@@ -85,7 +85,7 @@ impl Answer {
     }
 }
 
-/// The name of a body among all that a file has had (an entity tag of RFC 9110).
+/// The name of a body among all that a file has had (HTTP calls it an entity tag).
 fn tag(body: &[u8]) -> String {
     let hash = Sha256::digest(body);
     hash[..16].iter().fold(String::from("\""), |tag, byte| format!("{tag}{byte:02x}")) + "\""

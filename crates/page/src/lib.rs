@@ -11,4 +11,4 @@ mod server;
 
 pub use answer::{Answer, POLICY};
 pub use page::Page;
-pub use server::{Server, Site};
+pub use server::{Further, Server, Site};

@@ -2,6 +2,7 @@
 
 import type { Checked } from "../protocol.ts";
 import type { Doc } from "../state/document.ts";
+import { seedsOf } from "../state/runner.ts";
 
 /** A word as a shell takes it. */
 export const shell = (word: string): string =>
@@ -9,14 +10,20 @@ export const shell = (word: string): string =>
 
 /** `quell run FILE` with the options that make it run what is shown. */
 export function command(doc: Doc, checked: Checked | null, file = doc.name): string {
-  const words = ["quell", "run", file];
+  // A name that begins with a dash would be an option.
+  const words = ["quell", "run", file.startsWith("-") && file !== "-" ? `./${file}` : file];
   const all = checked?.algorithms.map(({ label }) => label) ?? [];
   const chosen = doc.algorithms.filter((label) => all.includes(label));
   // Labels with commas cannot be listed.
   if (chosen.length && chosen.length < all.length && !chosen.some((label) => label.includes(","))) {
     words.push("--aqm", chosen.join(","));
   }
-  if (doc.seeds) words.push("--seeds", String(doc.seeds));
+  if (doc.seeds) {
+    const seeds = seedsOf(checked?.points[0]?.seeds ?? [], doc.seeds);
+    // `--seeds N` means 1 to N, which a scenario's own seeds need not be.
+    if (seeds.every((seed, i) => Number(seed) === i + 1)) words.push("--seeds", String(doc.seeds));
+    else words.push("--set", `seeds=[${seeds.join(", ")}]`);
+  }
   return words.map(shell).join(" ");
 }
 

@@ -168,8 +168,8 @@ function CommandPart() {
         <Icon name="down" /> Download the scenario
       </Button>
       <p class="small soft">
-        To get the command: <code>cargo install --path crates/cli</code> in Quell's folder, or{" "}
-        <code>pip install quell</code>.
+        To get the command: <code>cargo install --locked --path crates/cli</code> in Quell's folder, or{" "}
+        <code>pip install .</code>.
       </p>
     </>
   );

@@ -3,9 +3,11 @@
 const VERSION = "";
 const FILES = [];
 // ---
-const CACHE = `quell-${VERSION}`;
 /** The page's own address: the folder that this worker is in. */
 const HOME = new URL("./", self.location.href).href;
+// Pages in other folders of this server share its caches, and keep their own.
+const OWN = `quell ${HOME} `;
+const CACHE = OWN + VERSION;
 
 // All of the page is kept before this worker serves any of it. It waits until no tab has the version before it, whose
 // files it would remove.
@@ -16,7 +18,7 @@ self.addEventListener("install", (event) => {
 
 self.addEventListener("activate", (event) => {
   const remove = async () => {
-    const old = (await caches.keys()).filter((name) => name.startsWith("quell-") && name !== CACHE);
+    const old = (await caches.keys()).filter((name) => name.startsWith(OWN) && name !== CACHE);
     await Promise.all(old.map((name) => caches.delete(name)));
   };
   event.waitUntil(remove());

@@ -453,7 +453,10 @@ export function duration(s: number): string {
 export function seedsOf(all: readonly Seed[], wanted: number): Seed[] {
   if (wanted <= 0) return [...all];
   const out = all.slice(0, wanted);
-  const largest = all.reduce<number>((most, seed) => Math.max(most, Number(seed)), 0);
-  for (let next = largest + 1; out.length < wanted; next++) out.push(next);
+  const largest = all.reduce<bigint>((most, seed) => (BigInt(seed) > most ? BigInt(seed) : most), 0n);
+  // Beyond 2^53 numbers do not hold them, and they are texts.
+  for (let next = largest + 1n; out.length < wanted; next++) {
+    out.push(next <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(next) : String(next));
+  }
   return out;
 }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use quell_page::{Answer, Page, Server, Site};
+use quell_page::{Answer, Further, Page, Server, Site};
 
 use crate::args::whole;
 use crate::failure::Failure;
@@ -103,7 +103,7 @@ fn show(url: &str) {
 }
 
 /// What is served beside the page: `opened.json`, which it asks for when its address ends with `?opened`.
-fn further(opened: Option<Opened>) -> Box<dyn Fn(&str) -> Option<Answer> + Send + Sync> {
+fn further(opened: Option<Opened>) -> Box<Further> {
     let opened = opened.map(Mutex::new);
     Box::new(move |path| {
         let opened = opened.as_ref().filter(|_| path == "/opened.json")?;
