@@ -5,11 +5,13 @@ import { useState } from "preact/hooks";
 import type { Assessment, Replication, Theory } from "../protocol.ts";
 import { doc, fault, point, source } from "../state/document.ts";
 import { current, here, isDone, opened, results, runs } from "../state/run.ts";
+import { Key } from "../ui/key.tsx";
 import { useAnswer } from "./ask.ts";
 import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
-import { colorOf } from "./looks.ts";
+import { styles } from "./looks.ts";
 import { TheMap } from "./map.tsx";
+import { motionOf } from "./motion.ts";
 import { summary } from "./thin.ts";
 import { LinkChoice, link, links } from "./time.tsx";
 
@@ -76,7 +78,7 @@ export function TheoryTab() {
               return (
                 <section class="verdict" key={a.label}>
                   <h3>
-                    <i class="dot" style={{ background: colorOf(a.label) }} />
+                    <Key style={styles.value.get(a.label)} />
                     {a.label}
                     <span class={`word ${a.verdict}`}>{WORDS[a.verdict] ?? a.verdict}</span>
                   </h3>
@@ -88,19 +90,16 @@ export function TheoryTab() {
                   {a.equilibrium && <Beside theory={a.equilibrium} run={measured} link={theory.link} />}
                   {a.packets && (
                     <p class="note">
-                      The simulated queue is {a.packets.motion}
+                      {motionOf("The simulated queue", a.packets)}{" "}
                       {a.packets.agrees === null
-                        ? "."
+                        ? ""
                         : a.packets.agrees
-                          ? ", as predicted."
-                          : ", which was not predicted."}
+                          ? "The theory predicted this."
+                          : "The theory did not predict this."}
                     </p>
                   )}
                   {a.fluid && (
-                    <p class="note">
-                      The queue of the nonlinear fluid from an empty start is {a.fluid.motion}, with a mean of{" "}
-                      {format(a.fluid.mean_packets)} packets.
-                    </p>
+                    <p class="note">{motionOf("The queue of the nonlinear fluid, from an empty start,", a.fluid)}</p>
                   )}
                   {a.margins && <Margins of={a.margins} />}
                   {reach.length > 0 && (

@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId } from "preact/hooks";
-import { algorithm, colorOf, learnAbout } from "../state/about.ts";
+import { algorithm, learnAbout } from "../state/about.ts";
 import { change, lastChecked, SIDE_BY_SIDE, shown, tree, unreadable } from "../state/document.ts";
 import { Button, Icon, names, Search } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { Banner } from "./banner.tsx";
 import { loadSchema, scenario } from "./catalog.ts";
@@ -13,7 +14,6 @@ import { FieldRow, Fields, hits, ItemTools, matches, query, Wrong } from "./fiel
 import { FilesSection } from "./files.tsx";
 import { Picker, picking } from "./picker.tsx";
 import { COMMON, type Field, isTable, means, OF_KIND, type Table, toml, type Value } from "./schema.ts";
-import { Swatch } from "./swatch.tsx";
 import { defaults, faultAt, faultIn, inside, mend, put, rewrite, values } from "./values.ts";
 
 export function FormPanel() {
@@ -175,7 +175,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
             disabled={visible ? shown.value.length === 1 : !known}
             onChange={toggle}
           />
-          <Swatch color={colorOf(known?.style ?? entry?.style)} />
+          <Key style={known?.style ?? entry?.style} />
           <span class="label">{label || "?"}</span>
         </label>
         <Button
