@@ -188,7 +188,7 @@ function ByClass() {
   const several = new Set(keys.map(({ link }) => link)).size > 1;
   return (
     <section>
-      <h3>Every class of traffic</h3>
+      <h2>Every class of traffic</h2>
       <p class="note">Median and 99th percentile of the queueing delay in ms, of the first seed.</p>
       <div
         class={isStale.value ? "scroll dim" : "scroll"}

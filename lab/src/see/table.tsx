@@ -220,7 +220,7 @@ function ReportButton() {
       )}
       <span class="note">
         {html ? (
-          "It is one file, which opens in any browser."
+          "It is one file. Save it, and open it in any browser: this page must not run the scripts of another."
         ) : (
           <>
             All figures and tables of these runs as one HTML file, as <code>quell run</code> writes it.

@@ -77,11 +77,11 @@ export function TheoryTab() {
               const measured = current.value && run && !run.stale ? run.shown : null;
               return (
                 <section class="verdict" key={a.label}>
-                  <h3>
+                  <h2>
                     <Key style={styles.value.get(a.label)} />
                     {a.label}
                     <span class={`word ${a.verdict}`}>{WORDS[a.verdict] ?? a.verdict}</span>
-                  </h3>
+                  </h2>
                   {a.reasons.map((reason) => (
                     <p class="note" key={reason}>
                       {reason}
@@ -153,7 +153,7 @@ export function TheoryTab() {
           )}
           <TheMap labels={theory.assessments.filter((a) => a.equilibrium).map((a) => a.label)} theory={theory} />
           <section>
-            <h3>What the models leave out</h3>
+            <h2>What the models leave out</h2>
             {theory.left_out.length === 0 ? (
               <p class="note">Nothing of this scenario, but that packets are a fluid, and chance a mean.</p>
             ) : (

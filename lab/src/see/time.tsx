@@ -184,7 +184,7 @@ function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Dra
   if (silent) return <p class="note">{id === "drops" ? "No packet was dropped." : "No packet was marked."}</p>;
   return (
     <section class="quantity">
-      {made.length > 1 && <h3>{id === "internals" ? title : headOf(title, made)}</h3>}
+      {made.length > 1 && <h2>{id === "internals" ? title : headOf(title, made)}</h2>}
       <div class={`multiples of-${Math.min(made.length, 4)}`}>
         {made.map((panel, i) => (
           <TimeFigure

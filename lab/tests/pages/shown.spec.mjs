@@ -1,7 +1,11 @@
 // What is seen stays true and in its place: of a text that is wrong, of many algorithms, classes and flows, while it plays.
 
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { FIRST, toHash } from "../../dist-node/lab.mjs";
+import { QUELL } from "../command.mjs";
 import { check, expect, test } from "./harness.mjs";
 
 const results = (page) => page.locator("#see");
@@ -202,4 +206,90 @@ test("two tabs keep their own states", async ({ page, open, context, baseURL }) 
     await expect(count(tab)).toHaveValue(to);
   }
   await other.close();
+});
+
+/** Two cases: of several classes with marks, and one that is short, with the intervals of two seeds. */
+const STUDIES = [
+  { seeds: 5, text: FIRST.text.replace('"20 s"', '"8 s"').replace('"5 s"', '"2 s"') },
+  {
+    seeds: 2,
+    text: `schema = 1
+title = "Two queues with marks"
+duration = "10 s"
+warmup = "2 s"
+
+[dumbbell]
+rate = "10 Mbit/s"
+delay = "10 ms"
+buffer = "100 packets"
+ecn = true
+
+[[aqm]]
+algorithm = "pie"
+
+[[aqm]]
+algorithm = "red"
+
+[[flows]]
+name = "bulk"
+count = 5
+rtt = "60 ms"
+`,
+  },
+];
+
+for (const { seeds, text } of STUDIES) {
+  test(`the table of ${seeds} seeds is that of the command, intervals and all`, async ({ page, open }) => {
+    test.skip(!QUELL, "there is no command to compare with");
+    await open(await hash({ text, name: "case.toml", seeds }));
+    await tab(page, "Table");
+    await expect(results(page)).toContainText(`${seeds} seeds.`, { timeout: 30_000 });
+    await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
+    await expect(results(page).getByRole("region", { name: "Metrics" }).locator(".half").first()).toHaveText(/±|\[.*,/);
+    const saved = page.waitForEvent("download");
+    await results(page)
+      .getByRole("button", { name: /^Save as CSV: table/ })
+      .click();
+    const ours = readFileSync(await (await saved).path(), "utf8");
+    const folder = mkdtempSync(join(tmpdir(), "quell-lab-"));
+    const file = join(folder, "case.toml");
+    writeFileSync(file, text);
+    const metrics = "utilization,queue_delay_mean_s,queue_delay_p99_s,loss_rate,mark_rate,jain_index";
+    const theirs = execFileSync(
+      QUELL,
+      ["run", file, "--seeds", String(seeds), "--metric", metrics, "--format", "csv"],
+      {
+        encoding: "utf8",
+        env: { ...process.env, QUELL_CACHE: join(folder, "cache") },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
+    rmSync(folder, { recursive: true });
+    expect(ours.split(/\r?\n/).length).toBeGreaterThan(3);
+    expect(ours).toMatch(/ low,/);
+    expect(ours.replaceAll("\r\n", "\n")).toBe(theirs.replaceAll("\r\n", "\n"));
+  });
+}
+
+test("the report is one file that shows its figures by itself", async ({ page, open, context }) => {
+  await open();
+  await tab(page, "Table");
+  await results(page).getByRole("button", { name: "Make the whole report" }).click();
+  const save = results(page).getByRole("button", { name: "Save the report" });
+  await expect(save).toBeVisible({ timeout: 30_000 });
+  const saved = page.waitForEvent("download");
+  await save.click();
+  const folder = mkdtempSync(join(tmpdir(), "quell-lab-"));
+  const file = join(folder, "report.html");
+  await (await saved).saveAs(file);
+  const report = await context.newPage();
+  const wrong = [];
+  report.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  report.on("pageerror", (error) => wrong.push(String(error)));
+  await report.goto(`file://${file}`);
+  await expect(report.locator("svg, canvas").first()).toBeVisible();
+  await expect(report.locator("body")).toContainText("Four queues on a home link");
+  expect(wrong).toEqual([]);
+  await report.close();
+  rmSync(folder, { recursive: true });
 });
