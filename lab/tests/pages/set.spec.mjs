@@ -160,6 +160,23 @@ test.describe("what is kept", () => {
     await expect(box(page, "dumbbell.rate")).toHaveValue("7 Mbit/s");
   });
 
+  test("what a hostile link holds is text and numbers, whatever it is", async ({ page, open }) => {
+    const tag = "<img src=x onerror='window.injected=1'><script>window.injected=1</script>";
+    const title = `title = "${tag}"`;
+    const text = FIRST.text.replace(/^title = .*$/m, title).replace('name = "game"', `name = "${tag}"`);
+    const view = { see: { tab: tag, curves: [tag, 7, null], metrics: tag, link: 7, span: "1e999", apart: tag } };
+    const hostile = { ...FIRST, text, name: `${tag}.toml`, algorithms: [tag, "__proto__"], experiment: "__proto__" };
+    for (const doc of [hostile, { ...hostile, view }, { ...hostile, point: 1e9, seeds: 1e6, experiment: tag }]) {
+      await page.goto("about:blank");
+      await open(`#${await toHash(doc)}`);
+      await expect(page.getByRole("heading", { level: 1 })).toContainText("onerror");
+      for (const key of "1234") await page.keyboard.press(key);
+      expect(
+        await page.evaluate(() => [window.injected, document.querySelectorAll("img, script:not([src])").length]),
+      ).toEqual([undefined, 0]);
+    }
+  });
+
   test("a reload keeps what was changed, and so do two windows", async ({ page, open, context }) => {
     await open();
     await box(page, "dumbbell.rate").fill("7 Mbit/s");
