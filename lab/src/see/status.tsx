@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { fault } from "../state/document.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration } from "../state/runner.ts";
+import { brief } from "../ui/fault.tsx";
 import { Button, copy, Icon } from "../ui/index.tsx";
 
 /** The button in the header that runs, or stops what runs. */
@@ -37,7 +38,7 @@ export function Status() {
       {fault.value && (
         <p class="notice wrong">
           <span>
-            {fault.value.message}
+            {brief(fault.value).says}
             {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
           </span>
         </p>

@@ -122,7 +122,7 @@ function Algorithms({ filter }: { filter: string }) {
             </Button>
           </p>
         )}
-        {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
         <ul class="algorithms">
           {(written === "all" ? [] : list).map((value, i) => (
             <Algorithm key={i} at={i} list={list} value={value} filter={filter} full={full} />
@@ -195,7 +195,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
           </Button>
         )}
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
       {shows && (
         <div class="card-in">
           {entry && (
@@ -263,7 +263,7 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
           ))}
         </select>
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
       {now && field?.shape.kind === "table" && (
         <div data-path={now}>
           <Fields
@@ -311,7 +311,7 @@ function Traffic({ shape, filter }: { shape: Table; filter: string }) {
   return (
     <Section title="Traffic" open>
       <div data-path="flows">
-        {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
         {list.map((value, i) => (
           <Group key={i} at={i} list={list} value={value} fields={item.fields} filter={filter} />
         ))}
@@ -358,7 +358,7 @@ function Group(p: { at: number; list: readonly Value[]; value: Value; fields: re
         </Button>
         {shows && <ItemTools path="flows" at={p.at} of={p.list} what={name} copy={(value) => renamed(value, p.list)} />}
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
       {shows && (
         <div class="card-in">
           <Fields

@@ -69,6 +69,22 @@ test.describe("the form", () => {
     await expectText(page, /measure_delay = true\n$/);
   });
 
+  test("a wrong name is answered with the nearest, and all others are behind a line", async ({ page, open }) => {
+    await open();
+    const codel = FIRST.text.replace('"codel"', '"codle"');
+    await page.goto("about:blank");
+    await open(`#${await toHash({ ...FIRST, text: codel })}`);
+    const banner = page.locator(".banner").first();
+    await expect(banner).toContainText('unknown algorithm; did you mean "codel"?');
+    await expect(banner.getByText("pi2")).toBeHidden();
+    await banner.getByText("51 names in all").click();
+    await expect(banner.getByText("pi2")).toBeVisible();
+    await expect(page.getByText(/Known:/)).toHaveCount(0);
+    await page.getByRole("button", { name: "Write “codel”" }).first().click();
+    await expectText(page, /"codel"/);
+    await expect(page.locator(".banner")).toHaveCount(0);
+  });
+
   test("every setting is found by a word of it", async ({ page, open }) => {
     await open();
     await page.getByRole("searchbox", { name: "Find a setting" }).fill("slow start");
@@ -287,11 +303,25 @@ test.describe("scenarios", () => {
     await expect(page.getByText(/does not name “other\.txt”/)).toBeVisible();
     await expect(page.locator(".banner")).toHaveCount(0);
     await give(["latin.toml", Buffer.from([0x74, 0xe9, 0x3d])]);
-    await expect(page.getByText("latin.toml: not UTF-8 text")).toBeVisible();
+    await expect(page.getByText("“latin.toml” is not a text file.")).toBeVisible();
     await give(["a.toml", trace], ["b.toml", trace]);
     await expect(page.getByText("There are 2 scenarios among these files")).toBeVisible();
-    await give(["large.toml", Buffer.alloc(4_000_001, 32)]);
-    await expect(page.getByText(/4000001 bytes, and 4000000 are the most/)).toBeVisible();
+    await give(["zeros.toml", Buffer.alloc(1000)]);
+    await expect(page.getByText("“zeros.toml” is not a text file.")).toBeVisible();
+    await give(["empty.toml", ""]);
+    await expect(page.getByText("“empty.toml” is empty. What you had is still here.")).toBeVisible();
+    await give(["photo.png", Buffer.from([0x89, 0x50])]);
+    await expect(page.getByText(/does not name “photo\.png”\. To open a scenario, choose/)).toBeVisible();
+    await give(["large.toml", Buffer.alloc(4_020_000, 32)]);
+    await expect(page.getByText(/“large.toml” is too large: 4.02 MB. The limit for a scenario is 4 MB/)).toBeVisible();
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(49e6)], "huge.toml"));
+      dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await expect(page.getByText(/“huge.toml” is too large: 49 MB/)).toBeVisible();
+    // None of these replaced the scenario that was open.
+    await expect(page.getByText("traces/drive.csv")).toBeVisible();
   });
 
   const BAD = [
