@@ -242,6 +242,7 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
   const now = SHAPES.find(([key]) => values.value[key] !== undefined)?.[0];
   const field = shape.fields.find(({ key }) => key === now);
   const wrong = (now && faultAt(now, false)) || null;
+  const measured = lastChecked.value?.points[0]?.links.length ?? 1;
   return (
     <Section title="Network" open>
       <div class="field set">
@@ -264,6 +265,11 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
         </select>
       </div>
       {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {measured > 1 && (
+        <p class="small soft">
+          {measured} links have queues. The results show one at a time: choose it there under “Link”.
+        </p>
+      )}
       {now && field?.shape.kind === "table" && (
         <div data-path={now}>
           <Fields

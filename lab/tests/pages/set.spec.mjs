@@ -135,6 +135,10 @@ test.describe("the form", () => {
     await expectText(page, /bottlenecks = 2/);
     await expect(box(page, "parking_lot.rate")).toHaveValue("20");
     await expect(page.locator(".banner")).toHaveCount(0);
+    // Where its two links are chosen is said.
+    await expect(page.getByText("2 links have queues.")).toBeVisible();
+    await page.locator("#see").getByLabel(/^Link/).selectOption({ index: 1 });
+    await expect(page.locator("#see").getByText("2 of 2")).toBeVisible();
   });
 });
 
@@ -377,8 +381,49 @@ test.describe("every look", () => {
   }
 });
 
+test.describe("the first visit", () => {
+  for (const width of [400, 1280]) {
+    test(`a stranger is told what the page is, and has two ways to begin, at ${width} pixels`, async ({
+      page,
+      open,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await open();
+      const welcome = page.getByRole("region", { name: "What this page is" });
+      await expect(welcome).toContainText("Network queues, simulated packet by packet in your browser.");
+      await check(page);
+      await welcome.getByRole("button", { name: "Set up your own link" }).click();
+      await expect(page.getByRole("radio", { name: /^DSL/ })).toBeVisible();
+      await expect(welcome).toHaveCount(0);
+      await page.evaluate(() => localStorage.clear());
+      await page.reload();
+      await ready(page);
+      await welcome.getByRole("button", { name: "Try an experiment" }).click();
+      await expect(page.getByText("Bufferbloat").first()).toBeVisible();
+      // Who has been here is not told again.
+      await page.reload();
+      await ready(page);
+      await expect(welcome).toHaveCount(0);
+    });
+  }
+
+  test("what the buttons at the top do is written on them, on a phone too", async ({ page, open }) => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    await open();
+    const top = page.getByRole("banner");
+    for (const word of ["Scenarios", "Run", "Share"]) await expect(top.getByText(word, { exact: true })).toBeVisible();
+    expect((await top.boundingBox()).height).toBeLessThan(90);
+  });
+});
+
 test("in a frame there are the results alone, with a way to the lab", async ({ page, open }) => {
+  await page.setViewportSize({ width: 600, height: 400 });
   await open("?embed=1");
+  // The smallest frame that docs/lab.md names shows a whole figure.
+  const figure = await page.locator(".figure canvas").first().boundingBox();
+  expect(figure.y + figure.height).toBeLessThan(400);
+  expect(figure.height).toBeGreaterThan(100);
+  await expect(page.getByRole("region", { name: "What this page is" })).toHaveCount(0);
   await expect(page.getByRole("link", { name: "Open in the lab" })).toHaveAttribute("href", /#s=/);
   await expect(page.getByRole("tab", { name: "Settings" })).toHaveCount(0);
   await check(page);
