@@ -1,8 +1,9 @@
 // What a stranger sees first: what the page is, in a sentence, and two ways to begin.
 
 import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { opening } from "./set/open/index.tsx";
-import { embedded, show } from "./state/layout.ts";
+import { embedded, left, show } from "./state/layout.ts";
 import { Button, Icon } from "./ui/index.tsx";
 
 const KEY = "quell-lab-known";
@@ -11,6 +12,11 @@ const CLOSED = "yes";
 const closed = signal(embedded || isKnown());
 
 export function Welcome() {
+  // Who has found either way, here or elsewhere, needs no introduction.
+  const begun = left.value === "learn" || opening.value;
+  useEffect(() => {
+    if (begun) close();
+  }, [begun]);
   if (closed.value) return null;
   return (
     <section class="welcome" aria-label="What this page is">
@@ -19,18 +25,11 @@ export function Welcome() {
         see what happens to delay.
       </p>
       <div class="row">
-        <Button
-          primary
-          onClick={() => {
-            close();
-            show("learn");
-          }}
-        >
+        <Button primary onClick={() => show("learn")}>
           <Icon name="flask" /> Try an experiment
         </Button>
         <Button
           onClick={() => {
-            close();
             opening.value = true;
           }}
         >

@@ -181,7 +181,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
         <Button
           plain
           class="tight"
-          label={`Parameters of ${label}`}
+          label={`Parameters of ${label}${set > 0 ? `, ${set} set` : ""}`}
           pressed={shows}
           onClick={() => (open.value = !open.value)}
         >
