@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { change, fault, lastChecked, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration, type Runs } from "../state/runner.ts";
+import { brief } from "../ui/fault.tsx";
 import { Button, copy, Dialog, Icon } from "../ui/index.tsx";
 import { Key } from "../ui/key.tsx";
 import { styles } from "./looks.ts";
@@ -39,7 +40,7 @@ export function Status() {
       {fault.value && (
         <p class="notice wrong">
           <span>
-            {fault.value.message}
+            {brief(fault.value).says}
             {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
           </span>
         </p>

@@ -156,7 +156,10 @@ export function LinkChoice({ of, chosen }: { of: readonly string[]; chosen: stri
         {of.map((name) => (
           <option key={name}>{name}</option>
         ))}
-      </select>
+      </select>{" "}
+      <span class="soft">
+        {of.indexOf(chosen) + 1} of {of.length}
+      </span>
     </label>
   );
 }
