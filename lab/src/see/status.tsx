@@ -1,6 +1,7 @@
 // What runs, how long it takes, and what cannot run: in words.
 
 import { useState } from "preact/hooks";
+import { behind } from "../state/behind.ts";
 import { fault } from "../state/document.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration } from "../state/runner.ts";
@@ -40,6 +41,14 @@ export function Status() {
             {fault.value.message}
             {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
           </span>
+        </p>
+      )}
+      {behind.value && (
+        <p class="notice">
+          <span>{behind.value.says}</span>
+          <Button primary onClick={behind.value.run}>
+            Do it
+          </Button>
         </p>
       )}
       {opened.value && (
