@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 import { compress, writeServiceWorker } from "./offline.mjs";
+import { references } from "./references.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = resolve(HERE, "..");
@@ -91,6 +92,7 @@ async function page(mode) {
   const define = {
     __WASM__: JSON.stringify(wasm ? keep("quell.wasm", wasm) : ""),
     __SCENARIOS__: JSON.stringify(keep("scenarios.json", scenarios())),
+    __REFERENCES__: JSON.stringify(references(ROOT)),
   };
   const options = { ...common, minify: mode !== "watch", sourcemap: mode === "watch" ? "inline" : false };
   const out = { outdir: DIST, metafile: true, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
@@ -142,7 +144,7 @@ async function node() {
     target: "node20",
     platform: "node",
     splitting: true,
-    define: { __WASM__: '""', __WORKER__: '""', __SCENARIOS__: '""' },
+    define: { __WASM__: '""', __WORKER__: '""', __SCENARIOS__: '""', __REFERENCES__: "{}" },
     entryPoints: Object.fromEntries(entries.map(([name, source]) => [name, join(HERE, source)])),
     outdir: DIST_NODE,
     outExtension: { ".js": ".mjs" },

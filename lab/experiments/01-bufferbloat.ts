@@ -1,44 +1,54 @@
 import scenario from "./01-bufferbloat.toml";
-import { type Experiment, earlier, ms, percent, times } from "./kit.ts";
+import { type Experiment, earlier, type Figures, mbit, ms, percent, times } from "./kit.ts";
 
-const delay = "queue_delay_p50_s";
+const CALL = { scope: "call" };
+const delay = (now: Figures) => now.of("drop-tail", "queue_delay_p50_s");
+const call = (now: Figures, label = "drop-tail") => now.of(label, "one_way_delay_p99_s", CALL);
+const upload = (now: Figures, label = "drop-tail") => now.of(label, "goodput_bps", { scope: "upload" });
 
 export const bufferbloat: Experiment = {
   id: "bufferbloat",
   title: "Bufferbloat",
-  claim: "A long buffer turns an upload into most of a second of delay for everybody, and makes the upload no faster.",
+  claim:
+    "A long buffer adds more than half a second of delay for everyone who shares the link, and the upload gets no faster.",
   minutes: 3,
   scenario,
   steps: [
     {
       title: "A buffer of 20 packets",
-      say: "Begin with a buffer that holds one round trip's worth of packets. Look at the queue and at the delay of the call.",
+      say: "Start with a buffer that holds about one round trip's worth of packets. Look at the queue and at its delay.",
       edits: [{ path: "dumbbell.buffer", value: '"20 packets"' }],
       algorithms: ["drop-tail"],
       curves: ["queue", "delay"],
+      claim: "A short buffer is enough to keep the link full",
       see: (now) =>
-        `The link is used to ${percent(now.of("drop-tail", "utilization"))}. Half of the packets wait for at least ${ms(now.of("drop-tail", delay))}.`,
-      holds: (now) => now.of("drop-tail", "utilization") > 0.97 && now.of("drop-tail", delay) < 0.035,
-      otherwise: "This small buffer should be enough for a full link with some 20 ms of delay.",
+        `The link is ${percent(now.of("drop-tail", "utilization"))} utilized, and the uploads get ${mbit(upload(now))}. Half of the packets wait ${ms(delay(now))} or more.`,
+      holds: (now) => now.of("drop-tail", "utilization") > 0.97 && delay(now) < 0.035,
+      otherwise: "This buffer is too short to keep the link full, or too long to keep the delay low.",
+      fails: [{ path: "dumbbell.buffer", value: '"2 packets"' }],
     },
     {
       title: "A buffer of 500 packets",
-      say: "Now give the link 25 times the buffer. The delay follows the buffer; the throughput has nothing to gain.",
+      say: "Now give the link 25 times the buffer. Watch the delay grow while the throughput stays where it was.",
       edits: [],
       algorithms: ["drop-tail"],
       curves: ["queue", "delay"],
+      claim: "A long buffer delays everyone by more than half a second and makes the upload no faster",
       see: (now, before) => {
         const small = earlier(before, 0);
-        return `The median delay is ${ms(now.of("drop-tail", delay))}, ${times(now.of("drop-tail", delay) / small.of("drop-tail", delay))} what it was. Utilization goes from ${percent(small.of("drop-tail", "utilization"))} to ${percent(now.of("drop-tail", "utilization"))}. A voice packet of the call takes up to ${ms(now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }))} (P99).`;
+        return `The median delay is ${ms(delay(now))}, ${times(delay(now) / delay(small))} what it was. The uploads get ${mbit(upload(now))}; they got ${mbit(upload(small))}. The slowest 1% of the call's packets take ${ms(call(now))} or more to arrive; it was ${ms(call(small))}.`;
       },
       holds: (now, before) => {
         const small = earlier(before, 0);
         return (
-          now.of("drop-tail", delay) > 10 * small.of("drop-tail", delay) &&
-          now.of("drop-tail", "utilization") - small.of("drop-tail", "utilization") < 0.03
+          delay(now) > 0.5 &&
+          call(now) > 0.5 &&
+          delay(now) > 10 * delay(small) &&
+          Math.abs(upload(now) / upload(small) - 1) < 0.02
         );
       },
-      otherwise: "The senders do not fill this buffer, so it costs no delay.",
+      otherwise: "The senders do not fill this buffer, so it adds little delay.",
+      fails: [{ path: "dumbbell.buffer", value: '"60 packets"' }],
       sliders: [
         {
           path: "dumbbell.buffer",
@@ -52,31 +62,37 @@ export const bufferbloat: Experiment = {
       ],
     },
     {
-      title: "CoDel before the same buffer",
+      title: "CoDel in front of the same buffer",
       say: "Keep the 500 packets and let CoDel manage them. Compare the two queues.",
       edits: [],
       algorithms: ["drop-tail", "codel"],
       curves: ["queue", "delay"],
+      claim: "CoDel takes the delay away and keeps the throughput",
       see: (now) =>
-        `P99 of the call's one-way delay: ${ms(now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }))} behind the plain buffer, ${ms(now.of("codel", "one_way_delay_p99_s", { scope: "call" }))} behind CoDel. CoDel's uploads have ${percent(now.of("codel", "goodput_bps", { scope: "upload" }) / now.of("drop-tail", "goodput_bps", { scope: "upload" }))} of the plain buffer's goodput, and lose ${percent(now.of("codel", "loss_rate", { scope: "upload" }))} of their packets for it.`,
-      holds: (now) =>
-        now.of("codel", "one_way_delay_p99_s", { scope: "call" }) <
-          0.1 * now.of("drop-tail", "one_way_delay_p99_s", { scope: "call" }) &&
-        now.of("codel", "goodput_bps", { scope: "upload" }) >
-          0.95 * now.of("drop-tail", "goodput_bps", { scope: "upload" }),
-      otherwise: "There is no standing queue here that CoDel could take away, or it costs throughput.",
+        `P99 of the call's one-way delay is ${ms(call(now))} with the plain buffer and ${ms(call(now, "codel"))} with CoDel. The uploads get ${percent(upload(now, "codel") / upload(now))} of the goodput that they get with the plain buffer. CoDel drops ${percent(now.of("codel", "loss_rate", { scope: "upload" }))} of their packets; the plain buffer drops ${percent(now.of("drop-tail", "loss_rate", { scope: "upload" }))}.`,
+      holds: (now) => call(now, "codel") < 0.1 * call(now) && upload(now, "codel") > 0.95 * upload(now),
+      otherwise: "There is no standing queue here for CoDel to remove, or removing it costs throughput.",
+      fails: [{ path: "flows[0].tcp.max_window", value: "8" }],
     },
   ],
   control: {
-    say: "Limit each upload to a window of 8 packets. Together they then have one round trip's worth on their way, nothing waits, and the length of the buffer is without effect.",
+    say: "Limit each upload to a window of 8 packets. The two then have less than one round trip's worth in flight. Nothing waits, so the length of the buffer does not matter.",
+    without: "senders that fill the buffer",
     step: 1,
     edits: [{ path: "flows[0].tcp.max_window", value: "8" }],
+    see: (now, before) =>
+      `The buffer still holds 500 packets, but the median delay is ${ms(delay(now))}. The full buffer of 20 packets had ${ms(delay(earlier(before, 0)))}. The link is only ${percent(now.of("drop-tail", "utilization"))} utilized, because the windows are too small to fill it.`,
+    holds: (now, before) =>
+      delay(now) < 0.2 * delay(earlier(before, 0)) &&
+      call(now) < 0.03 &&
+      now.of("drop-tail", "utilization") < 0.9 &&
+      now.of("drop-tail", "loss_rate") === 0,
   },
   why: [
-    "A sender that looks for losses raises its window until the buffer is full, however long that is.",
-    "The link needs one packet waiting to stay busy. All others only wait.",
-    "What waits is the buffer over the rate: 500 packets of 1500 bytes at 5 Mbit/s are 1.2 seconds, and everybody's packets have to pass them.",
-    "CoDel leaves bursts alone and answers a queue that stands for longer than a round trip, so the window stops near what the path holds.",
+    "A sender that looks for losses raises its window until the buffer is full, however long that takes.",
+    "The link needs only one waiting packet to stay busy. All the others just wait.",
+    "The delay is the queue divided by the rate. A full buffer of 500 packets of 1500 bytes takes 1.2 seconds at 5 Mbit/s, and everyone's packets have to wait behind it.",
+    "CoDel leaves short bursts alone. It drops packets when the queue has stood for longer than a round trip, so the windows stay near what the path can hold.",
   ],
   sources: [
     { text: "Nichols and Jacobson 2012", key: "nichols2012" },
@@ -84,8 +100,8 @@ export const bufferbloat: Experiment = {
     { text: "RFC 7567 section 2", key: "rfc7567" },
   ],
   further: [
-    "`dumbbell.rate`: the same buffer at 50 Mbit/s is a tenth of the delay.",
-    "`flows[0].count`: more uploads keep a short buffer full as well.",
+    "Set `dumbbell.rate` to 50 Mbit/s: the same buffer then adds a tenth of the delay.",
+    "Raise `flows[0].count`: more uploads keep a short buffer full too.",
     "Add `fq-codel`: the call then does not wait behind the uploads at all.",
   ],
 };

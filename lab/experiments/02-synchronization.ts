@@ -1,66 +1,82 @@
 import scenario from "./02-synchronization.toml";
-import { type Experiment, earlier, packets, percent } from "./kit.ts";
+import { type Experiment, earlier, type Figures, packets, percent } from "./kit.ts";
 
-const share = "loss_synchronization";
+/** The share of the flows that lose packets when any does. */
+const share = (now: Figures, label: string) => now.of(label, "loss_synchronization");
+const swings = (now: Figures, label: string) => now.of(label, "queue_std_packets");
 
 export const synchronization: Experiment = {
   id: "synchronization",
   title: "Global synchronization",
   claim:
-    "A full drop-tail queue makes nearly all flows lose packets at once, so their windows rise and fall together; RED spreads the losses.",
+    "A full drop-tail queue makes most flows lose packets at the same time, so the queue rises and falls with all of them. RED spreads the losses out.",
   minutes: 3,
   scenario,
   steps: [
     {
       title: "Fill a drop-tail buffer",
-      say: "Play, and look at the windows and at the queue: a common sawtooth.",
+      say: "Press play. Look at the windows and at the queue: they share one sawtooth.",
       edits: [],
       algorithms: ["drop-tail"],
       curves: ["windows", "queue"],
       span: 20,
+      claim: "A full buffer makes most flows lose packets at the same time, and the queue swings widely",
       see: (now) =>
-        `In an event of loss ${percent(now.of("drop-tail", share))} of the flows lose packets. The queue swings by ${packets(now.of("drop-tail", "queue_std_packets"))} around ${packets(now.of("drop-tail", "queue_packets"))}.`,
-      holds: (now) => now.of("drop-tail", share) > 0.7,
-      otherwise: "The flows here lose packets one after the other.",
+        `In a typical loss event ${percent(share(now, "drop-tail"))} of the flows lose packets. The queue averages ${packets(now.of("drop-tail", "queue_packets"))} and has a standard deviation of ${packets(swings(now, "drop-tail"))}.`,
+      holds: (now) => share(now, "drop-tail") > 0.7 && swings(now, "drop-tail") > 25,
+      otherwise: "The flows here lose packets one after another.",
+      fails: [{ path: "flows[0].rtt", value: '{ uniform = ["50 ms", "150 ms"] }' }],
     },
     {
       title: "Let RED drop early",
-      say: "RED drops some arrivals at random while the queue grows. Compare the windows, and the drops over time.",
+      say: "RED drops some arrivals at random while the queue grows. Compare the windows, and compare the drops over time.",
       edits: [],
       algorithms: ["drop-tail", "red"],
       curves: ["windows", "queue", "drops"],
       span: 20,
+      claim: "RED spreads the losses out, and its queue swings less",
       see: (now) =>
-        `Share of the flows that lose in an event: ${percent(now.of("drop-tail", share))} with drop-tail, ${percent(now.of("red", share))} with RED. RED's queue is ${packets(now.of("red", "queue_packets"))} instead of ${packets(now.of("drop-tail", "queue_packets"))}, at a utilization of ${percent(now.of("red", "utilization"))} for ${percent(now.of("drop-tail", "utilization"))}.`,
-      holds: (now) => now.of("red", share) < 0.6 * now.of("drop-tail", share),
-      otherwise: "RED drops at random here no more than the full buffer does.",
+        `In a typical loss event ${percent(share(now, "drop-tail"))} of the flows lose packets with drop-tail, and ${percent(share(now, "red"))} with RED. RED's queue averages ${packets(now.of("red", "queue_packets"))}; drop-tail's averages ${packets(now.of("drop-tail", "queue_packets"))}. Utilization is ${percent(now.of("red", "utilization"))} with RED and ${percent(now.of("drop-tail", "utilization"))} with drop-tail.`,
+      holds: (now) =>
+        share(now, "red") < 0.6 * share(now, "drop-tail") && swings(now, "red") < 0.8 * swings(now, "drop-tail"),
+      otherwise: "RED's losses are no more spread out here than those of the full buffer.",
+      fails: [{ path: "aqm[1].min_th", value: '"59 packets"' }],
     },
     {
       title: "Different round-trip times",
-      say: "Give the flows round-trip times from 50 to 150 ms, and look at drop-tail again: their sawteeth drift apart.",
+      say: "Give the flows round-trip times from 50 to 150 ms. Look at drop-tail again: the sawteeth drift apart.",
       edits: [{ path: "flows[0].rtt", value: '{ uniform = ["50 ms", "150 ms"] }' }],
       algorithms: ["drop-tail", "red"],
       curves: ["windows", "queue"],
       span: 20,
+      claim: "Different round-trip times break up the synchronization of drop-tail",
       see: (now, before) =>
-        `With drop-tail ${percent(now.of("drop-tail", share))} of the flows lose in an event, where it was ${percent(earlier(before, 0).of("drop-tail", share))} with equal round-trip times; with RED ${percent(now.of("red", share))}.`,
-      holds: (now, before) => now.of("drop-tail", share) < 0.8 * earlier(before, 0).of("drop-tail", share),
+        `With drop-tail ${percent(share(now, "drop-tail"))} of the flows now lose packets in a typical event; with equal round-trip times it was ${percent(share(earlier(before, 0), "drop-tail"))}. With RED it is ${percent(share(now, "red"))}.`,
+      holds: (now, before) => share(now, "drop-tail") < 0.8 * share(earlier(before, 0), "drop-tail"),
       otherwise: "The flows are still in step.",
+      fails: [{ path: "flows[0].rtt", value: '"100 ms"' }],
     },
   ],
   control: {
-    say: "Put RED's thresholds beyond the buffer (200 and 600 packets for 100), so that it never drops early: it is as synchronized as drop-tail.",
+    say: "Set RED's thresholds to 200 and 600 packets. The buffer holds only 100, so RED never drops early.",
+    without: "early drops",
     step: 1,
     edits: [
       { path: "aqm[1].min_th", value: '"200 packets"' },
       { path: "aqm[1].max_th", value: '"600 packets"' },
     ],
+    see: (now) =>
+      `RED is now as synchronized as drop-tail: ${percent(share(now, "red"))} of the flows lose packets in a typical event, with drop-tail ${percent(share(now, "drop-tail"))}. Both queues average ${packets(now.of("red", "queue_packets"))}.`,
+    holds: (now) =>
+      now.of("red", "early_loss_rate") === 0 &&
+      Math.abs(share(now, "red") / share(now, "drop-tail") - 1) < 0.05 &&
+      Math.abs(now.of("red", "queue_packets") / now.of("drop-tail", "queue_packets") - 1) < 0.05,
   },
   why: [
-    "A full buffer drops all that comes, for as long as it takes the senders to notice: a round trip.",
-    "In that time each flow sends a window, and nearly each loses something of it, so all reduce at once.",
-    "RED's drops are drawn one by one, each long before the buffer is full, so a round trip has a few of them.",
-    "Equal round-trip times keep the flows in step. Different ones let them drift, so real traffic is less synchronized than equal flows are.",
+    "A full buffer drops almost every arrival until the senders notice, and that takes a round trip.",
+    "In that time each flow sends a window, and most flows lose part of it. So they all slow down together.",
+    "RED drops packets one at a time, at random, long before the buffer is full. A round trip contains only a few such drops.",
+    "Equal round-trip times keep the flows in step, and different ones let them drift apart. Real traffic is therefore less synchronized than this first example.",
   ],
   sources: [
     { text: "Floyd and Jacobson 1993", key: "floyd1993" },
@@ -68,8 +84,8 @@ export const synchronization: Experiment = {
     { text: "RFC 7928 section 2.4 (the metric)", key: "rfc7928" },
   ],
   further: [
-    "`flows[0].count`: the more flows share the link, the more of them chance lets out of a round.",
-    "`aqm[1].weight`: an average that lags a round trip or two behind swings itself (experiment 3).",
-    "Add `codel`: it drops one packet at a time, too.",
+    "Raise `flows[0].count`: with more flows, chance spares more of them in each loss event.",
+    "Lower `aqm[1].weight`: an average that lags too far behind makes the queue swing too (experiment 3).",
+    "Add `codel`: it also drops one packet at a time.",
   ],
 };

@@ -1,78 +1,90 @@
 import scenario from "./04-instability.toml";
-import { digits, type Experiment, earlier, packets, percent, swing } from "./kit.ts";
+import { busy, digits, type Experiment, earlier, type Figures, packets, percent, swing } from "./kit.ts";
+
+const queue = (now: Figures) => now.of("pi", "queue_packets");
+const used = (now: Figures) => now.of("pi", "utilization");
 
 export const instability: Experiment = {
   id: "instability",
   title: "Instability at 400 ms",
   claim:
-    "Gains that hold the queue still at a short round-trip time make it swing at 400 ms, because the loop then answers news that is too old.",
+    "Gains that hold the queue steady at a short round-trip time make it swing at 400 ms, because the controller then acts on old news.",
   minutes: 4,
   scenario,
   steps: [
     {
       title: "As designed: 80 ms",
-      say: "The gains of PI are those for 40 flows with 120 ms, which is what they see with the queue's own 40 ms. Look at the queue: it stays at its target of 50 packets.",
+      say: "PI's gains are designed for 40 flows with 120 ms: 80 ms of path and 40 ms of queue. Look at the queue: it stays near its target of 50 packets.",
       edits: [],
       algorithms: ["pi"],
       curves: ["queue", "internals"],
+      claim: "At the designed round-trip time PI holds the queue at its target",
       see: (now) =>
-        `The queue is ${packets(now.of("pi", "queue_packets"))} in the mean and swings by ${packets(now.of("pi", "queue_std_packets"))}. The link is used to ${percent(now.of("pi", "utilization"))}.`,
-      holds: (now) => Math.abs(now.of("pi", "queue_packets") - 50) < 5 && swing(now, "pi") < 0.5,
-      otherwise: "The queue is not held at its target with these settings.",
+        `The queue averages ${packets(queue(now))} with a standard deviation of ${packets(now.of("pi", "queue_std_packets"))}. The link is ${percent(used(now))} utilized.`,
+      holds: (now) => Math.abs(queue(now) - 50) < 5 && swing(now, "pi") < 0.5 && used(now) > 0.99,
+      otherwise: "With these settings PI does not hold the queue at its target.",
+      fails: [{ path: "flows[0].rtt", value: '"400 ms"' }],
     },
     {
       title: "The same gains at 400 ms",
-      say: "Only the round-trip time changes. Look at the queue and at PI's probability p: each goes on rising for as long as the news of it is on its way.",
+      say: "Change only the round-trip time. Look at the queue and at PI's probability p. Each keeps rising until the news of it comes back.",
       edits: [{ path: "flows[0].rtt", value: '"400 ms"' }],
       algorithms: ["pi"],
       curves: ["queue", "windows", "internals"],
+      claim: "At 400 ms the same gains make the queue swing until it runs empty",
       see: (now, before) =>
-        `The queue's deviation is ${digits(swing(now, "pi"))} of its mean; it was ${digits(swing(earlier(before, 0), "pi"))}. It runs empty again and again, so the link is used to ${percent(now.of("pi", "utilization"))}.`,
-      holds: (now) => swing(now, "pi") > 0.9 && now.of("pi", "utilization") < 0.95,
-      otherwise: "The loop is stable with these settings, or nearly so.",
+        `The queue's standard deviation is ${digits(swing(now, "pi"))} times its mean; it was ${digits(swing(earlier(before, 0), "pi"))} times. ${busy(used(now))}`,
+      holds: (now) => swing(now, "pi") > 0.9 && used(now) < 0.95,
+      otherwise: "With these settings the loop is stable, or nearly so.",
+      fails: [{ path: "flows[0].rtt", value: '"150 ms"' }],
       sliders: [
         { path: "flows[0].rtt", says: "Round-trip time", least: 20, most: 600, start: 400, unit: "ms", log: true },
       ],
     },
     {
       title: "Gains for 450 ms",
-      say: "Design PI for what it now sees, 400 ms and the queue. The gains become smaller, and the queue is still again.",
+      say: "Design PI for what it now sees: 400 ms of path, and the queue. The gains are smaller, and the queue calms down.",
       edits: [
         { path: "flows[0].rtt", value: '"400 ms"' },
         { path: "aqm[0].design", value: '{ flows = 40, rtt = "450 ms" }' },
       ],
       algorithms: ["pi"],
       curves: ["queue", "internals"],
+      claim: "Smaller gains, designed for 450 ms, keep the link full",
       see: (now, before) =>
-        `The queue is ${packets(now.of("pi", "queue_packets"))} in the mean, its deviation ${digits(swing(now, "pi"))} of that, and the link is used to ${percent(now.of("pi", "utilization"))} where it was ${percent(earlier(before, 1).of("pi", "utilization"))}.`,
+        `The queue averages ${packets(queue(now))}, and its standard deviation is ${digits(swing(now, "pi"))} times that. The link is ${percent(used(now))} utilized; it was ${percent(used(earlier(before, 1)))}.`,
       holds: (now, before) =>
-        now.of("pi", "utilization") > 0.99 &&
-        Math.abs(now.of("pi", "queue_packets") - 50) < 10 &&
-        swing(now, "pi") < 0.7 * swing(earlier(before, 1), "pi"),
+        used(now) > 0.99 && Math.abs(queue(now) - 50) < 10 && swing(now, "pi") < 0.7 * swing(earlier(before, 1), "pi"),
       otherwise: "These gains do not hold the queue either.",
+      fails: [{ path: "aqm[0].design", value: '{ flows = 40, rtt = "200 ms" }' }],
     },
     {
       title: "What the safe gains cost",
-      say: "Take the gains for 450 ms back to 80 ms. They are stable, but slow: after 40 s the queue is still not at its target. Open the theory beside it: the margins are wide.",
+      say: "Take the gains for 450 ms back to 80 ms. They are stable but slow: after 40 s the queue has still not reached its target, because the integral is still catching up with the start of the flows. Open the theory panel next to it: the margins are wide.",
       edits: [{ path: "aqm[0].design", value: '{ flows = 40, rtt = "450 ms" }' }],
       algorithms: ["pi"],
       curves: ["queue", "internals"],
-      see: (now) =>
-        `From 40 s on the queue is ${packets(now.of("pi", "queue_packets"))} in the mean, above its target of 50: the flows started at 0 s, and the integral is not there yet.`,
-      holds: (now) => now.of("pi", "queue_packets") > 58,
-      otherwise: "The queue has found its target within 40 s.",
+      claim: "At 80 ms the safe gains are so slow that the queue is still above its target after 40 s",
+      see: (now) => `From 40 s on the queue averages ${packets(queue(now))}; its target is 50.`,
+      holds: (now) => queue(now) > 58 && used(now) > 0.99,
+      otherwise: "The queue has reached its target within 40 s.",
+      fails: [{ path: "aqm[0].design", value: '{ flows = 40, rtt = "120 ms" }' }],
     },
   ],
   control: {
-    say: "Set the round-trip time back to 80 ms. Nothing else was changed, and nothing swings.",
+    say: "Set the round-trip time back to 80 ms. Change nothing else.",
+    without: "the long round trip",
     step: 1,
     edits: [{ path: "flows[0].rtt", value: '"80 ms"' }],
+    see: (now) =>
+      `The same gains are calm again. The queue averages ${packets(queue(now))}, and its standard deviation is ${digits(swing(now, "pi"))} times that. The link is ${percent(used(now))} utilized.`,
+    holds: (now) => Math.abs(queue(now) - 50) < 5 && swing(now, "pi") < 0.5 && used(now) > 0.99,
   },
   why: [
-    "A mark changes the queue one round trip later. Until then the controller sees no effect of it and goes on.",
-    "In the frequency domain the delay turns the phase, the more the faster the swing. Where the gain is still above 1 with the phase turned by half a turn, the swing feeds itself.",
-    "A long round trip does two things: it delays, and it raises the gain of the loop, since fewer marks in a second then make the same change of the windows.",
-    "Hollot's rule therefore takes the longest round-trip time that may come, and is slow with all shorter ones.",
+    "A mark changes the queue one round trip later. Until then the controller sees no effect and keeps going.",
+    "In the frequency domain a delay shifts the phase, and it shifts fast swings the most. If the gain is still above 1 where the phase has shifted by 180 degrees, the swing feeds itself.",
+    "A long round trip hurts twice. It delays the response, and it raises the gain of the loop (Hollot et al. 2001b).",
+    "Hollot's rule therefore designs for the longest round-trip time that is expected. The controller is then slow at all shorter ones.",
   ],
   sources: [
     { text: "Hollot et al. 2001b", key: "hollot2001b" },
@@ -80,8 +92,8 @@ export const instability: Experiment = {
     { text: "Chen 2010, section 3.4.2 (the rule)", key: "chen2010" },
   ],
   further: [
-    "Find where it begins to swing, and compare with the verdict of the theory panel for each round-trip time.",
-    "`flows[0].count`: more flows make the loop calmer (experiment 5).",
-    "Put `st-pi` or `pie` beside it: they change their gains.",
+    "Find the round-trip time at which the swings begin. Compare it with the verdict of the theory panel.",
+    "Raise `flows[0].count`: more flows make the loop calmer (experiment 5).",
+    "Add `st-pi` or `pie`: both adapt their gains.",
   ],
 };

@@ -1,51 +1,56 @@
 import scenario from "./07-rate-and-queue.toml";
-import { digits, type Experiment, packets, swing } from "./kit.ts";
+import { digits, type Experiment, type Figures, packets, swing } from "./kit.ts";
+
+const queue = (now: Figures, label: string) => now.of(label, "queue_packets");
+const swings = (now: Figures, label: string) => now.of(label, "queue_std_packets");
+const seen = (now: Figures) =>
+  `PI's queue averages ${packets(queue(now, "pi"))} with a standard deviation of ${digits(swings(now, "pi"))}. VRC's averages ${packets(queue(now, "vrc"))} with a standard deviation of ${digits(swings(now, "vrc"))}.`;
 
 export const rateAndQueue: Experiment = {
   id: "rate-and-queue",
   title: "Rate against queue (VRC)",
   claim:
-    "A controller that sees the rate of arrivals knows what the queue will do next, and with the same gains holds it still at round-trip times where a controller of the queue alone swings.",
+    "A controller that sees the rate of arrivals knows what the queue will do next. With the same gains it keeps its target at a round-trip time where a controller of the queue alone swings and loses it.",
   minutes: 4,
   scenario,
   steps: [
     {
       title: "A round trip of 100 ms",
-      say: "PI and VRC have the same gains on the queue. Compare the two queues: both hold 100 packets.",
+      say: "PI and VRC have the same gains on the queue. Compare the two queues: both stay at 100 packets.",
       edits: [],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
       span: 30,
       apart: true,
-      see: (now) =>
-        `PI holds ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
+      claim: "At 100 ms both hold the queue, and VRC holds it a little better",
+      see: seen,
       holds: (now) =>
-        Math.abs(now.of("pi", "queue_packets") - 100) < 4 &&
-        Math.abs(now.of("vrc", "queue_packets") - 100) < 4 &&
+        Math.abs(queue(now, "pi") - 100) < 4 &&
+        Math.abs(queue(now, "vrc") - 100) < 4 &&
         swing(now, "pi") < 0.25 &&
         swing(now, "vrc") < swing(now, "pi"),
       otherwise: "One of them does not hold its queue here.",
+      fails: [{ path: "flows[0].rtt", value: '"170 ms"' }],
     },
     {
-      title: "170 ms",
-      say: "Make the round trip longer. PI's queue begins to swing down to nothing; VRC's stays. Find the round-trip time at which VRC swings, too.",
+      title: "A round trip of 170 ms",
+      say: "Make the round trip longer. PI's queue starts to swing down to zero, and VRC's does not. Find the round-trip time at which VRC swings too.",
       edits: [{ path: "flows[0].rtt", value: '"170 ms"' }],
       algorithms: ["pi", "vrc"],
       curves: ["queue", "marks"],
       span: 30,
       apart: true,
-      see: (now) =>
-        `PI's queue is ${packets(now.of("pi", "queue_packets"))} with a deviation of ${digits(now.of("pi", "queue_std_packets"))}, VRC's ${packets(now.of("vrc", "queue_packets"))} with ${digits(now.of("vrc", "queue_std_packets"))}.`,
+      claim: "At 170 ms VRC swings less than PI and keeps its target, and PI loses its target",
+      see: seen,
       holds: (now) =>
-        now.of("vrc", "queue_std_packets") < 0.75 * now.of("pi", "queue_std_packets") &&
-        Math.abs(now.of("vrc", "queue_packets") - 100) < 4 &&
-        now.of("pi", "queue_packets") < 94,
+        swings(now, "vrc") < 0.75 * swings(now, "pi") && Math.abs(queue(now, "vrc") - 100) < 4 && queue(now, "pi") < 94,
       otherwise: "At this round-trip time both hold the queue, or both swing.",
+      fails: [{ path: "flows[0].rtt", value: '"120 ms"' }],
       sliders: [{ path: "flows[0].rtt", says: "Round-trip time", least: 50, most: 300, start: 170, unit: "ms" }],
     },
     {
-      title: "Take the rate away",
-      say: "Let VRC average the rate over half a second, so that it says no more than the queue does. The advantage is gone: VRC swings more than PI.",
+      title: "A rate that is old",
+      say: "Let VRC average the rate over half a second. The rate then says nothing that the queue does not say. Move the memory back down and watch the advantage return.",
       edits: [
         { path: "flows[0].rtt", value: '"170 ms"' },
         { path: "aqm[1].rate_memory", value: '"500 ms"' },
@@ -54,10 +59,11 @@ export const rateAndQueue: Experiment = {
       curves: ["queue", "marks"],
       span: 30,
       apart: true,
-      see: (now) =>
-        `With a rate that is half a second old VRC's deviation is ${digits(now.of("vrc", "queue_std_packets"))} packets, PI's ${digits(now.of("pi", "queue_std_packets"))}.`,
-      holds: (now) => now.of("vrc", "queue_std_packets") > now.of("pi", "queue_std_packets"),
+      claim: "With an old rate VRC swings more than PI",
+      see: seen,
+      holds: (now) => swings(now, "vrc") > swings(now, "pi"),
       otherwise: "The rate still helps.",
+      fails: [{ path: "aqm[1].rate_memory", value: '"20 ms"' }],
       sliders: [
         {
           path: "aqm[1].rate_memory",
@@ -72,15 +78,18 @@ export const rateAndQueue: Experiment = {
     },
   ],
   control: {
-    say: "Average the rate over half a second. VRC then sees no more than the queue, and loses what it had on PI.",
+    say: "Set VRC's derivative gain `k_d` to nearly zero. VRC then ignores the rate, and only its gains on the queue are left.",
+    without: "the rate",
     step: 1,
-    edits: [{ path: "aqm[1].rate_memory", value: '"500 ms"' }],
+    edits: [{ path: "aqm[1].k_d", value: "1e-7" }],
+    see: (now) => `VRC does no better than PI. ${seen(now)}`,
+    holds: (now) => swings(now, "vrc") > 0.9 * swings(now, "pi"),
   },
   why: [
-    "The queue is the integral of the arrivals above the link's rate. So the rate is the slope of the queue, known before the queue has moved.",
-    "Written on the queue, VRC is a PID controller (Park et al. 2004, eq. 12). The derivative turns the phase forward and makes up for a part of the round trip's delay.",
-    "By the linear model with the exact delay PI is stable up to a round trip of 242 ms here, VRC up to 280, with 80 ms of it in the queue.",
-    "A derivative of a noisy queue is noise. Counting arrivals over some milliseconds is the same thing without the subtraction.",
+    "The queue is the integral of arrivals minus departures. The rate of arrivals is therefore the slope of the queue, and it is known before the queue has moved.",
+    "Written in terms of the queue, VRC is a PID controller (Park et al. 2004, eq. 12). The derivative advances the phase and makes up for part of the round trip's delay.",
+    "In the linear model PI is stable here up to a round trip of about 160 ms and VRC up to about 190 ms, each plus 80 ms in the queue.",
+    "The derivative of a noisy queue is noise. Counting arrivals over a few milliseconds gives the same signal without the subtraction.",
   ],
   sources: [
     { text: "Park et al. 2004, sections 2 and 3", key: "park2004" },
@@ -88,7 +97,7 @@ export const rateAndQueue: Experiment = {
   ],
   further: [
     "Open the theory panel: compare the gain margins of the two at each round-trip time.",
-    "`flows[0].count` = 20: PI's integral is cut off at 0 and loses its target; VRC's is not.",
-    '`flows[0].rtt` = "250 ms": both swing, and VRC still has its mean at the target.',
+    "Set `flows[0].count` to 20: PI's integral is cut off at 0 and loses its target. VRC's is not.",
+    'Set `flows[0].rtt` to "250 ms": both swing, and VRC still averages its target.',
   ],
 };

@@ -1,11 +1,13 @@
 import scenario from "./08-codel-square-root.toml";
 import { digits, type Experiment, earlier, type Figures, ms, percent } from "./kit.ts";
 
+const LAST = { segment: 4 };
 /** The packets that are dropped in each second from 1 s on. */
 const drops = (now: Figures, label = "codel") =>
   [0, 1, 2, 3, 4].map((segment) => now.of(label, "dropped_not_ecn_packets", { segment }));
+const delay = (now: Figures, label = "codel") => now.of(label, "queue_delay_mean_s", LAST);
 
-/** By how many they become more from second to second; NaN without drops. */
+/** By how many they grow from second to second; NaN without drops. */
 function slope(now: Figures): number {
   const all = drops(now);
   return ((all[4] ?? Number.NaN) - (all[0] ?? Number.NaN)) / 4;
@@ -17,40 +19,48 @@ function straight(now: Figures): boolean {
   return drops(now).every((count, second) => Math.abs(count - by * (second + 0.5)) < 0.1 * by + 3);
 }
 
+const total = (now: Figures) => drops(now).reduce((sum, count) => sum + count, 0);
+const listed = (now: Figures) => drops(now).map(digits).join(", ");
+
 export const codelSquareRoot: Experiment = {
   id: "codel-square-root",
   title: "CoDel's square root",
   claim:
-    "CoDel's drops come faster by one over the square root of their number, which is a rate that rises as a straight line, by 1/(2 interval^2) in each second.",
+    "CoDel shortens the time between drops by the square root of their number. Its drop rate therefore rises along a straight line, by 1 / (2 × interval²) in each second.",
   minutes: 4,
   scenario,
   steps: [
     {
-      title: "A flood that answers nothing",
-      say: "UDP sends twice the link's rate. Look at the drops per second: they rise along a line, for as long as the queue stands.",
+      title: "A flood that does not respond",
+      say: "A UDP sender sends twice the rate of the link. Look at the drops per second: they rise along a line for as long as the queue stands.",
       edits: [],
       algorithms: ["codel"],
       curves: ["drops", "queue"],
+      claim: "CoDel's drops rise along a straight line, by 50 per second",
       see: (now) =>
-        `CoDel drops ${drops(now).map(digits).join(", ")} packets in the five seconds: ${digits(slope(now))} more in each. The law says 1/(2 * 0.1^2) = 50.`,
+        `In the five seconds CoDel drops ${listed(now)} packets: ${digits(slope(now))} more in each second. For an interval of 100 ms the law says 1 / (2 × 0.1²) = 50.`,
       holds: (now) => Math.abs(slope(now) - 50) < 2.5 && straight(now),
-      otherwise: "The drops do not rise by 50 in each second: the interval is another, or nothing is flooded.",
+      otherwise:
+        "The drops do not rise by 50 in each second. The interval is a different one, or nothing floods the link.",
+      fails: [{ path: "aqm[0].interval", value: '"80 ms"' }],
     },
     {
       title: "Twice the interval",
-      say: "Set the interval to 200 ms. The line is a quarter as steep.",
+      say: "Set the interval to 200 ms. The line is now a quarter as steep.",
       edits: [{ path: "aqm[0].interval", value: '"200 ms"' }],
       algorithms: ["codel"],
       curves: ["drops", "queue"],
+      claim: "Twice the interval makes the line a quarter as steep",
       see: (now, before) =>
-        `CoDel drops ${drops(now).map(digits).join(", ")} packets: ${digits(slope(now))} more in each second, where it was ${digits(slope(earlier(before, 0)))}. 1/(2 * 0.2^2) = 12.5.`,
+        `CoDel drops ${listed(now)} packets: ${digits(slope(now))} more in each second; with an interval of 100 ms it was ${digits(slope(earlier(before, 0)))}. For 200 ms the law says 1 / (2 × 0.2²) = 12.5.`,
       holds: (now, before) => Math.abs(slope(now) / slope(earlier(before, 0)) - 0.25) < 0.03 && straight(now),
-      otherwise: "The steepness does not go with the square of the interval here.",
+      otherwise: "The line is not a quarter as steep here.",
+      fails: [{ path: "aqm[0].interval", value: '"100 ms"' }],
       sliders: [{ path: "aqm[0].interval", says: "Interval", least: 20, most: 400, start: 200, unit: "ms", log: true }],
     },
     {
-      title: "Senders that answer",
-      say: "Let four TCP flows take the flood's place. A few drops in a second are enough: each makes a window smaller, and CoDel begins again.",
+      title: "Senders that respond",
+      say: "Replace the flood with four TCP flows. Now a few drops per second are enough: each one shrinks a window, and CoDel starts over.",
       edits: [
         { path: "flows[0].kind", value: '"bulk"' },
         { path: "flows[0].rate", value: null },
@@ -61,38 +71,48 @@ export const codelSquareRoot: Experiment = {
       ],
       algorithms: ["codel"],
       curves: ["queue", "delay", "drops"],
+      claim: "For senders that respond, a few drops per second keep the queue short and the link busy",
       see: (now, before) =>
-        `In the last second CoDel drops ${digits(drops(now)[4] ?? Number.NaN)} packets (of the flood ${digits(drops(earlier(before, 0))[4] ?? Number.NaN)}), the mean delay is ${ms(now.of("codel", "queue_delay_mean_s", { segment: 4 }))}, and the link is used to ${percent(now.of("codel", "utilization", { segment: 4 }))}.`,
-      holds: (now) =>
-        now.of("codel", "queue_delay_mean_s", { segment: 4 }) < 0.015 &&
-        now.of("codel", "utilization", { segment: 4 }) > 0.9,
-      otherwise: "These senders do not answer CoDel's drops within a few seconds.",
+        `In the last second CoDel drops ${digits(drops(now)[4] ?? Number.NaN)} packets; with the flood it dropped ${digits(drops(earlier(before, 0))[4] ?? Number.NaN)}. The mean delay is ${ms(delay(now))}, and the link is ${percent(now.of("codel", "utilization", LAST))} utilized.`,
+      holds: (now, before) =>
+        delay(now) < 0.015 &&
+        now.of("codel", "utilization", LAST) > 0.9 &&
+        (drops(now)[4] ?? Number.NaN) < 0.1 * (drops(earlier(before, 0))[4] ?? Number.NaN),
+      otherwise: "These senders do not respond to CoDel's drops within a few seconds.",
+      fails: [
+        { path: "aqm[0].interval", value: '"200 ms"' },
+        { path: "aqm[0].target", value: '"100 ms"' },
+      ],
     },
     {
       title: "Where the law is too slow",
-      say: "Bring the flood back, and put PIE beside CoDel. PIE's probability finds the half that must go within some seconds; CoDel's line would need 25 s to drop 1250 packets in a second.",
+      say: "Bring the flood back and put PIE next to CoDel. Half of the packets have to go: 1250 per second. PIE finds that probability within seconds. CoDel's line would need 25 s to get there.",
       edits: [],
       algorithms: ["codel", "pie"],
       curves: ["queue", "delay"],
+      claim: "CoDel is too slow for a flood that PIE controls",
       see: (now) =>
-        `In the last second packets wait for ${ms(now.of("codel", "queue_delay_mean_s", { segment: 4 }))} behind CoDel and for ${ms(now.of("pie", "queue_delay_mean_s", { segment: 4 }))} behind PIE.`,
-      holds: (now) =>
-        now.of("codel", "queue_delay_mean_s", { segment: 4 }) >
-        20 * now.of("pie", "queue_delay_mean_s", { segment: 4 }),
-      otherwise: "CoDel has caught this flood, or there is none.",
+        `In the last second packets wait ${ms(delay(now))} with CoDel and ${ms(delay(now, "pie"))} with PIE.`,
+      holds: (now) => delay(now) > 20 * delay(now, "pie"),
+      otherwise: "CoDel has caught this flood, or nothing floods the link.",
+      fails: [{ path: "flows[0].rate", value: '"10 Mbit/s"' }],
       sliders: [{ path: "flows[0].rate", says: "Rate of the flood", least: 5, most: 40, start: 20, unit: "Mbit/s" }],
     },
   ],
   control: {
-    say: "Send 9 Mbit/s over the 10 Mbit/s. No queue stands, so CoDel drops nothing.",
+    say: "Send 9 Mbit/s over the link of 10 Mbit/s.",
+    without: "a queue that stands",
     step: 0,
     edits: [{ path: "flows[0].rate", value: '"9 Mbit/s"' }],
+    see: (now) =>
+      `No queue stands: in the last second packets wait ${ms(delay(now))} on average. In the five seconds CoDel drops ${digits(total(now))} packets.`,
+    holds: (now) => total(now) === 0 && delay(now) < 0.005,
   },
   why: [
-    "The throughput of TCP goes with one over the square root of the rate of losses (Mathis et al. 1997).",
-    "Drops at distances of interval / sqrt(n) make the sum 2 interval sqrt(n): after a time t CoDel has dropped (t / (2 interval))^2 packets, and the rate of drops is t / (2 interval^2).",
-    "So with each further drop the senders' throughput comes down by about the same step, until the queue no longer stands.",
-    "A sender that ignores drops is no part of that law. RFC 8289 leaves such floods to others; a queue for each flow contains them (experiment 9).",
+    "TCP's throughput is proportional to 1 / √p, where p is the share of packets that are lost (Mathis et al. 1997).",
+    "The n-th drop follows the one before after interval / √n. These times add up to 2 × interval × √n. So after a time t CoDel has dropped (t / (2 × interval))² packets, and drops t / (2 × interval²) per second.",
+    "Each further drop therefore lowers the senders' throughput by about the same step, until the queue no longer stands.",
+    "The law is not made for a sender that ignores drops. A queue for each flow contains such floods (experiment 9).",
   ],
   sources: [
     { text: "RFC 8289 (the control law)", key: "rfc8289" },
@@ -100,8 +120,8 @@ export const codelSquareRoot: Experiment = {
     { text: "Mathis et al. 1997", key: "mathis1997" },
   ],
   further: [
-    "`aqm[0].target`: it moves the start of the drops, not the steepness.",
-    '`duration = "60 s"`: after some 26 s the line reaches what must go, and only then the queue begins to come down.',
-    '`dumbbell.buffer = "500 packets"`, and add `cobalt`: BLUE beside CoDel answers such senders once a buffer overflows.',
+    "Change `aqm[0].target`: it moves the start of the drops, and not the slope.",
+    'Set `duration = "60 s"`: after about 26 s the line reaches what has to go, and only then does the queue start to shrink.',
+    'Set `dumbbell.buffer = "500 packets"` and add `cobalt`: it runs BLUE next to CoDel, which responds to such senders once a buffer overflows.',
   ],
 };

@@ -1,47 +1,57 @@
 import scenario from "./09-flow-queues.toml";
-import { type Experiment, type Figures, mbit, ms, percent } from "./kit.ts";
+import { type Experiment, earlier, type Figures, mbit, ms, percent } from "./kit.ts";
 
 const CALL = { scope: "call" };
 const FLOOD = { path: "flows[2].rate", value: '"30 Mbit/s"' };
+/** What the slowest percent of the call's packets wait, beyond the 20 ms of the path. */
 const late = (now: Figures, label: string) => now.of(label, "one_way_delay_p99_s", CALL) - 0.02;
+const lost = (now: Figures, label: string) => now.of(label, "loss_rate", CALL);
 const downloads = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "download" });
+const flood = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "flood" });
 
 export const flowQueues: Experiment = {
   id: "flow-queues",
   title: "What flow queues do",
   claim:
-    "With a queue for each flow a sparse flow does not wait behind the others, and a sender that floods the link takes no more than its share.",
+    "With a queue for each flow, a sparse flow does not wait behind the others, and a sender that floods the link gets no more than its share.",
   minutes: 3,
   scenario,
   steps: [
     {
-      title: "A call beside four downloads",
-      say: "Compare the call behind CoDel's one queue and behind FQ-CoDel's queues. Its way alone takes 20 ms.",
+      title: "A call next to four downloads",
+      say: "Compare the call in CoDel's single queue and in FQ-CoDel's queues. The path alone takes 20 ms.",
       edits: [],
       algorithms: ["codel", "fq-codel"],
       curves: ["delay", "throughput"],
       apart: true,
+      claim: "In its own queue the call hardly waits, and the downloads lose nothing by it",
       see: (now) =>
-        `P99 of what the call waits: ${ms(late(now, "codel"))} behind CoDel, ${ms(late(now, "fq-codel"))} behind FQ-CoDel. The downloads have ${mbit(downloads(now, "codel"))} and ${mbit(downloads(now, "fq-codel"))}.`,
+        `P99 of the call's waiting time is ${ms(late(now, "codel"))} with CoDel and ${ms(late(now, "fq-codel"))} with FQ-CoDel. The downloads get ${mbit(downloads(now, "codel"))} and ${mbit(downloads(now, "fq-codel"))}.`,
       holds: (now) =>
-        late(now, "fq-codel") < 0.3 * late(now, "codel") && downloads(now, "fq-codel") > 0.95 * downloads(now, "codel"),
-      otherwise: "The call waits as long in its own queue as in the common one.",
+        late(now, "fq-codel") < 0.3 * late(now, "codel") &&
+        late(now, "fq-codel") < 0.003 &&
+        downloads(now, "fq-codel") > 0.95 * downloads(now, "codel"),
+      otherwise: "The call waits as long in its own queue as in the shared one.",
+      fails: [{ path: "aqm[1].flows", value: "1" }],
     },
     {
       title: "A flood of 30 Mbit/s",
-      say: "Turn the UDP sender up to one and a half times the link. Look at who gets what.",
+      say: "Turn the UDP sender up to one and a half times the rate of the link. Look at who gets what.",
       edits: [FLOOD],
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "delay"],
       apart: true,
+      claim: "FQ-CoDel holds the flood to its share and spares the call, and CoDel does neither",
       see: (now) =>
-        `Behind CoDel the downloads have ${mbit(downloads(now, "codel"))} and the call loses ${percent(now.of("codel", "loss_rate", CALL))}. Behind FQ-CoDel the downloads have ${mbit(downloads(now, "fq-codel"))}, the flood ${mbit(now.of("fq-codel", "goodput_bps", { scope: "flood" }))} of its 30, and the call loses ${percent(now.of("fq-codel", "loss_rate", CALL))}.`,
+        `With CoDel the downloads get ${mbit(downloads(now, "codel"))}, and the call loses ${percent(lost(now, "codel"))} of its packets. With FQ-CoDel the four downloads get ${mbit(downloads(now, "fq-codel"))}, the flood gets ${mbit(flood(now, "fq-codel"))}, and the call loses ${percent(lost(now, "fq-codel"))}.`,
       holds: (now) =>
         downloads(now, "codel") < 2e6 &&
+        lost(now, "codel") > 0.2 &&
+        flood(now, "fq-codel") < (1.1 * downloads(now, "fq-codel")) / 4 &&
         downloads(now, "fq-codel") > 14e6 &&
-        now.of("codel", "loss_rate", CALL) > 0.2 &&
-        now.of("fq-codel", "loss_rate", CALL) < 0.01,
-      otherwise: "There is no flood here, or the queues do not hold it.",
+        lost(now, "fq-codel") < 0.01,
+      otherwise: "Nothing floods the link here, or the queues do not hold the flood back.",
+      fails: [{ path: "flows[2].rate", value: '"1 Mbit/s"' }],
       sliders: [
         {
           path: "flows[2].rate",
@@ -55,29 +65,43 @@ export const flowQueues: Experiment = {
       ],
     },
     {
-      title: "One queue for all",
-      say: "Let FQ-CoDel have one queue only. All flows are hashed into it, and what it did is gone.",
-      edits: [FLOOD, { path: "aqm[1].flows", value: "1" }],
+      title: "Four flows instead of one",
+      say: "Let the UDP sender split the same 30 Mbit/s over four flows. FQ-CoDel cannot tell that they belong together.",
+      edits: [
+        { path: "flows[2].rate", value: '"7.5 Mbit/s"' },
+        { path: "flows[2].count", value: "4" },
+      ],
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "delay"],
       apart: true,
-      see: (now) =>
-        `With one queue the downloads have ${mbit(downloads(now, "fq-codel"))} and the call loses ${percent(now.of("fq-codel", "loss_rate", CALL))}.`,
-      holds: (now) => downloads(now, "fq-codel") < 2e6 && now.of("fq-codel", "loss_rate", CALL) > 0.2,
-      otherwise: "The flows are still apart.",
-      sliders: [{ path: "aqm[1].flows", says: "Queues", least: 1, most: 1024, start: 1, log: true }],
+      claim: "A sender with four flows gets four shares",
+      see: (now, before) =>
+        `With FQ-CoDel the UDP sender gets ${mbit(flood(now, "fq-codel"))}; with one flow it got ${mbit(flood(earlier(before, 1), "fq-codel"))}. The four downloads get ${mbit(downloads(now, "fq-codel"))}; they got ${mbit(downloads(earlier(before, 1), "fq-codel"))}.`,
+      holds: (now, before) =>
+        flood(now, "fq-codel") > 2 * flood(earlier(before, 1), "fq-codel") &&
+        Math.abs(flood(now, "fq-codel") / downloads(now, "fq-codel") - 1) < 0.4,
+      otherwise: "The UDP sender does not get as much as the four downloads here.",
+      fails: [
+        { path: "flows[2].rate", value: '"30 Mbit/s"' },
+        { path: "flows[2].count", value: "1" },
+      ],
+      sliders: [{ path: "flows[2].count", says: "UDP flows", least: 1, most: 16, start: 4 }],
     },
   ],
   control: {
-    say: "Let FQ-CoDel have one queue. It is then CoDel with another way to drop from a full buffer.",
+    say: "Give FQ-CoDel only one queue. All flows are hashed into it.",
+    without: "a queue for each flow",
     step: 1,
     edits: [{ path: "aqm[1].flows", value: "1" }],
+    see: (now) =>
+      `FQ-CoDel does no better than CoDel. The downloads get ${mbit(downloads(now, "fq-codel"))}, the flood gets ${mbit(flood(now, "fq-codel"))}, and the call loses ${percent(lost(now, "fq-codel"))} of its packets.`,
+    holds: (now) => downloads(now, "fq-codel") < 2e6 && lost(now, "fq-codel") > 0.2,
   },
   why: [
-    "Each flow is hashed into a queue of its own, and the queues take turns by bytes (deficit round robin). Five flows that want more than a fifth get a fifth each.",
-    "A flow that sends less than its turn allows is empty when its packet comes, so its queue is new and is served first.",
-    "CoDel then works in each queue by itself: the flood fills its own queue and loses its own packets.",
-    "The isolation is by flows, not by persons: who opens ten connections has ten queues, and two flows that hash alike share one.",
+    "Each flow is hashed into its own queue, and the queues take turns by bytes (deficit round robin). If five flows each want more than a fifth of the link, each gets a fifth.",
+    "A flow that sends less than its turn allows finds its queue empty. The queue counts as new, and new queues are served first.",
+    "CoDel then works inside each queue. The flood fills its own queue and loses its own packets.",
+    "The isolation is between flows, not between people. A sender with four flows has four queues, and two flows with the same hash share one.",
   ],
   sources: [
     { text: "RFC 8290 sections 1, 4 and 6", key: "rfc8290" },
@@ -85,8 +109,9 @@ export const flowQueues: Experiment = {
     { text: "Shreedhar and Varghese 1996", key: "shreedhar1996" },
   ],
   further: [
-    "`flows[0].count`: the flood's share is one of all flows.",
+    "Raise `flows[0].count`: the flood still gets the share of one flow.",
+    "Set `aqm[1].flows` to 8: with so few queues, some flows share one with the flood.",
     "Add `cake` and `sfq`: other ways to keep flows apart.",
-    "Add `choke` or `sfb`: they tame a flood without a queue for each flow.",
+    "Add `choke` or `sfb`: they restrain a flood without a queue for each flow.",
   ],
 };

@@ -1,32 +1,35 @@
 import scenario from "./11-bbr-and-cubic.toml";
 import { type Experiment, earlier, type Figures, mbit, percent } from "./kit.ts";
 
-const bbr = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "bbr" });
-const cubic = (now: Figures, label: string) => now.of(label, "goodput_bps", { scope: "cubic" });
-/** BBR's part of what both have. */
-const share = (now: Figures, label: string) => bbr(now, label) / (bbr(now, label) + cubic(now, label));
+const bbr = (now: Figures, label = "drop-tail") => now.of(label, "goodput_bps", { scope: "bbr" });
+const cubic = (now: Figures, label = "drop-tail") => now.of(label, "goodput_bps", { scope: "cubic" });
+const lost = (now: Figures) => now.of("drop-tail", "loss_rate");
+/** BBR's part of what both get. */
+const share = (now: Figures, label = "drop-tail") => bbr(now, label) / (bbr(now, label) + cubic(now, label));
 
-const shares = (now: Figures, label: string) =>
-  `BBR has ${mbit(bbr(now, label))}, CUBIC ${mbit(cubic(now, label))}: ${percent(share(now, label))} is BBR's. ${percent(now.of(label, "loss_rate"))} of all packets are lost.`;
+const shares = (now: Figures, label = "drop-tail") =>
+  `The two BBR flows get ${mbit(bbr(now, label))} and the two CUBIC flows ${mbit(cubic(now, label))}: BBR has ${percent(share(now, label))}. ${percent(now.of(label, "loss_rate"))} of all packets are lost.`;
 
 export const bbrAndCubic: Experiment = {
   id: "bbr-and-cubic",
   title: "BBR beside CUBIC",
   claim:
-    "What BBR takes from CUBIC depends on the buffer: version 1 takes nearly all of a link with a short buffer and about half with a long one; version 3, which answers losses, leaves more, and a queue for each flow ends the dispute.",
+    "How much BBR takes from CUBIC depends on the buffer. Version 1 takes nearly all of a link with a short buffer and about half with a long one. Version 3 responds to losses and leaves CUBIC more. A queue for each flow settles the matter.",
   minutes: 4,
   scenario,
   steps: [
     {
       title: "A short buffer",
-      say: "The buffer is half a bandwidth-delay product. Look at the throughput of the two kinds, and at the losses.",
+      say: "The buffer is half a bandwidth-delay product (BDP). Look at the throughput of the two kinds, and at the losses.",
       edits: [],
       algorithms: ["drop-tail"],
       curves: ["throughput", "drops"],
       apart: true,
-      see: (now) => shares(now, "drop-tail"),
-      holds: (now) => share(now, "drop-tail") > 0.85 && now.of("drop-tail", "loss_rate") > 0.03,
-      otherwise: "BBR leaves CUBIC a good part here.",
+      claim: "In a short buffer BBR version 1 takes nearly all of the link",
+      see: (now) => shares(now),
+      holds: (now) => share(now) > 0.9 && lost(now) > 0.03,
+      otherwise: "BBR leaves CUBIC a good part of the link here.",
+      fails: [{ path: "dumbbell.buffer", value: '"2 bdp"' }],
       sliders: [
         {
           path: "dumbbell.buffer",
@@ -41,65 +44,70 @@ export const bbrAndCubic: Experiment = {
       ],
     },
     {
-      title: "A buffer of eight",
-      say: "Give the link eight bandwidth-delay products. CUBIC fills the buffer; BBR keeps to two of what it takes for the empty path.",
+      title: "A buffer of 8 BDP",
+      say: "Give the link eight BDPs of buffer. CUBIC fills it. BBR keeps no more than twice its own estimate of the BDP in flight.",
       edits: [{ path: "dumbbell.buffer", value: '"8 bdp"' }],
       algorithms: ["drop-tail"],
       curves: ["throughput", "queue"],
       apart: true,
-      see: (now, before) =>
-        `${shares(now, "drop-tail")} With the short buffer ${percent(share(earlier(before, 0), "drop-tail"))} was.`,
-      holds: (now, before) =>
-        share(now, "drop-tail") < 0.65 &&
-        now.of("drop-tail", "loss_rate") < 0.3 * earlier(before, 0).of("drop-tail", "loss_rate"),
-      otherwise: "The buffer is still too short for CUBIC to hold its own.",
+      claim: "In a long buffer BBR version 1 takes about half of the link",
+      see: (now, before) => `${shares(now)} With the short buffer BBR had ${percent(share(earlier(before, 0)))}.`,
+      holds: (now, before) => Math.abs(share(now) - 0.5) < 0.1 && lost(now) < 0.3 * lost(earlier(before, 0)),
+      otherwise: "With this buffer the two kinds do not share about equally.",
+      fails: [{ path: "dumbbell.buffer", value: '"1 bdp"' }],
     },
     {
       title: "BBR version 3, a short buffer",
-      say: "Go back to the short buffer and let BBR be version 3, which lowers what it keeps in flight when more than 2 % of a round trip's packets are lost.",
+      say: "Go back to the short buffer and switch BBR to version 3. It keeps less in flight when more than 2% of a round trip's packets are lost.",
       edits: [{ path: "flows[0].tcp.congestion", value: '"bbr3"' }],
       algorithms: ["drop-tail"],
       curves: ["throughput", "drops"],
       apart: true,
+      claim: "Version 3 leaves CUBIC more and causes fewer losses",
       see: (now, before) =>
-        `${shares(now, "drop-tail")} Version 1 had ${percent(share(earlier(before, 0), "drop-tail"))}, at losses of ${percent(earlier(before, 0).of("drop-tail", "loss_rate"))}.`,
+        `${shares(now)} Version 1 had ${percent(share(earlier(before, 0)))}, and ${percent(lost(earlier(before, 0)))} of all packets were lost.`,
       holds: (now, before) =>
-        share(now, "drop-tail") < 0.8 &&
-        now.of("drop-tail", "loss_rate") < 0.4 * earlier(before, 0).of("drop-tail", "loss_rate"),
+        share(now) < 0.8 && share(now) < share(earlier(before, 0)) && lost(now) < 0.4 * lost(earlier(before, 0)),
       otherwise: "Version 3 takes as much here as version 1.",
+      fails: [{ path: "flows[0].tcp.congestion", value: '"bbr1"' }],
     },
     {
       title: "A queue for each flow",
-      say: "Take version 1 again, with a buffer of four, and let FQ-CoDel decide who is served.",
-      edits: [{ path: "dumbbell.buffer", value: '"4 bdp"' }],
+      say: "Take version 1 again, with the short buffer, and let FQ-CoDel decide who is served.",
+      edits: [],
       algorithms: ["drop-tail", "fq-codel"],
       curves: ["throughput", "queue"],
       apart: true,
-      see: (now) => shares(now, "fq-codel"),
-      holds: (now) => Math.abs(share(now, "fq-codel") - 0.5) < 0.06,
-      otherwise: "The flows do not share equally behind FQ-CoDel here.",
+      claim: "With a queue for each flow the two kinds share about equally",
+      see: (now) => `With FQ-CoDel: ${shares(now, "fq-codel")} With drop-tail BBR has ${percent(share(now))}.`,
+      holds: (now) => Math.abs(share(now, "fq-codel") - 0.5) < 0.06 && share(now) > 0.9,
+      otherwise: "The flows do not share equally with FQ-CoDel here.",
+      fails: [{ path: "aqm[1].flows", value: "1" }],
     },
   ],
   control: {
-    say: "Let the first two flows be CUBIC, too. All four are alike, and share the link equally whatever the buffer.",
+    say: "Let the first two flows be CUBIC as well. All four are then alike.",
+    without: "BBR",
     step: 0,
     edits: [{ path: "flows[0].tcp", value: '{ congestion = "cubic" }' }],
+    see: (now) =>
+      `The flows share the link about equally. The first two get ${mbit(bbr(now))} and the other two ${mbit(cubic(now))}. ${percent(lost(now))} of all packets are lost.`,
+    holds: (now) => Math.abs(share(now) - 0.5) < 0.1 && lost(now) < 0.02,
   },
   why: [
-    "BBR sends at the largest rate at which packets have lately arrived, and probes for more every eight round trips. Losses are no signal to version 1.",
-    "In a short buffer the probes of BBR overflow it, and CUBIC answers each loss with 0.7 of its window, again and again.",
-    "In a long buffer CUBIC's queue holds the round trip long. BBR's cap of two bandwidth-delay products of the empty path then is its share, however much room there is (Ware et al. 2019).",
-    "Version 3 takes more than 2 % of losses in a round trip for too much, and leaves room below what it found.",
+    "BBR sends at the highest rate at which its packets have recently arrived, and it probes for more every eight round trips. Version 1 does not treat losses as a signal.",
+    "BBR's probes overflow a short buffer. CUBIC cuts its window to 0.7 after each loss, again and again.",
+    "In a long buffer CUBIC's window grows with the buffer. BBR's does not: version 1 allows itself two BDPs, counted with the smallest round trip that it has recently seen.",
+    "Version 3 reads more than 2% of losses in a round trip as a sign of too much in flight, and then leaves room below that.",
   ],
   sources: [
     { text: "draft-cardwell-iccrg-bbr-congestion-control-00 (version 1)", key: "bbrdraft00" },
     { text: "draft-ietf-ccwg-bbr (version 3)", key: "bbrdraft" },
-    { text: "Ware et al. 2019 (not verified)", key: "ware2019" },
     { text: "Sarpkaya et al. 2025 (abstract)", key: "sarpkaya2025" },
   ],
   further: [
-    "`flows[1].count` = 8 with the short buffer: four of five flows are CUBIC's, and have a seventh of the link.",
-    "Add `codel`: version 1 does not answer its drops either.",
-    '`flows[0].tcp.congestion = "bbr3"` with each buffer from half a bandwidth-delay product to eight.',
+    "Set `flows[1].count` to 8 with the short buffer: four of five flows are CUBIC's. What do they get?",
+    "Add `codel`: version 1 does not respond to its drops either.",
+    'Set `flows[0].tcp.congestion` to "bbr3" and try buffers from half a BDP to eight.',
   ],
 };

@@ -57,24 +57,34 @@ export interface Step {
   readonly apart?: boolean;
   /** The width of the window that moves with the time, in seconds; default: all of the run is seen. */
   readonly span?: number;
+  /** The step's part of the experiment's claim: a sentence without its period, which `holds` judges. */
+  readonly claim: string;
   /** What the run shows, with its figures; `before` has those of the steps before this. */
   see(now: Figures, before: readonly Figures[]): string;
-  /** Whether the step's part of the claim holds. */
+  /** Whether the claim holds. */
   holds(now: Figures, before: readonly Figures[]): boolean;
   /** What it means if it does not. */
   readonly otherwise: string;
+  /** Further edits under which the claim is false. A test runs them, so that no claim holds whatever happens. */
+  readonly fails: readonly Edit[];
   /** What may be moved here. */
   readonly sliders?: readonly Slider[];
 }
 
-/** The experiment without its cause: what `step` says must then be wrong, or it would show nothing. */
+/** The experiment without its cause: the claim of a step must then be false, or it would show nothing. */
 export interface Control {
-  /** What takes the effect away. */
+  /** What to do: it takes the cause away. */
   readonly say: string;
+  /** The cause that is missing, as it follows "Without". */
+  readonly without: string;
   /** The step, from 0, whose claim fails. */
   readonly step: number;
   /** What is different from that step. */
   readonly edits: readonly Edit[];
+  /** What the run shows, with its figures; `before` has those of the steps before the one whose claim fails. */
+  see(now: Figures, before: readonly Figures[]): string;
+  /** Whether the run shows that. It says more than that the claim is false. */
+  holds(now: Figures, before: readonly Figures[]): boolean;
 }
 
 export interface Citation {
@@ -113,7 +123,7 @@ export function digits(value: number): string {
 /** Seconds as milliseconds. A number and its unit stay on one line. */
 export const ms = (seconds: number): string => `${digits(seconds * 1000)}\u00a0ms`;
 /** A share as percent. */
-export const percent = (share: number): string => `${digits(share * 100)}\u00a0%`;
+export const percent = (share: number): string => `${digits(share * 100)}%`;
 /** bit/s as Mbit/s, or as kbit/s where that is much less than one. */
 export const mbit = (rate: number): string =>
   rate < 1e5 ? `${digits(rate / 1e3)}\u00a0kbit/s` : `${digits(rate / 1e6)}\u00a0Mbit/s`;
@@ -122,10 +132,16 @@ export const packets = (count: number): string => `${digits(count)}\u00a0packets
 /** A factor. */
 export const times = (factor: number): string => `${digits(factor)}\u00a0times`;
 
-/** The standard deviation of the queue over its mean: how wildly it swings. */
+/** The standard deviation of the queue over its mean: how widely it swings. */
 export function swing(figures: Figures, label: string, segment?: number): number {
   const place = segment === undefined ? {} : { segment };
   return figures.of(label, "queue_std_packets", place) / figures.of(label, "queue_packets", place);
+}
+
+/** How much of the link is used, and why not all of it where a queue that runs empty loses some. */
+export function busy(used: number): string {
+  if (used < 0.995) return `At times the queue runs empty, so the link is only ${percent(used)} utilized.`;
+  return `The link is ${percent(used)} utilized.`;
 }
 
 /** The figures of an earlier step. A test asserts that there are some wherever one is asked for. */

@@ -4,6 +4,8 @@ declare const __WASM__: string;
 declare const __WORKER__: string;
 /** The file name of the list of scenarios. */
 declare const __SCENARIOS__: string;
+/** What docs/references.bib has of the documents that experiments cite, by key. */
+declare const __REFERENCES__: { readonly [key: string]: { readonly title: string; readonly url?: string } };
 
 declare module "*.toml" {
   const text: string;

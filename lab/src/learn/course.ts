@@ -6,6 +6,7 @@ import type { Edit, Experiment, Figures, Step } from "../../experiments/kit.ts";
 import { ask } from "../engine/client.ts";
 import { pool } from "../engine/pool.ts";
 import type { Replication } from "../protocol.ts";
+import { behind } from "../state/behind.ts";
 import { change, type Doc, doc, FIRST, type Json, open } from "../state/document.ts";
 import { current, runs } from "../state/run.ts";
 
@@ -53,6 +54,10 @@ export const at = computed(() => {
 /** The step whose claim is asked at a place: the control asks that of another step. */
 export const stepOf = (of: Experiment, place: number): Step | undefined =>
   of.steps[place < of.steps.length ? place : of.control.step];
+
+/** A place as texts name it. */
+export const nameOf = (of: Experiment, place: number): string =>
+  place < of.steps.length ? `step ${place + 1}` : "the control";
 
 /** The settings of a place. */
 function editsAt(of: Experiment, place: number): readonly Edit[] {
@@ -163,19 +168,53 @@ function figuresAt(of: Experiment, place: number, seed: Replication["seed"]): Pr
 
 /** What the page's run says of the step that is read. */
 export type Said =
-  | { readonly state: "none" | "running" }
+  | { readonly state: "none" }
+  | {
+      readonly state: "running";
+      /** What was said of the same step with other values; empty: nothing. */
+      readonly before: string;
+    }
   | { readonly state: "failed"; readonly why: string }
   | {
       readonly state: "said";
+      /** What the first seed shows. */
       readonly text: string;
+      /** The seed that it is. */
+      readonly seed: Replication["seed"];
+      /** Whether the claim holds with it. */
       readonly holds: boolean;
-      /** How many seeds of how many say that it holds. */
-      readonly seeds: readonly [number, number];
+      /** Whether it shows what the control says; true for a step. */
+      readonly shows: boolean;
+      /** How many seeds have run with all algorithms, and how many of them say what the first one does. */
+      readonly ran: number;
+      readonly agree: number;
+      /** How many were asked for. */
+      readonly asked: number;
     };
+
+/** A run that was judged. */
+export type Judged = Extract<Said, { state: "said" }>;
 
 export const said = signal<Said>({ state: "none" });
 
 let asked = 0;
+/** What was said last, which stays in its place until there is something new: nothing below it moves. */
+let last = { of: "", text: "" };
+const lastOf = (of: string): string => (last.of === of ? last.text : "");
+
+/** Tells the results which step they are of, where another one is read. */
+effect(() => {
+  const of = experiment.value;
+  const { applied } = progress.value;
+  const place = at.value;
+  behind.value =
+    of && applied >= 0 && !isApplied.value
+      ? {
+          says: `These results are of ${nameOf(of, applied)}. The text is about ${nameOf(of, place)}.`,
+          run: () => void apply(of, place),
+        }
+      : null;
+});
 
 /** Follows the page's runs. Called once. */
 export function followCourse(): () => void {
@@ -198,7 +237,8 @@ export function followCourse(): () => void {
     }
     const groups = current.value ? bySeed(now.each, step.algorithms) : [];
     if (groups.length === 0) {
-      said.value = { state: now.phase === "running" || !current.value ? "running" : "none" };
+      const runs = now.phase === "running" || !current.value;
+      said.value = runs ? { state: "running", before: lastOf(`${of.id} ${place}`) } : { state: "none" };
       return;
     }
     if (told) {
@@ -207,9 +247,12 @@ export function followCourse(): () => void {
         if (!measured.has(key)) measured.set(key, Promise.resolve(figuresOf(all)));
       }
     }
+    const wanted = Math.max(groups.length, Math.round(now.asked / Math.max(1, now.each.length)));
     judge(of, place, step, groups).then(
       (found) => {
-        if (mine === asked) said.value = found;
+        if (mine !== asked) return;
+        said.value = { ...found, asked: wanted };
+        last = { of: `${of.id} ${place}`, text: found.text };
       },
       (error) => {
         if (mine === asked)
@@ -232,26 +275,33 @@ function bySeed(
   });
 }
 
+/** Whether a run shows what a place says: the claim, and for the control its own sentence as well. */
+function outcome(of: Experiment, place: number, step: Step, now: Figures, before: readonly Figures[]) {
+  const holds = step.holds(now, before);
+  return { holds, shows: place < of.steps.length || of.control.holds(now, before) };
+}
+
 async function judge(
   of: Experiment,
   place: number,
   step: Step,
   groups: readonly [Replication["seed"], Measured[]][],
-): Promise<Said> {
+): Promise<Omit<Judged, "asked">> {
   const earlier = place < of.steps.length ? place : of.control.step;
-  let text = "";
-  let first = false;
-  let holding = 0;
-  for (const [i, [seed, all]] of groups.entries()) {
+  const [[firstSeed, firstRuns] = ["", []], ...others] = groups;
+  const beforeOf = async (seed: Replication["seed"]) => {
     const before: Figures[] = [];
     for (let k = 0; k < earlier; k++) before.push(await figuresAt(of, k, seed));
-    const now = figuresOf(all);
-    const holds = step.holds(now, before);
-    if (holds) holding += 1;
-    if (i === 0) {
-      text = step.see(now, before);
-      first = holds;
-    }
+    return before;
+  };
+  const before = await beforeOf(firstSeed);
+  const now = figuresOf(firstRuns);
+  const first = outcome(of, place, step, now, before);
+  const text = place < of.steps.length ? step.see(now, before) : of.control.see(now, before);
+  let agree = 1;
+  for (const [seed, all] of others) {
+    const other = outcome(of, place, step, figuresOf(all), await beforeOf(seed));
+    if (other.holds === first.holds && other.shows === first.shows) agree += 1;
   }
-  return { state: "said", text, holds: first, seeds: [holding, groups.length] };
+  return { state: "said", text, seed: firstSeed, ...first, agree, ran: groups.length };
 }

@@ -20,13 +20,16 @@ import {
   finish,
   followCourse,
   isApplied,
+  type Judged,
   length,
   loadExperiments,
   progress,
   said,
+  stepOf,
   turn,
 } from "./course.ts";
 import { Documents, followPrinted, isOfDocument, loadPapers } from "./documents.tsx";
+import { REFERENCES } from "./references.ts";
 import { fromSlider, toSlider, written as writtenValue } from "./slider.ts";
 import { useFromTop } from "./top.ts";
 
@@ -147,6 +150,11 @@ function Open({ of }: { of: Experiment }) {
         <p>
           <Text of={step ? step.say : of.control.say} />
         </p>
+        {last && (
+          <p class="small soft">
+            This tests the claim of step {of.control.step + 1}. It must fail without {of.control.without}.
+          </p>
+        )}
         <div class="row">
           <Button primary={!isApplied.value} onClick={() => apply(of, place).catch(told)} keys={written("d")}>
             <Icon name={isApplied.value ? "reset" : "play"} />
@@ -155,7 +163,7 @@ function Open({ of }: { of: Experiment }) {
           {!wide.value && isApplied.value && <Button onClick={() => show("see")}>Look at the curves</Button>}
         </div>
         {isApplied.value && step?.sliders?.map((slider) => <Mover key={slider.path} of={slider} />)}
-        <Verdict control={last} otherwise={step?.otherwise ?? ""} />
+        <Verdict of={of} place={place} />
       </section>
       <nav class="row turn" aria-label="Steps">
         <Button disabled={place === 0} onClick={() => turn(-1)} keys={written("b")}>
@@ -199,9 +207,7 @@ function Open({ of }: { of: Experiment }) {
           ))}
         </ul>
       </details>
-      <p class="small soft">
-        Source: {of.sources.map(({ text }) => text).join("; ")}. Full references are in <code>docs/references.md</code>.
-      </p>
+      <Sources of={of.sources} />
     </article>
   );
 }
@@ -217,42 +223,85 @@ function Steps({ of, place }: { of: Experiment; place: number }) {
   );
 }
 
-/** What the page's own run says. */
-function Verdict({ control, otherwise }: { control: boolean; otherwise: string }) {
-  const now = said.value;
+/** What the page's own run says. The element is always there, for what appears in it is read aloud. */
+function Verdict({ of, place }: { of: Experiment; place: number }) {
   return (
     <div role="status" class="said">
-      {now.state === "running" && <p class="soft">Running …</p>}
-      {now.state === "failed" && <p class="learn-verdict bad">{now.why}</p>}
-      {now.state === "said" && (
-        <>
-          <p class="small soft">This is what your run shows</p>
-          <p>{now.text}</p>
-          <Holds holds={now.holds} control={control} otherwise={otherwise} />
-          {now.seeds[1] > 1 && (
-            <p class="small soft">
-              {control ? "It fails" : "It holds"} with {control ? now.seeds[1] - now.seeds[0] : now.seeds[0]} of{" "}
-              {now.seeds[1]} seeds.
-            </p>
-          )}
-        </>
-      )}
+      {isApplied.value && <Judgment of={of} place={place} />}
     </div>
   );
 }
 
-function Holds(p: { holds: boolean; control: boolean; otherwise: string }) {
-  const good = p.holds !== p.control;
-  let words = "The claim holds.";
-  if (p.control)
-    words = p.holds ? "It still holds, so something else makes it." : "Without its cause it no longer holds.";
-  else if (!p.holds) {
-    const own = asTold.value ? "" : " with these settings";
-    words = `The claim does not hold${own}. ${p.otherwise}`;
+function Judgment({ of, place }: { of: Experiment; place: number }) {
+  const now = said.value;
+  if (now.state === "none") return null;
+  if (now.state === "failed") return <p class="learn-verdict bad">{now.why}</p>;
+  if (now.state === "running") {
+    return (
+      <>
+        <p class="small soft">Running …</p>
+        {now.before && <p class="soft">{now.before}</p>}
+      </>
+    );
   }
+  const { good, words } = wordsOf(of, place, now);
   return (
-    <p class={names("learn-verdict", good ? "good" : "bad")}>
-      <Icon name={good ? "check" : "warn"} /> {words}
+    <>
+      <p class="small soft">Your run shows (seed {String(now.seed)}):</p>
+      <p>{now.text}</p>
+      <p class={names("learn-verdict", now.ran < now.asked ? "early" : good ? "good" : "bad")}>
+        <Icon name={good ? "check" : "warn"} /> <span>{words}</span>
+      </p>
+      {now.asked > 1 && <p class="small soft">{seedsOf(now)}</p>}
+    </>
+  );
+}
+
+/** The verdict in words, which name the claim that is judged. */
+function wordsOf(of: Experiment, place: number, now: Judged): { good: boolean; words: string } {
+  const step = stepOf(of, place);
+  const claim = `“${step?.claim ?? ""}”`;
+  const own = asTold.value ? "" : " with these settings";
+  if (place < of.steps.length) {
+    if (now.holds) return { good: true, words: `The claim ${claim} holds${own}.` };
+    return { good: false, words: `The claim ${claim} does not hold${own}. ${step?.otherwise ?? ""}` };
+  }
+  if (now.holds) return { good: false, words: `The claim ${claim} still holds${own}, so something else causes it.` };
+  if (!now.shows) return { good: false, words: `The claim ${claim} fails${own}, but this run does not show why.` };
+  return { good: true, words: `Without ${of.control.without}, the claim ${claim} fails, as it must.` };
+}
+
+/** How many seeds have run, and whether they agree. It takes one line all the time. */
+function seedsOf({ ran, asked, agree }: Judged): string {
+  if (ran < asked) {
+    const others = ran === 1 ? "" : agree === ran ? ", and they agree" : `, and ${agree} agree`;
+    return `So far, ${ran} of ${asked} seeds ${ran === 1 ? "has" : "have"} run${others}.`;
+  }
+  return agree === ran ? `All ${ran} seeds agree.` : `${agree} of ${ran} seeds agree with this.`;
+}
+
+/** Where it is from: links to the documents, where they have one. */
+function Sources({ of }: { of: Experiment["sources"] }) {
+  return (
+    <p class="small soft">
+      {of.length === 1 ? "Source" : "Sources"}:{" "}
+      {of.map((source, i) => {
+        const known = REFERENCES[source.key];
+        return (
+          <span key={source.text}>
+            {i > 0 && "; "}
+            {known?.url ? (
+              <a href={known.url} title={known.title} target="_blank" rel="noopener noreferrer">
+                {source.text}
+                <Hidden> (opens in a new tab)</Hidden>
+              </a>
+            ) : (
+              <span title={known?.title}>{source.text}</span>
+            )}
+          </span>
+        );
+      })}
+      . Links open in a new tab. Full references are in <code>docs/references.md</code>.
     </p>
   );
 }

@@ -1,6 +1,7 @@
 // What runs, how long it takes, and what cannot run: in words.
 
 import { useState } from "preact/hooks";
+import { behind } from "../state/behind.ts";
 import { change, fault, lastChecked, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration, type Runs } from "../state/runner.ts";
@@ -43,6 +44,14 @@ export function Status() {
             {brief(fault.value).says}
             {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
           </span>
+        </p>
+      )}
+      {behind.value && (
+        <p class="notice">
+          <span>{behind.value.says}</span>
+          <Button primary onClick={behind.value.run}>
+            Do it
+          </Button>
         </p>
       )}
       {opened.value && (

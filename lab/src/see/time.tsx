@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Replication } from "../protocol.ts";
+import { behind } from "../state/behind.ts";
 import { dark, still } from "../state/layout.ts";
 import { clock, goTo, moments } from "../state/play.ts";
 import { current, here, opened, resultPoint, runs } from "../state/run.ts";
@@ -62,8 +63,10 @@ function drawnOf(run: RunOf): Drawn | null {
 
 /** The runs that are drawn. */
 export const drawnRuns = computed(() => runs.value.each.map(drawnOf).filter((d): d is Drawn => d !== null));
-/** True while what is drawn is of an older text. */
-export const isStale = computed(() => !current.value || runs.value.each.some((r) => r.stale && !r.partial));
+/** True while what is drawn is of an older text, or of another step than the one that is read. */
+export const isStale = computed(
+  () => behind.value !== null || !current.value || runs.value.each.some((r) => r.stale && !r.partial),
+);
 
 /** The links that are observed, and the one that is shown. */
 export const links = computed(() => [...new Set(drawnRuns.value.flatMap((d) => d.links.map((l) => l.link)))]);
