@@ -259,6 +259,7 @@ for (const { seeds, text } of STUDIES) {
       QUELL,
       ["run", file, "--seeds", String(seeds), "--metric", metrics, "--format", "csv"],
       {
+        cwd: folder,
         encoding: "utf8",
         env: { ...process.env, QUELL_CACHE: join(folder, "cache") },
         stdio: ["ignore", "pipe", "pipe"],
