@@ -89,7 +89,8 @@ function List() {
         <>
           <h2>Guided experiments</h2>
           <p class="soft">
-            Each makes a claim, has you do something, and says what your own run shows. Two to five minutes.
+            Each one makes a claim, gives you something to do, and says what your own run shows. It takes two to five
+            minutes.
           </p>
           <ol class="experiments">
             {experiments.value.map((of) => (

@@ -157,7 +157,7 @@ test("a document's experiment shows its printed numbers", async ({ open }) => {
   await learn(page);
   await panel(page).getByText("Park et al. 2004").click();
   await panel(page)
-    .getByRole("button", { name: /Section 5.3.2/ })
+    .getByRole("button", { name: /Connections come and go at random Section 5.3.2/ })
     .first()
     .click();
   const table = panel(page).getByRole("table");
@@ -166,7 +166,7 @@ test("a document's experiment shows its printed numbers", async ({ open }) => {
   await expect(row).toContainText("[packets]");
   await expect(row.locator("td").nth(0)).toHaveText("84.06");
   // The run's own, and by how much it is off.
-  await expect(row.locator("td").nth(1)).toHaveText(/^[\d.]+ \([+−][\d.]+ %\)$/, { timeout: 30_000 });
+  await expect(row.locator("td").nth(1)).toHaveText(/^[\d.]+ \([+−][\d.]+%\)$/, { timeout: 30_000 });
   await check(page);
   await panel(page).getByRole("button", { name: "All experiments" }).click();
   await expect(panel(page).getByRole("heading", { name: "Guided experiments" })).toBeVisible();
