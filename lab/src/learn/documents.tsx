@@ -287,7 +287,7 @@ function Numbers({ of, here, labels }: { of: Preset; here: number; labels: reado
   return (
     <div class="table-frame" role="region" aria-label="Printed numbers" tabIndex={0}>
       <table class="printed">
-        <caption>Printed numbers beside your run (table {tables})</caption>
+        <caption>Printed numbers next to your run (table {tables})</caption>
         <thead>
           <tr>
             <th scope="col">Number</th>
