@@ -107,8 +107,8 @@ function firstShown(preset: Preset, at: number, all: readonly string[]): string[
   return labels.length > SIDE_BY_SIDE ? [...labels.slice(0, SIDE_BY_SIDE - 1), ...labels.slice(-1)] : [...labels];
 }
 
-/** What an experiment is called; its title in the document if it is newer than the names. */
-const nameOf = (preset: Preset): string => NAMES[preset.id] ?? preset.title;
+/** What an experiment is called. */
+const nameOf = (preset: Preset): string => NAMES[preset.id] ?? preset.id;
 
 const counted = (claims: number): string => `${claims} ${claims === 1 ? "claim" : "claims"}`;
 
@@ -221,7 +221,7 @@ function OpenPreset({ of }: { of: Preset }) {
       </Button>
       <h2>{nameOf(of)}</h2>
       <p class="small soft">
-        {of.reference}, section {of.section}: {of.title}. <cite>{of.document}</cite>
+        {of.reference}, section {of.section}. <cite>{of.document}</cite>
       </p>
       <p class="prose">{of.describes}</p>
       {of.reading && <p class="small">What the document does not say, and what is assumed here: {of.reading}.</p>}

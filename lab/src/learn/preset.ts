@@ -28,7 +28,6 @@ export interface Preset {
   readonly reference: string;
   readonly document: string;
   readonly section: string;
-  readonly title: string;
   readonly describes: string;
   readonly reading: string;
   readonly scenario: string;
