@@ -8,14 +8,32 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const WORKER = "sw.js";
+const INDEX = "index.html";
+/** Where the page has its version. */
+const MARK = /(<meta name="quell-lab" content=")[^"]*(">)/;
 
-/** Writes `sw.js` into `folder`: the worker of src/offline/worker.js with the list of the folder's files. */
+/**
+ * Writes `sw.js` into `folder`: the worker of src/offline/worker.js with the list of the folder's files. The page gets its
+ * version, by which the worker knows it from what others answer in its place.
+ */
 export function writeServiceWorker(folder) {
-  const version = createHash("sha256");
+  const index = join(folder, INDEX);
+  const html = readFileSync(index, "utf8");
+  if (!MARK.test(html)) throw new Error(`${INDEX}: it has no <meta name="quell-lab" content="">`);
+  writeFileSync(index, html.replace(MARK, "$1$2"));
   const files = names(folder).filter((name) => name !== WORKER);
-  for (const name of files) version.update(`${name}\0`).update(readFileSync(join(folder, name)));
+  const hash = (name) =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, name)))
+      .digest("hex")
+      .slice(0, 32);
+  const version = createHash("sha256");
+  for (const name of files) version.update(`${name}\0${hash(name)}`);
+  const build = version.digest("hex").slice(0, 16);
+  writeFileSync(index, html.replace(MARK, `$1${build}$2`));
+  const hashes = JSON.stringify(Object.fromEntries(files.map((name) => [name, hash(name)])));
   const source = readFileSync(new URL("src/offline/worker.js", import.meta.url), "utf8");
-  const head = `const VERSION = "${version.digest("hex").slice(0, 16)}";\nconst FILES = ${JSON.stringify(files)};\n`;
+  const head = `const VERSION = "${build}";\nconst FILES = ${hashes};\n`;
   writeFileSync(join(folder, WORKER), head + source.slice(source.indexOf("// ---")));
 }
 

@@ -60,7 +60,7 @@ export function Header() {
           <Icon name="open" />
           <span class="word">Scenarios</span>
         </Button>
-        <Button onClick={() => show("learn")} label="Guided experiments">
+        <Button class="of-wide" onClick={() => show("learn")} label="Guided experiments">
           <Icon name="flask" />
           <span class="word">Experiments</span>
         </Button>

@@ -16,6 +16,7 @@ import { embedded, type Left, left, results, show, veryWide, wide } from "./stat
 import { Tabs } from "./ui/index.tsx";
 import { listen, register } from "./ui/keys.ts";
 import { Notices } from "./ui/notices.tsx";
+import { Welcome } from "./welcome.tsx";
 
 function App() {
   useEffect(() => {
@@ -49,6 +50,7 @@ function App() {
         Skip to the results
       </button>
       <Header />
+      <Welcome />
       {broken.value && <p class="notice wrong across">{broken.value}</p>}
       {wide.value ? <Wide /> : <Narrow />}
       <Notices />

@@ -1,6 +1,7 @@
 // The parts of the results that need no page: thinning, the clock of playback, the order of runs, files.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import * as see from "../dist-node/see.mjs";
@@ -75,10 +76,119 @@ test("curves of unlike lengths have common places", () => {
 
 test("a value is of the step in which a time lies", () => {
   const all = samples([10, 20, 30], 1);
-  assert.equal(see.at(all, 0.5), 10);
-  assert.equal(see.at(all, 1), 10);
-  assert.equal(see.at(all, 1.01), 20);
-  assert.ok(Number.isNaN(see.at(all, 3.5)));
+  assert.equal(see.valueAt(all, 0.5), 10);
+  assert.equal(see.valueAt(all, 1), 10);
+  assert.equal(see.valueAt(all, 1.01), 20);
+  // A run need not end with a step.
+  assert.equal(see.valueAt(all, 3.5), 30);
+  assert.ok(Number.isNaN(see.valueAt(all, 4.5)));
+});
+
+test("strips and curves say the same at every instant, and with as many digits", () => {
+  const series = piece(1, 7, ["web"], []);
+  // Steps of times that floating point does not have.
+  series.time_s = series.time_s.map((_, i) => (i + 1) * 0.1);
+  const run = see.drawn("red", [series], []);
+  fc.assert(
+    fc.property(fc.oneof(fc.double({ min: 0, max: 0.9, noNaN: true }), fc.constantFrom(...series.time_s)), (t) => {
+      const m = see.moment(run.links[0], ["web"], t);
+      const [delay] = see.panels("delay", [run], "l", false);
+      const [queue] = see.panels("queue", [run], "l", false);
+      assert.equal(see.valueAt(delay.curves[0].samples, t), m ? m.delay_s * 1e3 : Number.NaN);
+      assert.equal(see.valueAt(queue.curves[0].samples, t), m ? m.packets : Number.NaN);
+    }),
+  );
+});
+
+test("a peak of the warm-up does not hide what is measured, and is marked", () => {
+  const all = samples([2, 90, 3, 4, 5, 4], 1);
+  assert.equal(see.axisEnd([all], 2), 5);
+  assert.deepEqual(see.peak(all), { time: 2, value: 90 });
+  // What is not much higher is shown, and all is if nothing is measured.
+  assert.equal(see.axisEnd([samples([2, 7, 3, 5], 1)], 2), 8);
+  assert.equal(see.axisEnd([all], 99), 100);
+  assert.equal(see.axisEnd([all], 2, 30), 30);
+  const look = { color: "#000000", dashes: [], width: 1 };
+  const of = {
+    title: "t",
+    x: "x",
+    y: "y",
+    end: 6,
+    warmup: 2,
+    events: [],
+    curves: [{ label: "a", look, samples: all }],
+  };
+  assert.match(see.svg({ ...of, most: 5 }), /up to 90/);
+  assert.doesNotMatch(see.svg({ ...of, most: 100 }), /up to/);
+});
+
+test("numbers on an axis are as long as each other", () => {
+  for (const most of [0.003, 0.8, 1, 20, 150, 9000]) {
+    const texts = [0.11, 0.5, 0.999].map((share) => see.fixed(share * most, most));
+    const points = texts.map((t) => t.split(".")[1]?.length ?? 0);
+    assert.equal(new Set(points).size, 1, texts.join(" "));
+    assert.ok(
+      texts.every((t) => t.length <= 8),
+      texts.join(" "),
+    );
+  }
+  assert.equal(see.fixed(138.84, 150), "138.8");
+  assert.equal(see.fixed(21, 30, "packets"), "21.0");
+  assert.equal(see.fixed(Number.NaN, 1), "–");
+});
+
+test("bytes have a unit in which the largest has few digits", () => {
+  assert.deepEqual(
+    [0, 900, 64e3, 1.2e6, 3e9].map((most) => see.byteUnit(most)[0]),
+    ["B", "B", "kB", "MB", "GB"],
+  );
+});
+
+// ---- Looks ---------------------------------------------------------------------------------------
+
+const rust = (path) => readFileSync(new URL(`../../crates/${path}`, import.meta.url), "utf8");
+
+test("curves of one algorithm are unlike, in its color and none of another", () => {
+  for (const groups of [
+    Array(12).fill("a"),
+    ["a", "b", "c"],
+    [...Array(6).fill("a"), ...Array(6).fill("b")],
+    [...Array(7).fill("a"), "b", "c", "c", "c", "c"],
+  ]) {
+    const looks = see.places(groups).map((place) => JSON.stringify(see.part(place)));
+    assert.equal(new Set(looks).size, groups.length, groups.join(" "));
+  }
+  const style = rust("view/src/style.rs");
+  const list = (name) => [...new RegExp(`${name}: \\[&str; 7\\] = \\[([^\\]]*)`).exec(style)[1].matchAll(/#\w{6}/g)];
+  for (const [name, ground] of [
+    ["COLORS", see.GROUND.light],
+    ["DARK", see.GROUND.dark],
+  ]) {
+    const colors = list(name).map(([color]) => color);
+    assert.equal(colors.length, 7);
+    for (const color of colors) {
+      for (const shade of [1, 2]) {
+        const ink = see.mixed(color, shade, ground);
+        assert.ok(!colors.includes(ink), `${ink} is the color of another algorithm`);
+        assert.ok(see.contrast(ink, ground) >= 3, `${ink} on ${ground}: ${see.contrast(ink, ground)}`);
+      }
+    }
+  }
+  const dashes = /DASHES: .*\n?\s*\[(.*)\];/.exec(style)[1];
+  assert.deepEqual(JSON.parse(`[${dashes.replaceAll("&", "")}]`), see.DASHES);
+});
+
+test("the motion of a queue is said with what was measured, and with the rule", () => {
+  const settled = /const SETTLED: f64 = ([\d.]+);/.exec(rust("analysis/src/oscillation.rs"))[1];
+  assert.equal(see.SETTLED, Number(settled));
+  const of = { mean_packets: 220.8, period_s: 2.5 };
+  const words = (motion, swing) => see.motionOf("The queue", { ...of, motion, swing });
+  assert.match(
+    words("settled", 0.132),
+    /by about 13 % around its mean of 220.8 packets\. Up to 50 % counts as settled/,
+  );
+  assert.match(words("oscillating", 1.1), /110 %.* More than 50 % with a period of 2.5 s counts as oscillating/);
+  assert.match(words("irregular", 0.58), /58 %.* without one period/);
 });
 
 test("axes end at round numbers", () => {

@@ -7,7 +7,7 @@ import type { FromWorker, ToWorker } from "./worker.ts";
 export { type Ask, EngineFault, type Progress } from "./wasm.ts";
 
 /** The memory beyond which an instance does not live on, in bytes: it never gives any back. */
-const HEAVY = 128 * 1024 * 1024;
+const HEAVY = 32 * 1024 * 1024;
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 

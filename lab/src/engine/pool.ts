@@ -6,8 +6,8 @@ import { type Ask, Client, EngineFault, type Progress } from "./client.ts";
 /** More workers than this take more memory than they save time. */
 const MOST = 8;
 
-/** The memory of all that runs at once, in bytes, by estimate. */
-const ROOM = 450e6;
+/** The memory of all that runs at once, in bytes, by estimate: with the page and its results it is below 500 MB. */
+const ROOM = 200e6;
 
 /** A job that waits or runs. */
 export interface Job {

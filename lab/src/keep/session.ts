@@ -182,6 +182,13 @@ interface Given {
   files?: { name: string; bytes: string }[];
   message?: string;
   stamp?: string;
+  /** What `run.json` says of a study. */
+  run?: {
+    command?: string[];
+    scenario_file?: string;
+    scenario_text?: string;
+    points?: { scenario?: string }[];
+  };
 }
 
 /** How often the file is looked at again. */
@@ -203,7 +210,7 @@ async function openGiven(): Promise<void> {
     if (given.kind === "results") givenResults.value = given as unknown as Json;
     const opened = docOfGiven(given);
     if (opened) doc.value = opened;
-    if (opened) watch(given.stamp, opened);
+    if (opened && given.kind === "scenario") watch(given.stamp, opened);
   } catch (error) {
     say(`The file that the command was given cannot be had: ${error instanceof Error ? error.message : error}`, {
       wrong: true,
@@ -212,9 +219,20 @@ async function openGiven(): Promise<void> {
 }
 
 function docOfGiven(given: Given): Doc | null {
+  if (given.kind === "results") return docOfStudy(given.run);
   if (typeof given.text !== "string") return null;
   const files = Object.fromEntries((given.files ?? []).map(({ name, bytes }) => [name, bytes]));
   return { ...FIRST, name: given.name ?? "scenario.toml", text: given.text, files };
+}
+
+/** The scenario of a study: as its file was, or, if the command changed it, as it was run. */
+function docOfStudy(run: Given["run"]): Doc | null {
+  const [first, ...more] = run?.points ?? [];
+  const changed = run?.command?.some((word) => /^--set(=|$)/.test(word)) && more.length === 0;
+  const text = (changed && first?.scenario) || run?.scenario_text;
+  if (typeof text !== "string") return null;
+  const name = run?.scenario_file?.replace(/^.*[\\/]/, "") || "scenario.toml";
+  return { ...FIRST, name, text };
 }
 
 /** Follows the file on the disk: a change is shown at once, or offered if the text was changed here. */

@@ -9,7 +9,15 @@ export const isKept = signal(false);
 export async function keepOffline(): Promise<void> {
   if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
   try {
-    await navigator.serviceWorker.register("sw.js");
+    const registration = await navigator.serviceWorker.register("sw.js");
+    // A worker of this page's version need not wait for the next visit, if no other tab has the version before it.
+    const build = document.querySelector<HTMLMetaElement>('meta[name="quell-lab"]')?.content;
+    const offer = (worker: ServiceWorker | null) => worker?.state === "installed" && worker.postMessage({ build });
+    offer(registration.waiting);
+    registration.addEventListener("updatefound", () => {
+      const worker = registration.installing;
+      worker?.addEventListener("statechange", () => offer(worker));
+    });
     await navigator.serviceWorker.ready;
     isKept.value = true;
   } catch {

@@ -4,6 +4,9 @@ import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { download } from "../ui/index.tsx";
 import { slug } from "./svg.ts";
+import { format } from "./thin.ts";
+
+export { format } from "./thin.ts";
 
 /** A file that a figure can be saved as. */
 export interface Kept {
@@ -91,16 +94,6 @@ export function Save({ of, name, title }: { of: readonly Kept[]; name: string; t
       ))}
     </>
   );
-}
-
-/** A number for people: four digits. */
-export function format(x: string | number | null | undefined): string {
-  if (x === null || x === undefined) return "–";
-  if (typeof x === "string") return x;
-  if (!Number.isFinite(x)) return "–";
-  const size = Math.abs(x);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
-  return text.replace(/-/g, "\u2212");
 }
 
 function Table({ of, title }: { of: Numbers; title: string }) {

@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import { place } from "./svg.ts";
-import { type Samples, type Thinned, thin, within } from "./thin.ts";
+import { peak, type Samples, type Thinned, thin, within } from "./thin.ts";
 
 /** The look of a curve. */
 export interface Look {
@@ -30,12 +30,32 @@ export interface PlotSpec {
   /** The end of the warm-up. */
   readonly warmup: number;
   readonly events: readonly { at_s: number; label: string }[];
+  /** Peaks of the warm-up that are above the end of the vertical axis. */
+  readonly above: readonly Above[];
   /** Values that a document prints, across the whole figure. */
   readonly levels: readonly { value: number; color: string }[];
   readonly height: number;
   /** The dark scheme is on: colors are others, and all is drawn again. */
   readonly dark: boolean;
 }
+
+/** A peak that is cut off. */
+export interface Above {
+  readonly time: number;
+  readonly value: number;
+  readonly color: string;
+}
+
+/** The peaks of curves that an axis cuts off. */
+export const cutOff = (curves: readonly PlotCurve[], most: number): Above[] =>
+  curves.flatMap((c) => {
+    const top = peak(c.samples);
+    return top.value > most * (1 + 1e-9) ? [{ ...top, color: c.look.color }] : [];
+  });
+
+/** What is written beside the highest of them. */
+export const aboveWords = (above: readonly Above[]): string =>
+  `up to ${place(+Math.max(...above.map((a) => a.value)).toPrecision(3))}`;
 
 /** The part of the run that is seen, and what of it has happened. */
 export interface Seen {
@@ -141,7 +161,12 @@ export class Plot {
     const plot = this.plot;
     const [from, to] = this.drawn;
     this.hoverLine.hidden = !plot || time === null || time < from || time > to;
-    if (plot && time !== null) this.hoverLine.style.transform = `translateX(${this.x(time)}px)`;
+    if (!plot || time === null) return;
+    const x = this.x(time);
+    this.hoverLine.style.transform = `translateX(${x}px)`;
+    // On the side that has room.
+    this.hoverLine.dataset.side = x > this.inside(plot) / 2 ? "left" : "right";
+    this.hoverLine.dataset.time = `${time.toFixed(to - from < 1 ? 3 : 2)} s`;
   }
 
   destroy(): void {
@@ -237,7 +262,7 @@ export class Plot {
             spanGaps: false,
           })),
         ],
-        hooks: { drawClear: [(u) => this.shade(u)], drawAxes: [(u) => this.changes(u)] },
+        hooks: { drawClear: [(u) => this.shade(u)], drawAxes: [(u) => this.changes(u)], draw: [(u) => this.cut(u)] },
       },
       within(this.thinned, from, to) as uPlot.AlignedData,
       (u, ready) => {
@@ -278,6 +303,35 @@ export class Plot {
     ctx.save();
     ctx.fillStyle = token("--shade") || "rgba(90,100,110,.13)";
     ctx.fillRect(bbox.left, bbox.top, right - bbox.left, bbox.height);
+    ctx.restore();
+  }
+
+  /** Marks where a peak is cut off, and says how high the highest is. */
+  private cut(u: uPlot): void {
+    const [from, to] = this.drawn;
+    const above = this.spec.above.filter((a) => a.time >= from && a.time <= to);
+    if (above.length === 0) return;
+    const { ctx, bbox } = u;
+    const unit = devicePixelRatio;
+    ctx.save();
+    for (const { time, color } of above) {
+      const x = u.valToPos(time, "x", true);
+      ctx.fillStyle = color;
+      ctx.beginPath();
+      ctx.moveTo(x - 5 * unit, bbox.top + 8 * unit);
+      ctx.lineTo(x + 5 * unit, bbox.top + 8 * unit);
+      ctx.lineTo(x, bbox.top);
+      ctx.fill();
+    }
+    const right = Math.max(...above.map((a) => u.valToPos(a.time, "x", true))) + 8 * unit;
+    ctx.font = `${11 * unit}px system-ui, sans-serif`;
+    ctx.fillStyle = token("--soft") || "#5b6570";
+    ctx.textBaseline = "top";
+    ctx.textAlign = "left";
+    const words = aboveWords(above);
+    const wide = ctx.measureText(words).width;
+    const left = Math.min(...above.map((a) => u.valToPos(a.time, "x", true))) - 8 * unit - wide;
+    ctx.fillText(words, right + wide < bbox.left + bbox.width ? right : Math.max(bbox.left, left), bbox.top);
     ctx.restore();
   }
 

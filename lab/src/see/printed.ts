@@ -2,6 +2,7 @@
 // the curves of what they are means of.
 
 import { signal } from "@preact/signals";
+import { toAxis } from "./quantities.ts";
 
 /** A printed number. */
 export interface Printed {
@@ -20,18 +21,24 @@ export interface Printed {
 /** The printed numbers of the document's experiment that is open; none otherwise. */
 export const printed = signal<readonly Printed[]>([]);
 
-/** The quantity over time whose mean a metric is, and the factor to its unit on the axis. */
-const OVER_TIME: Record<string, readonly [string, number]> = {
-  queue_packets: ["queue", 1],
-  queue_bytes: ["bytes", 1e-3],
-  queue_delay_mean_s: ["delay", 1e3],
+/** The quantity over time whose mean a metric is. */
+const OVER_TIME: Record<string, string> = {
+  queue_packets: "queue",
+  queue_bytes: "bytes",
+  queue_delay_mean_s: "delay",
 };
 
 /** The printed means of a quantity, in the unit of its axis. */
-export function printedOver(id: string, all: readonly Printed[]): { label: string; value: number; text: string }[] {
-  return all.flatMap((p) => {
-    const [quantity, factor] = OVER_TIME[p.metric] ?? [];
-    if (quantity !== id || factor === undefined) return [];
-    return [{ label: p.algorithm, value: p.value * factor, text: `${p.algorithm}, ${p.where}: ${p.text}` }];
-  });
+export function printedOver(
+  id: string,
+  unit: string,
+  all: readonly Printed[],
+): { label: string; value: number; text: string }[] {
+  return all
+    .filter((p) => OVER_TIME[p.metric] === id)
+    .map((p) => ({
+      label: p.algorithm,
+      value: p.value * toAxis(unit),
+      text: `${p.algorithm}, ${p.where}: ${p.text}`,
+    }));
 }

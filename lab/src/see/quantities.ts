@@ -1,13 +1,16 @@
 // What can be drawn over time: from the series of a run to curves with units.
 
 import type { FlowWindow, LinkSeries } from "../protocol.ts";
-import { type Samples, step } from "./thin.ts";
+import { type Place, places } from "./inks.ts";
+import { lower, type Samples, step } from "./thin.ts";
 
 /** A run as it is drawn: its numbers in typed arrays, which are made once. */
 export interface Drawn {
   readonly label: string;
   readonly links: readonly LinkSamples[];
   readonly windows: readonly { flow: number; group: string; class: string; samples: Samples }[];
+  /** How many flows have windows, if that is known: fewer are drawn. */
+  readonly flows?: number;
 }
 
 /** The samples of a link. */
@@ -29,13 +32,10 @@ export interface Curve {
   readonly label: string;
   /** The algorithm that it is of. */
   readonly of: string;
-  /** The place of its color among classes or flows; none for that of the algorithm. */
-  readonly hue?: number;
+  /** Its place among the classes or flows of the algorithm; none if it is of all. */
+  readonly place?: Place;
   readonly samples: Samples;
 }
-
-/** The place of a class's color: classes begin with others than algorithms do. */
-export const classHue = (i: number): number => [5, 4, 3, 0, 2, 1, 6][i % 7] as number;
 
 /** A figure over time. */
 export interface Panel {
@@ -45,6 +45,8 @@ export interface Panel {
   readonly title: string;
   readonly unit: string;
   readonly curves: readonly Curve[];
+  /** What part of all is drawn, if it is a part. */
+  readonly of?: string;
   /** The end of the vertical axis, if the quantity has one. */
   readonly most?: number;
 }
@@ -60,8 +62,12 @@ export const QUANTITIES: readonly Quantity[] = [
   { id: "delay", title: "Queueing delay", doc: "Mean wait of the packets that left in each step" },
   { id: "queue", title: "Queue", doc: "Packets that wait, as a mean over each step" },
   { id: "bytes", title: "Queue in bytes", doc: "Bytes that wait at the end of each step" },
-  { id: "throughput", title: "Throughput", doc: "Bits sent per second, headers included, by class of traffic" },
-  { id: "windows", title: "Windows", doc: "Congestion windows of up to twelve flows" },
+  {
+    id: "throughput",
+    title: "Throughput",
+    doc: "Bits sent per second, headers included, by class of traffic. A packet counts in the step in which its transmission begins",
+  },
+  { id: "windows", title: "Windows", doc: "Congestion windows of up to twelve flows, at least one of each group" },
   { id: "drops", title: "Drops", doc: "Packets dropped per second" },
   { id: "marks", title: "Marks", doc: "Packets marked per second (ECN)" },
   { id: "jain", title: "Fairness", doc: "Jain’s index of the goodputs of bulk flows in each step" },
@@ -127,9 +133,15 @@ class Lazy implements LinkSamples {
 }
 
 /** A run's series as typed arrays. */
-export function drawn(label: string, series: readonly LinkSeries[], windows: readonly FlowWindow[]): Drawn {
+export function drawn(
+  label: string,
+  series: readonly LinkSeries[],
+  windows: readonly FlowWindow[],
+  flows?: number,
+): Drawn {
   return {
     label,
+    ...(flows !== undefined && { flows }),
     links: series.map((s) => new Lazy(s)),
     windows: windows.map((w) => ({
       flow: w.flow,
@@ -146,7 +158,8 @@ const scaled = (values: Float64Array, factor: number): Float64Array => {
   return out;
 };
 
-function total(rates: readonly { bps: Float64Array }[], length: number): Float64Array {
+/** The sum of the classes' rates. */
+export function total(rates: readonly { bps: Float64Array }[], length: number): Float64Array {
   const out = new Float64Array(length);
   for (const { bps } of rates) for (let i = 0; i < length; i++) out[i] = (out[i] as number) + (bps[i] ?? 0);
   return out;
@@ -163,6 +176,29 @@ export function largest(values: Float64Array): number {
 export function rateUnit(most_bps: number): [string, number] {
   if (most_bps >= 1e9) return ["Gbit/s", 1e-9];
   return most_bps >= 1e6 ? ["Mbit/s", 1e-6] : ["kbit/s", 1e-3];
+}
+
+const BYTES: readonly (readonly [string, number])[] = [
+  ["GB", 1e-9],
+  ["MB", 1e-6],
+  ["kB", 1e-3],
+  ["B", 1],
+];
+
+/** The unit of bytes in which the largest has few digits, and the factor from bytes. */
+export const byteUnit = (most: number): readonly [string, number] =>
+  BYTES.find(([, factor]) => most * factor >= 1) ?? ["B", 1];
+
+/** The factor from a metric's unit to that of an axis: axes are of ms, and of bytes as large as they need be. */
+export const toAxis = (unit: string): number =>
+  unit === "ms" ? 1e3 : (BYTES.find(([name]) => name === unit)?.[1] ?? 1);
+
+/** What a signal of an algorithm is drawn in, and the factor to it. */
+function signalUnit(unit: string, most: number): readonly [string, number] {
+  if (unit === "bit/s") return rateUnit(most);
+  if (unit === "bytes") return byteUnit(most);
+  if (unit === "s") return ["ms", 1e3];
+  return [unit === "1" ? "" : unit, 1];
 }
 
 /**
@@ -203,8 +239,10 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
       return simple("ms", (s) => scaled(s.delay, 1e3));
     case "queue":
       return simple("packets", (s) => s.queueMean);
-    case "bytes":
-      return simple("kB", (s) => scaled(s.queueBytes, 1e-3));
+    case "bytes": {
+      const [unit, factor] = byteUnit(Math.max(0, ...there.map(({ samples }) => largest(samples.queueBytes))));
+      return simple(unit, (s) => scaled(s.queueBytes, factor));
+    }
     case "drops":
       return perSecond((s) => s.dropped);
     case "marks":
@@ -223,6 +261,7 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
         });
       }
       const classes = [...new Set(there.flatMap(({ samples }) => samples.throughput.map((t) => t.class)))];
+      const inks = places(classes);
       return there.map(({ run, samples }) => ({
         id: `${id}:${run.label}`,
         part: run.label,
@@ -231,7 +270,7 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
         curves: samples.throughput.map((t) => ({
           label: t.class,
           of: run.label,
-          ...(classes.length > 1 ? { hue: classHue(classes.indexOf(t.class)) } : {}),
+          ...(classes.length > 1 ? { place: inks[classes.indexOf(t.class)] as Place } : {}),
           samples: { time: samples.time, values: scaled(t.bps, factor) },
         })),
       }));
@@ -239,24 +278,27 @@ export function panels(id: string, runs: readonly Drawn[], link: string, apart: 
     case "windows":
       return runs
         .filter((run) => run.windows.length > 0)
-        .map((run) => ({
-          id: `${id}:${run.label}`,
-          part: run.label,
-          title: `${title}, ${run.label}`,
-          unit: "packets",
-          curves: run.windows.map((w, i) => ({
-            label: `${w.group} ${w.flow + 1}`,
-            of: run.label,
-            ...(run.windows.length > 1 ? { hue: i } : {}),
-            samples: w.samples,
-          })),
-        }));
+        .map((run) => {
+          const inks = places(run.windows.map((w) => w.group));
+          const [few, all] = [run.windows.length, run.flows ?? 0];
+          return {
+            id: `${id}:${run.label}`,
+            part: run.label,
+            title: `${title}, ${run.label}`,
+            unit: "packets",
+            ...(few < all && { of: `${few} of ${all} flows` }),
+            curves: run.windows.map((w, i) => ({
+              label: `${w.group} ${w.flow + 1}`,
+              of: run.label,
+              ...(few > 1 ? { place: inks[i] as Place } : {}),
+              samples: w.samples,
+            })),
+          };
+        });
     case "internals": {
       const all = there.flatMap(({ run, samples }) =>
         samples.internals.map((signal) => {
-          const rate = signal.unit === "bit/s" ? rateUnit(largest(signal.values)) : undefined;
-          const [unit, factor] =
-            rate ?? (signal.unit === "s" ? ["ms", 1e3] : [signal.unit === "1" ? "" : signal.unit, 1]);
+          const [unit, factor] = signalUnit(signal.unit, largest(signal.values));
           const values = factor === 1 ? signal.values : scaled(signal.values, factor);
           return { run, name: signal.name, unit, samples: { time: samples.time, values } };
         }),
@@ -289,20 +331,32 @@ export interface Moment {
   readonly bps: number;
   /** The share of each class in what is sent. */
   readonly shares: readonly number[];
-  /** The time of the step's end: it changes when another step begins. */
+  /** The number of the step: it changes when another one begins. */
   readonly step: number;
+}
+
+/**
+ * The step that a time lies in, as curves and strips have it: a sample stands at the end of its step. Below a step after
+ * the last sample it is the last one: a run need not end with a step. -1 outside.
+ */
+export function stepAt(time: Float64Array, t: number): number {
+  const n = time.length;
+  const i = lower(time, t - 1e-12);
+  if (i < n) return i;
+  return n > 0 && t <= (time[n - 1] as number) + step(time) ? n - 1 : -1;
+}
+
+/** The value of the step that a time lies in; NaN outside. */
+export function valueAt({ time, values }: Samples, t: number): number {
+  const i = stepAt(time, t);
+  return i >= 0 && i < values.length ? (values[i] as number) : Number.NaN;
 }
 
 /** The moment of a link at a time; null outside of its samples. */
 export function moment(link: LinkSamples, names: readonly string[], time: number): Moment | null {
   const width = step(link.time);
-  const n = link.time.length;
-  if (n === 0) return null;
-  // Samples are equally spaced, and stand at the ends of their steps.
-  const first = link.time[0] as number;
-  const index = Math.ceil((time - first) / width - 1e-9);
-  const i = Math.min(Math.max(index, 0), n - 1);
-  if (index > n) return null;
+  const i = stepAt(link.time, time);
+  if (i < 0) return null;
   const bps = names.map((name) => link.throughput.find((t) => t.class === name)?.bps[i] ?? 0);
   const sum = bps.reduce((a, b) => a + b, 0);
   return {

@@ -1,5 +1,6 @@
 // How long packets waited: the distribution of the queueing delay, with its median and its 99th percentile.
 
+import type { Replication } from "../protocol.ts";
 import { here, isDone, labels, opened, resultPoint, results, runs } from "../state/run.ts";
 import { Button } from "../ui/index.tsx";
 import { useAnswer } from "./ask.ts";
@@ -158,6 +159,73 @@ export function SpreadTab() {
           </p>
         </Figure>
       )}
+      <ByClass />
     </>
+  );
+}
+
+/** The median and the 99th percentile of every class and every link, of the first seed. */
+function ByClass() {
+  const each = runs.value.each.flatMap(({ label, shown }) => (shown && !opened.value ? [{ label, shown }] : []));
+  const keys = [
+    ...new Map(
+      each.flatMap(({ shown }) =>
+        shown.delays.filter((d) => d.scope !== "all" && d.scope !== "data").map((d) => [`${d.link}\n${d.scope}`, d]),
+      ),
+    ).values(),
+  ].map(({ link, scope }) => ({ link, scope }));
+  const of = (run: Replication, link: string, scope: string): Spread | undefined => {
+    const found = run.delays.find((d) => d.link === link && d.scope === scope);
+    return (
+      found && {
+        label: "",
+        ms: found.queue_delay_s.map((s) => known(s) * 1e3),
+        share: found.cumulative_probability.map(known),
+      }
+    );
+  };
+  if (keys.length === 0) return null;
+  const several = new Set(keys.map(({ link }) => link)).size > 1;
+  return (
+    <section>
+      <h2>Every class of traffic</h2>
+      <p class="note">Median and 99th percentile of the queueing delay in ms, of the first seed.</p>
+      <div
+        class={isStale.value ? "scroll dim" : "scroll"}
+        tabIndex={0}
+        role="region"
+        aria-label="Delays of every class of traffic"
+      >
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">class</th>
+              {several && <th scope="col">link</th>}
+              {each.map(({ label }) => (
+                <th scope="col" key={label}>
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {keys.map(({ link, scope }) => (
+              <tr key={`${link} ${scope}`}>
+                <th scope="row">{scope.replace(/^lane:/, "queue ")}</th>
+                {several && <td>{link}</td>}
+                {each.map(({ label, shown }) => {
+                  const found = of(shown, link, scope);
+                  return (
+                    <td key={label}>
+                      {found ? `${format(quantile(found, 0.5))} · ${format(quantile(found, 0.99))}` : "–"}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }

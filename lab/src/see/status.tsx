@@ -2,10 +2,13 @@
 
 import { useState } from "preact/hooks";
 import { behind } from "../state/behind.ts";
-import { fault } from "../state/document.ts";
+import { change, fault, lastChecked, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
-import { count, duration } from "../state/runner.ts";
-import { Button, copy, Icon } from "../ui/index.tsx";
+import { count, duration, type Runs } from "../state/runner.ts";
+import { brief } from "../ui/fault.tsx";
+import { Button, copy, Dialog, Icon } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
+import { styles } from "./looks.ts";
 
 /** The button in the header that runs, or stops what runs. */
 export function RunControl() {
@@ -38,7 +41,7 @@ export function Status() {
       {fault.value && (
         <p class="notice wrong">
           <span>
-            {fault.value.message}
+            {brief(fault.value).says}
             {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
           </span>
         </p>
@@ -66,21 +69,17 @@ export function Status() {
           </Button>
         </p>
       )}
-      {now.phase === "running" && (
-        <p class="progress">
+      <p class="progress">
+        {now.phase === "running" && (
           <progress
             max={1}
             value={now.finished >= now.each.length ? now.finished / Math.max(1, now.asked) : done}
             aria-label="Progress of the runs"
           />
-          <span>
-            {now.finished < now.each.length || now.asked === now.each.length
-              ? `Running ${now.each.length} ${now.each.length === 1 ? "algorithm" : "algorithms"}`
-              : `${now.finished} of ${now.asked} replications`}
-            {now.left_s !== null && `, about ${duration(now.left_s)} left`}
-          </span>
-        </p>
-      )}
+        )}
+        <span>{factsOf(now)}</span>
+        <Which />
+      </p>
       {now.phase === "asks" && (
         <p class="notice">
           <span>{now.words}</span>
@@ -119,6 +118,66 @@ export function Status() {
         {now.phase === "running" ? "Running." : ""}
       </p>
     </div>
+  );
+}
+
+/** One line that is always there, so that nothing below it moves when a run begins or ends. */
+function factsOf(now: Runs): string {
+  const algorithms = `${now.each.length} ${now.each.length === 1 ? "algorithm" : "algorithms"}`;
+  if (now.phase === "running") {
+    const what =
+      now.finished < now.each.length || now.asked === now.each.length
+        ? `Running ${algorithms}`
+        : `${now.finished} of ${now.asked} replications`;
+    return now.left_s === null ? what : `${what}, about ${duration(now.left_s)} left`;
+  }
+  if (now.finished === 0) return "";
+  const seeds = now.finished / Math.max(1, now.each.length);
+  if (!Number.isInteger(seeds)) return `${now.finished} of ${now.asked} replications.`;
+  return `${algorithms}, ${seeds} ${seeds === 1 ? "seed" : "seeds"} each.`;
+}
+
+/** Says how many of the algorithms are shown, and lets choose them. */
+function Which() {
+  const [open, setOpen] = useState(false);
+  const all = lastChecked.value?.algorithms ?? [];
+  const now = shown.value;
+  if (all.length <= now.length) return null;
+  const full = now.length >= SIDE_BY_SIDE;
+  return (
+    <>
+      <strong>
+        {now.length} of {all.length} algorithms are shown.
+      </strong>
+      <Button class="tight" onClick={() => setOpen(true)} label="Choose the algorithms that are shown">
+        Choose
+      </Button>
+      <Dialog title="Algorithms that are shown" open={open} onClose={() => setOpen(false)}>
+        <p>
+          Up to {SIDE_BY_SIDE} run side by side. {full && "To choose another one, clear one first. "}The command runs
+          all of them.
+        </p>
+        <div class="metric-list">
+          {all.map(({ label }) => {
+            const is = now.includes(label);
+            return (
+              <label key={label}>
+                <input
+                  type="checkbox"
+                  checked={is}
+                  disabled={is ? now.length === 1 : full}
+                  onChange={() => {
+                    const next = all.map((one) => one.label).filter((one) => (one === label ? !is : now.includes(one)));
+                    change({ algorithms: next });
+                  }}
+                />
+                <Key style={styles.value.get(label)} /> {label}
+              </label>
+            );
+          })}
+        </div>
+      </Dialog>
+    </>
   );
 }
 

@@ -1,11 +1,12 @@
 // A queue as a picture: what waits before the link, what it sends, what it marks and drops. It shows the moment of the
 // playback; how fast it moves says which link is busier, not how long a packet takes.
 
+import { fillOf } from "./inks.ts";
 import type { Moment } from "./quantities.ts";
 
-/** The colors of a strip. */
+/** The colors of a strip. Classes are told by how their blocks are filled. */
 export interface Ink {
-  readonly classes: readonly string[];
+  readonly color: string;
   readonly line: string;
   readonly soft: string;
   readonly mark: string;
@@ -47,6 +48,32 @@ export function spread(shares: readonly number[], count: number): number[] {
     out.push(best);
   }
   return out;
+}
+
+/** A block of a class. */
+function fill(
+  g: CanvasRenderingContext2D,
+  color: string,
+  of: number,
+  x: number,
+  y: number,
+  wide: number,
+  tall: number,
+): void {
+  const { alpha, edge, notch } = fillOf(of);
+  g.fillStyle = color;
+  g.globalAlpha = alpha;
+  g.fillRect(x, y, wide, tall);
+  g.globalAlpha = 1;
+  if (notch) g.clearRect(x, y + tall / 2 - 2, wide, 4);
+  if (!edge) return;
+  // A block that is narrower than its two edges is one.
+  if (wide <= 2.5) g.fillRect(x, y, Math.min(wide, 1), tall);
+  else {
+    g.strokeStyle = color;
+    g.lineWidth = 1;
+    g.strokeRect(x + 0.5, y + 0.5, wide - 1, tall - 1);
+  }
 }
 
 /** The picture of one algorithm's queue. */
@@ -109,8 +136,7 @@ export class Strip {
       // The last one may be a part of a block.
       const x = server - (i + share) * slot;
       if (x < 2) break;
-      g.fillStyle = ink.classes[(owners[i] as number) % ink.classes.length] as string;
-      g.fillRect(x + 0.5, top, Math.max(1, slot * share - 1.5), high);
+      fill(g, ink.color, owners[i] as number, x + 0.5, top, Math.max(1, slot * share - 1.5), high);
     }
 
     // The link.
@@ -121,8 +147,7 @@ export class Strip {
       const from = server + 18 + (still ? 0 : this.phase * between);
       const marked = m.marked_pps > 0;
       for (let x = from, i = 0; x < wide - 4; x += between, i++) {
-        g.fillStyle = ink.classes[(owners[i % owners.length] ?? 0) % ink.classes.length] as string;
-        g.fillRect(x - 3, middle - 5, 7, 10);
+        fill(g, ink.color, owners[i % owners.length] ?? 0, x - 3, middle - 5, 7, 10);
         if (marked && i % 2 === 0) {
           g.strokeStyle = ink.mark;
           g.lineWidth = 2;

@@ -1,11 +1,17 @@
 // Figures over time as SVG and CSV files, from their numbers.
 
-import type { PlotCurve } from "./plot.ts";
-import { ceiling, thin } from "./thin.ts";
+import { ceiling, peak, type Samples, thin } from "./thin.ts";
 
 const escaped = (text: string): string =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 const short = (v: number): string => String(Math.round(v * 10) / 10);
+
+/** A curve of a figure. */
+interface Drawn {
+  readonly label: string;
+  readonly look: { readonly color: string; readonly dashes: readonly number[]; readonly width: number };
+  readonly samples: Samples;
+}
 
 /** A figure in numbers. */
 export interface Figure {
@@ -16,7 +22,7 @@ export interface Figure {
   readonly most: number;
   readonly warmup: number;
   readonly events: readonly { at_s: number; label: string }[];
-  readonly curves: readonly PlotCurve[];
+  readonly curves: readonly Drawn[];
 }
 
 /** A number on an axis. */
@@ -90,6 +96,16 @@ export function svg(figure: Figure): string {
     out.push(`<path d="M${LEFT} ${short(y - 4)}h28" ${style}/>`);
     text(LEFT + 36, y, curve.label);
   });
+  const above = curves
+    .map((c) => ({ ...peak(c.samples), color: c.look.color }))
+    .filter((p) => p.value > most * (1 + 1e-9));
+  for (const { time, color } of above) {
+    out.push(`<path d="M${short(px(time))} ${TOP}l5 8h-10z" fill="${color}"/>`);
+  }
+  if (above.length) {
+    const words = `up to ${place(+Math.max(...above.map((p) => p.value)).toPrecision(3))}`;
+    text(px(Math.max(...above.map((p) => p.time))) + 9, TOP + 9, words, ' font-size="11" fill="#56616b"');
+  }
   line(LEFT, TOP, LEFT, bottom, "#1b1f24");
   line(LEFT, bottom, right, bottom, "#1b1f24");
   const tall = TALL + curves.length * ROW + 4;

@@ -5,9 +5,10 @@ import { about } from "../state/about.ts";
 import { change, doc } from "../state/document.ts";
 import { isDone, labels, opened, resultPoint, results, runs, seedCount } from "../state/run.ts";
 import { Button, Dialog, download, Search } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
 import { useAnswer } from "./ask.ts";
 import { Save } from "./figure.tsx";
-import { colorOf } from "./looks.ts";
+import { styles } from "./looks.ts";
 import { printed } from "./printed.ts";
 import { slug } from "./svg.ts";
 import { isStale, LinkChoice, resultLink, resultLinks } from "./time.tsx";
@@ -112,8 +113,7 @@ export function TableTab() {
               {table.rows.map((row) => (
                 <tr key={row.algorithm}>
                   <th scope="row">
-                    <i class="dot" style={{ background: colorOf(row.algorithm) }} />
-                    {row.algorithm}
+                    <Key style={styles.value.get(row.algorithm)} /> {row.algorithm}
                   </th>
                   {row.cells.map((cell, i) => (
                     <td key={table.columns[i]?.metric} class={cell?.best ? "best" : undefined}>
@@ -220,7 +220,7 @@ function ReportButton() {
       )}
       <span class="note">
         {html ? (
-          "It is one file, which opens in any browser."
+          "It is one file. Save it, and open it in any browser: this page must not run the scripts of another."
         ) : (
           <>
             All figures and tables of these runs as one HTML file, as <code>quell run</code> writes it.

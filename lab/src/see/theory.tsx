@@ -5,11 +5,13 @@ import { useState } from "preact/hooks";
 import type { Assessment, Replication, Theory } from "../protocol.ts";
 import { doc, fault, point, source } from "../state/document.ts";
 import { current, here, isDone, opened, results, runs } from "../state/run.ts";
+import { Key } from "../ui/key.tsx";
 import { useAnswer } from "./ask.ts";
 import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
-import { colorOf } from "./looks.ts";
+import { styles } from "./looks.ts";
 import { TheMap } from "./map.tsx";
+import { motionOf } from "./motion.ts";
 import { summary } from "./thin.ts";
 import { LinkChoice, link, links } from "./time.tsx";
 
@@ -75,11 +77,11 @@ export function TheoryTab() {
               const measured = current.value && run && !run.stale ? run.shown : null;
               return (
                 <section class="verdict" key={a.label}>
-                  <h3>
-                    <i class="dot" style={{ background: colorOf(a.label) }} />
+                  <h2>
+                    <Key style={styles.value.get(a.label)} />
                     {a.label}
                     <span class={`word ${a.verdict}`}>{WORDS[a.verdict] ?? a.verdict}</span>
-                  </h3>
+                  </h2>
                   {a.reasons.map((reason) => (
                     <p class="note" key={reason}>
                       {reason}
@@ -88,19 +90,16 @@ export function TheoryTab() {
                   {a.equilibrium && <Beside theory={a.equilibrium} run={measured} link={theory.link} />}
                   {a.packets && (
                     <p class="note">
-                      The simulated queue is {a.packets.motion}
+                      {motionOf("The simulated queue", a.packets)}{" "}
                       {a.packets.agrees === null
-                        ? "."
+                        ? ""
                         : a.packets.agrees
-                          ? ", as predicted."
-                          : ", which was not predicted."}
+                          ? "The theory predicted this."
+                          : "The theory did not predict this."}
                     </p>
                   )}
                   {a.fluid && (
-                    <p class="note">
-                      The queue of the nonlinear fluid from an empty start is {a.fluid.motion}, with a mean of{" "}
-                      {format(a.fluid.mean_packets)} packets.
-                    </p>
+                    <p class="note">{motionOf("The queue of the nonlinear fluid, from an empty start,", a.fluid)}</p>
                   )}
                   {a.margins && <Margins of={a.margins} />}
                   {reach.length > 0 && (
@@ -154,7 +153,7 @@ export function TheoryTab() {
           )}
           <TheMap labels={theory.assessments.filter((a) => a.equilibrium).map((a) => a.label)} theory={theory} />
           <section>
-            <h3>What the models leave out</h3>
+            <h2>What the models leave out</h2>
             {theory.left_out.length === 0 ? (
               <p class="note">Nothing of this scenario, but that packets are a fluid, and chance a mean.</p>
             ) : (

@@ -108,12 +108,6 @@ export function lower(sorted: ArrayLike<number>, x: number): number {
   return low;
 }
 
-/** The value of the step that a time lies in: samples are at the ends of their steps. NaN after the last. */
-export function at({ time, values }: Samples, t: number): number {
-  const i = lower(time, t - 1e-12);
-  return i < values.length ? (values[i] as number) : Number.NaN;
-}
-
 /** What some values are like. */
 export interface Summary {
   readonly least: number;
@@ -140,6 +134,54 @@ export function summary(values: ArrayLike<number | null>): Summary {
   const found = { least, mean: sum / count, most, count };
   if (values instanceof Float64Array) summaries.set(values, found);
   return found;
+}
+
+/** The largest value after a time, which summaries do not know; 0 if there is none. */
+export function mostAfter({ time, values }: Samples, after: number): number {
+  let most = 0;
+  for (let i = lower(time, after + 1e-12); i < values.length; i++) {
+    const v = values[i] as number;
+    if (v > most) most = v;
+  }
+  return most;
+}
+
+/** A peak of the warm-up this many times as high as all that follows is cut off: else nothing of that could be seen. */
+const CUT = 1.5;
+
+/** The end of the axis for curves whose warm-up ends at a time: that of what is measured, if the warm-up is far beyond. */
+export function axisEnd(curves: readonly Samples[], warmup: number, least = 0): number {
+  const whole = Math.max(least, ...curves.map((c) => summary(c.values).most));
+  const measured = Math.max(least, ...curves.map((c) => mostAfter(c, warmup)));
+  return ceiling(measured > 0 && whole > CUT * measured ? measured : whole);
+}
+
+/** Where a curve is highest. */
+export function peak({ time, values }: Samples): { time: number; value: number } {
+  const most = summary(values).most;
+  const i = values.indexOf(most);
+  return { time: i < 0 ? Number.NaN : (time[i] as number), value: most };
+}
+
+/** Digits after the point for values on an axis with this end: four digits in all for the largest. */
+export const digitsFor = (most: number): number =>
+  most > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(most)))) : 3;
+
+/** A value on an axis with this end: all of them have as many digits, so that a number that changes stays in its place. */
+export function fixed(x: number, most: number, unit = ""): string {
+  // Nobody reads hundredths of packets.
+  const digits = unit === "packets" && most >= 10 ? 1 : digitsFor(most);
+  return Number.isFinite(x) ? x.toFixed(digits).replace("-", "\u2212") : "–";
+}
+
+/** A number for people: four digits. */
+export function format(x: string | number | null | undefined): string {
+  if (x === null || x === undefined) return "–";
+  if (typeof x === "string") return x;
+  if (!Number.isFinite(x)) return "–";
+  const size = Math.abs(x);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
+  return text.replace(/-/g, "\u2212");
 }
 
 /** A round number not below the largest value, so that an axis does not move with every change of a slider. */

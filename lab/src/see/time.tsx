@@ -2,34 +2,46 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Replication } from "../protocol.ts";
 import { behind } from "../state/behind.ts";
 import { dark, still } from "../state/layout.ts";
 import { clock, goTo, moments } from "../state/play.ts";
 import { current, here, opened, resultPoint, runs } from "../state/run.ts";
 import type { RunOf } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
 import { Figure, format, type Numbers } from "./figure.tsx";
-import { colorOf, hue, lookOf } from "./looks.ts";
-import { Plot, type PlotSpec, type Seen } from "./plot.ts";
+import { fillOf } from "./inks.ts";
+import { colorOf, lookOf, styles } from "./looks.ts";
+import { cutOff, Plot, type PlotSpec, type Seen } from "./plot.ts";
 import { printed, printedOver } from "./printed.ts";
 import {
   classes,
-  classHue,
   type Drawn,
   drawn,
+  type LinkSamples,
+  type Moment,
   moment,
   type Panel,
   panels,
   QUANTITIES,
   rateUnit,
+  total,
+  valueAt,
 } from "./quantities.ts";
 import { Strip } from "./strip.ts";
 import { csv, type Figure as FigureOf, svg } from "./svg.ts";
-import { at, ceiling, summary } from "./thin.ts";
+import { axisEnd, fixed, summary } from "./thin.ts";
 import { choose, view } from "./view.ts";
 
 /** The time that the pointer is at, in whichever figure. */
 const pointed = signal<number | null>(null);
+
+/** How many flows are of the groups whose windows are drawn. */
+function flowsLike({ windows, flows }: Replication): number {
+  const groups = new Set(windows.map((w) => w.group));
+  return flows.filter((f) => groups.has(f.group)).length;
+}
 
 const cache = new WeakMap<object, Drawn>();
 function drawnOf(run: RunOf): Drawn | null {
@@ -38,7 +50,13 @@ function drawnOf(run: RunOf): Drawn | null {
   if (!of) return null;
   const known = cache.get(of);
   if (known) return known;
-  const made = drawn(run.label, part ?? run.shown?.series ?? [], part ? [] : (run.shown?.windows ?? []));
+  const shown = part ? null : run.shown;
+  const made = drawn(
+    run.label,
+    part ?? shown?.series ?? [],
+    shown?.windows ?? [],
+    shown ? flowsLike(shown) : undefined,
+  );
   cache.set(of, made);
   return made;
 }
@@ -141,7 +159,10 @@ export function LinkChoice({ of, chosen }: { of: readonly string[]; chosen: stri
         {of.map((name) => (
           <option key={name}>{name}</option>
         ))}
-      </select>
+      </select>{" "}
+      <span class="soft">
+        {of.indexOf(chosen) + 1} of {of.length}
+      </span>
     </label>
   );
 }
@@ -149,12 +170,19 @@ export function LinkChoice({ of, chosen }: { of: readonly string[]; chosen: stri
 /** The figures of one quantity, with a common axis. */
 function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Drawn[]; apart: boolean; scope: string }) {
   const made = useMemo(() => panels(id, all, link.value, apart, scope), [id, all, link.value, apart, scope]);
+  const warmup = here.value?.warmup_s ?? 0;
   const most = useMemo(() => {
-    const of = (list: readonly Panel[]) =>
-      ceiling(Math.max(0, ...list.flatMap((p) => p.curves.map((c) => summary(c.samples.values).most))));
+    const of = (list: readonly Panel[]) => {
+      const levels = list.flatMap((p) => printedOver(id, p.unit, printed.value).map((l) => l.value));
+      return axisEnd(
+        list.flatMap((p) => p.curves.map((c) => c.samples)),
+        warmup,
+        Math.max(0, ...levels),
+      );
+    };
     // Internal signals have units of their own.
     return id === "internals" ? made.map((p) => of([p])) : made.map(() => of(made));
-  }, [id, made]);
+  }, [id, made, warmup, printed.value]);
   const title = QUANTITIES.find((q) => q.id === id)?.title ?? id;
   if (made.length === 0) return <p class="note">{why(id, title, all.length > 0)}</p>;
   const silent =
@@ -162,7 +190,7 @@ function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Dra
   if (silent) return <p class="note">{id === "drops" ? "No packet was dropped." : "No packet was marked."}</p>;
   return (
     <section class="quantity">
-      {made.length > 1 && <h3>{id === "internals" ? title : headOf(title, made)}</h3>}
+      {made.length > 1 && <h2>{id === "internals" ? title : headOf(title, made)}</h2>}
       <div class={`multiples of-${Math.min(made.length, 4)}`}>
         {made.map((panel, i) => (
           <TimeFigure
@@ -174,6 +202,12 @@ function Group({ id, runs: all, apart, scope }: { id: string; runs: readonly Dra
           />
         ))}
       </div>
+      {id === "throughput" && (
+        <p class="note">
+          A packet counts in the step in which its transmission begins. So one step may show up to a packet more than
+          the link sends in it.
+        </p>
+      )}
     </section>
   );
 }
@@ -186,8 +220,11 @@ function why(id: string, title: string, some: boolean): string {
   return `${title}: there is nothing of it.`;
 }
 
-const headOf = (title: string, made: readonly Panel[]): string =>
-  made[0]?.unit ? `${title} [${made[0].unit}]` : title;
+const headOf = (title: string, made: readonly Panel[]): string => {
+  const [first] = made;
+  const head = first?.unit ? `${title} [${first.unit}]` : title;
+  return first?.of ? `${head}: ${first.of}` : head;
+};
 
 const axisOf = (panel: Panel): string => {
   const [base] = panel.title.split(", ");
@@ -202,10 +239,12 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
   const warmup = here.value?.warmup_s ?? 0;
   const events = moments.value;
   const [quantity = ""] = panel.id.split(":");
-  const levels = printedOver(quantity, printed.value).filter((l) => panel.curves.some((c) => c.of === l.label));
+  const levels = printedOver(quantity, panel.unit, printed.value).filter((l) =>
+    panel.curves.some((c) => c.of === l.label),
+  );
   const spec: PlotSpec = useMemo(
     () => ({
-      curves: panel.curves.map((c) => ({ label: c.label, look: lookOf(c), samples: c.samples })),
+      ...drawnCurves(panel, most),
       unit: panel.unit,
       end,
       most,
@@ -215,7 +254,7 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
       height,
       dark: dark.value,
     }),
-    [panel, most, end, warmup, events, printed.value, height, dark.value],
+    [panel, most, end, warmup, events, printed.value, height, dark.value, styles.value],
   );
   const latest = useRef(spec);
   latest.current = spec;
@@ -236,10 +275,10 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
     };
   }, []);
   useEffect(() => plot.current?.update(spec), [spec]);
-  useReadout(readout, panel);
+  useReadout(readout, panel, most);
 
   const figure = (): FigureOf => ({
-    title: panel.title,
+    title: panel.of ? `${panel.title}: ${panel.of}` : panel.title,
     x: "time (s)",
     y: axisOf(panel),
     end,
@@ -277,11 +316,18 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
   );
 }
 
+/** The curves as they look, and the peaks that the axis cuts off. */
+function drawnCurves(panel: Panel, most: number): Pick<PlotSpec, "curves" | "above"> {
+  const curves = panel.curves.map((c) => ({ label: c.label, look: lookOf(c), samples: c.samples }));
+  return { curves, above: cutOff(curves, most) };
+}
+
 /** Of several figures the heading above has the quantity, and the unit if they share it. */
-function titleOf({ id, part, title, unit }: Panel, alone: boolean): string {
+function titleOf({ id, part, title, unit, of }: Panel, alone: boolean): string {
   const shown = alone ? title : part;
   const own = alone || id.startsWith("internals");
-  return own && unit ? `${shown} [${unit}]` : shown;
+  const head = own && unit ? `${shown} [${unit}]` : shown;
+  return alone && of ? `${head}: ${of}` : head;
 }
 
 /** A figure in a sentence. */
@@ -299,7 +345,7 @@ function numbersOf(panel: Panel, end: number): Numbers {
   const heads = ["time (s)", ...panel.curves.map((c) => c.label)];
   const rows = Array.from({ length: ROWS }, (_, i) => {
     const t = ((i + 1) * end) / ROWS;
-    return [+t.toPrecision(5), ...panel.curves.map((c) => at(c.samples, t))];
+    return [+t.toPrecision(5), ...panel.curves.map((c) => valueAt(c.samples, t))];
   });
   const of = (key: "mean" | "most") => [key, ...panel.curves.map((c) => summary(c.samples.values)[key])];
   return {
@@ -312,7 +358,7 @@ function numbersOf(panel: Panel, end: number): Numbers {
 const READ_MS = 90;
 
 /** Writes the values at the pointer, or else at the time of the playback, a few times a second. */
-function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void {
+function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel, most: number): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let last = 0;
@@ -323,7 +369,7 @@ function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void
       const bold = ref.current?.querySelectorAll("b");
       panel.curves.forEach((c, i) => {
         const node = bold?.[i];
-        const value = format(at(c.samples, time));
+        const value = fixed(valueAt(c.samples, time), most, panel.unit);
         if (node && node.textContent !== value) node.textContent = value;
       });
     };
@@ -338,7 +384,7 @@ function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel): void
       stop();
       clearTimeout(timer);
     };
-  }, [panel]);
+  }, [panel, most]);
 }
 
 /** The queues as pictures. */
@@ -351,6 +397,7 @@ function Strips() {
   const names = classes(all, name);
   const labels = runs.value.each.map((r) => r.label);
   const isDark = dark.value;
+  const warmup = here.value?.warmup_s ?? 0;
 
   useEffect(() => {
     const rows = [...(box.current?.querySelectorAll<HTMLElement>(".strip") ?? [])];
@@ -362,20 +409,23 @@ function Strips() {
         canvas,
         strip,
         link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
+        color: colorOf(row.dataset.label ?? ""),
         words: row.querySelector(".strip-words") as HTMLElement,
+        events: row.querySelector(".strip-events") as HTMLElement,
       };
     });
     const most = Math.max(4, ...made.map(({ link: l }) => (l ? summary(l.queueMean).most : 0)));
-    const rate = Math.max(1, ...made.map(({ link: l }) => (l ? peakRate(l.throughput) : 0)));
+    const scales = scalesOf(
+      made.flatMap(({ link: l }) => (l ? [l] : [])),
+      warmup,
+    );
     const css = getComputedStyle(box.current ?? document.documentElement);
-    const ink = {
-      classes: names.map((_, i) => hue(classHue(i))),
+    const inks = {
       line: css.getPropertyValue("--line").trim(),
       soft: css.getPropertyValue("--edge").trim(),
       mark: css.getPropertyValue("--warn-line").trim(),
       drop: css.getPropertyValue("--wrong").trim(),
     };
-    if (ink.classes.length === 0) ink.classes.push(hue(classHue(0)));
     let last = performance.now();
     let told = 0;
     let again: ReturnType<typeof setTimeout> | undefined;
@@ -383,15 +433,18 @@ function Strips() {
       const now = performance.now();
       const elapsed = Math.min(0.1, (now - last) / 1000);
       last = now;
-      const time = clock.peek().time;
+      // Where the pointer is in a figure, as the numbers above its curves.
+      const time = pointed.peek() ?? clock.peek().time;
       const tell = now - told > READ_MS;
       if (tell) told = now;
-      for (const { strip, link: l, words } of made) {
+      for (const { strip, link: l, color, words, events } of made) {
         const m = l ? moment(l, names, time) : null;
-        strip.draw(m, most, rate, clock.peek().playing ? elapsed : 0, ink, still.value);
+        const moves = clock.peek().playing && pointed.peek() === null;
+        strip.draw(m, most, scales.peak_bps, moves ? elapsed : 0, { ...inks, color }, still.value);
         if (!tell) continue;
-        const text = m ? tellMoment(m) : "";
-        if (words.textContent !== text) words.textContent = text;
+        const [state, happened] = m ? tellMoment(m, scales) : ["", ""];
+        if (words.textContent !== state) words.textContent = state;
+        if (events.textContent !== happened) events.textContent = happened;
       }
       clearTimeout(again);
       // What was not told is told when the clock stands.
@@ -399,6 +452,7 @@ function Strips() {
     };
     const stop = effect(() => {
       clock.value;
+      pointed.value;
       draw();
     });
     const resized = new ResizeObserver((entries) => {
@@ -413,17 +467,18 @@ function Strips() {
       resized.disconnect();
       clearTimeout(again);
     };
-  }, [all, name, labels.join("\n"), names.join("\n"), isDark]);
+  }, [all, name, labels.join("\n"), names.join("\n"), isDark, warmup, styles.value]);
 
   return (
     <section class="strips" ref={box} aria-label="Queues at the time of the playback">
       {labels.map((label) => (
         <div class="strip" key={label} data-label={label}>
           <p class="strip-head">
-            <i class="dot" style={{ background: colorOf(label) }} />
+            <Key style={styles.value.get(label)} />
             <strong>{label}</strong>
-            <span class="strip-words" />
+            <span class="strip-events" />
           </p>
+          <p class="strip-words" />
           <div aria-hidden="true">
             <canvas />
           </div>
@@ -433,7 +488,7 @@ function Strips() {
         <p class="strip-key">
           {names.map((n, i) => (
             <span key={n}>
-              <i class="dot square" style={{ background: hue(classHue(i)) }} />
+              <Block of={i} />
               {n}
             </span>
           ))}
@@ -449,32 +504,65 @@ function Strips() {
   );
 }
 
-function peakRate(rates: readonly { bps: Float64Array }[]): number {
-  let most = 0;
-  const n = rates[0]?.bps.length ?? 0;
-  for (let i = 0; i < n; i++) {
-    let sum = 0;
-    for (const { bps } of rates) sum += bps[i] as number;
-    if (sum > most) most = sum;
-  }
-  return most;
+/** A block of a class, as strips have it, in no algorithm's color. */
+function Block({ of }: { of: number }) {
+  const { alpha, edge, notch } = fillOf(of);
+  return (
+    <svg class="block" viewBox="0 0 9 12" aria-hidden="true">
+      {(notch ? [0, 7] : [0]).map((y) => (
+        <rect
+          key={y}
+          x="0.5"
+          y={y + 0.5}
+          width="8"
+          height={notch ? 4 : 11}
+          fill="currentcolor"
+          fill-opacity={alpha}
+          stroke={edge ? "currentcolor" : "none"}
+        />
+      ))}
+    </svg>
+  );
 }
 
-function tellMoment(m: {
-  packets: number;
-  delay_s: number;
-  bps: number;
-  dropped_pps: number;
-  marked_pps: number;
-}): string {
-  const [unit, factor] = rateUnit(m.bps);
-  const digits = (x: number) => (x >= 100 ? x.toFixed(0) : x.toFixed(1));
-  const parts = [
-    `${digits(m.packets)} packets`,
-    Number.isFinite(m.delay_s) ? `${digits(m.delay_s * 1e3)} ms` : "– ms",
-    `${digits(m.bps * factor)} ${unit}`,
+/** What the words of strips are written with: the same ends of axes as figures have, so that they say the same. */
+interface Scales {
+  readonly packets: number;
+  readonly ms: number;
+  readonly unit: string;
+  readonly factor: number;
+  readonly rate: number;
+  readonly peak_bps: number;
+}
+
+function scalesOf(links: readonly LinkSamples[], warmup: number): Scales {
+  const end = (of: (l: LinkSamples) => Float64Array) =>
+    axisEnd(
+      links.map((l) => ({ time: l.time, values: of(l) })),
+      warmup,
+    );
+  const sums = links.map((l) => ({ time: l.time, values: total(l.throughput, l.time.length) }));
+  const peak_bps = Math.max(1, ...sums.map((s) => summary(s.values).most));
+  const [unit, factor] = rateUnit(peak_bps);
+  return {
+    packets: end((l) => l.queueMean),
+    ms: 1e3 * end((l) => l.delay),
+    unit,
+    factor,
+    rate: factor * axisEnd(sums, warmup),
+    peak_bps,
+  };
+}
+
+/** What a queue is like, and what happens to its packets. */
+function tellMoment(m: Moment, s: Scales): [string, string] {
+  const state = [
+    `${fixed(m.packets, s.packets, "packets")} packets`,
+    `${fixed(m.delay_s * 1e3, s.ms)} ms`,
+    `${fixed(m.bps * s.factor, s.rate)} ${s.unit}`,
   ];
-  if (m.dropped_pps > 0) parts.push(`${digits(m.dropped_pps)} drops/s`);
-  if (m.marked_pps > 0) parts.push(`${digits(m.marked_pps)} marks/s`);
-  return parts.join(" · ");
+  const events: string[] = [];
+  if (m.dropped_pps > 0) events.push(`${format(m.dropped_pps)} drops/s`);
+  if (m.marked_pps > 0) events.push(`${format(m.marked_pps)} marks/s`);
+  return [state.join(" · "), events.join(" · ")];
 }

@@ -2,6 +2,7 @@
 
 import { fault, unreadable } from "../state/document.ts";
 import { show } from "../state/layout.ts";
+import { FaultWords } from "../ui/fault.tsx";
 import { Button, Icon } from "../ui/index.tsx";
 import { query } from "./fields.tsx";
 import { mend } from "./values.ts";
@@ -13,7 +14,7 @@ export function Banner({ inText }: { inText?: boolean }) {
   const mending = mend(found);
   return (
     <div class="banner" role="alert">
-      <p>{found.message}</p>
+      <FaultWords of={found} />
       <div class="row">
         {mending && found.nearest && (
           <Button onClick={mending}>

@@ -3,7 +3,9 @@
 import { signal, useSignal } from "@preact/signals";
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import type { Fault } from "../protocol.ts";
 import { turns } from "../state/document.ts";
+import { FaultWords } from "../ui/fault.tsx";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
@@ -133,7 +135,7 @@ function Row(p: RowProps) {
         {field.fallback && !/default/i.test(field.doc) && <> Default: {field.fallback}.</>}
         {field.source && <span class="soft"> Source of the default: {field.source}.</span>}
       </p>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
     </div>
   );
 }
@@ -145,14 +147,14 @@ const unitWords = (unit: string): string =>
 
 /** What is wrong, as the command says it, and what may have been meant. */
 export function Wrong(p: {
-  of: string;
+  of: string | Fault;
   mend: (() => void) | null;
   nearest: string | null;
   children?: ComponentChildren;
 }) {
   return (
     <div class="wrong-words small" role="alert">
-      <p>{p.of}</p>
+      {typeof p.of === "string" ? <p>{p.of}</p> : <FaultWords of={p.of} />}
       {p.mend && p.nearest && (
         <Button onClick={p.mend}>
           <Icon name="check" /> Write “{p.nearest}”
@@ -193,7 +195,7 @@ function TableRow(p: {
       {shows && (
         <div class="table-in">
           <p class="small soft">{p.field.doc}</p>
-          {own && <Wrong of={own.message} mend={mend(own)} nearest={own.nearest} />}
+          {own && <Wrong of={own} mend={mend(own)} nearest={own.nearest} />}
           <Fields
             path={p.path}
             fields={p.shape.fields}
@@ -296,7 +298,7 @@ function Strangers(p: { path: string; fields: readonly Field[]; value: Value | u
                 <Icon name="trash" />
               </Button>
             </div>
-            {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+            {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
           </div>
         );
       })}
@@ -613,7 +615,7 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
               <strong id={`${p.label}-${i}`}>{titleOf(p.field.key, i, value)}</strong>
               <ItemTools path={p.path} at={i} of={all} what={titleOf(p.field.key, i, value)} />
             </div>
-            {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+            {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
             <Editor
               path={path}
               field={p.field}

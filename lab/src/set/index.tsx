@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId } from "preact/hooks";
-import { algorithm, colorOf, learnAbout } from "../state/about.ts";
+import { algorithm, learnAbout } from "../state/about.ts";
 import { change, lastChecked, SIDE_BY_SIDE, shown, tree, unreadable } from "../state/document.ts";
 import { Button, Icon, names, Search } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { Banner } from "./banner.tsx";
 import { loadSchema, scenario } from "./catalog.ts";
@@ -13,7 +14,6 @@ import { FieldRow, Fields, hits, ItemTools, matches, query, Wrong } from "./fiel
 import { FilesSection } from "./files.tsx";
 import { Picker, picking } from "./picker.tsx";
 import { COMMON, type Field, isTable, means, OF_KIND, type Table, toml, type Value } from "./schema.ts";
-import { Swatch } from "./swatch.tsx";
 import { defaults, faultAt, faultIn, inside, mend, put, rewrite, values } from "./values.ts";
 
 export function FormPanel() {
@@ -122,7 +122,7 @@ function Algorithms({ filter }: { filter: string }) {
             </Button>
           </p>
         )}
-        {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
         <ul class="algorithms">
           {(written === "all" ? [] : list).map((value, i) => (
             <Algorithm key={i} at={i} list={list} value={value} filter={filter} full={full} />
@@ -175,13 +175,13 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
             disabled={visible ? shown.value.length === 1 : !known}
             onChange={toggle}
           />
-          <Swatch color={colorOf(known?.style ?? entry?.style)} />
+          <Key style={known?.style ?? entry?.style} />
           <span class="label">{label || "?"}</span>
         </label>
         <Button
           plain
           class="tight"
-          label={`Parameters of ${label}`}
+          label={`Parameters of ${label}${set > 0 ? `, ${set} set` : ""}`}
           pressed={shows}
           onClick={() => (open.value = !open.value)}
         >
@@ -195,7 +195,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
           </Button>
         )}
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
       {shows && (
         <div class="card-in">
           {entry && (
@@ -242,6 +242,7 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
   const now = SHAPES.find(([key]) => values.value[key] !== undefined)?.[0];
   const field = shape.fields.find(({ key }) => key === now);
   const wrong = (now && faultAt(now, false)) || null;
+  const measured = lastChecked.value?.points[0]?.links.length ?? 1;
   return (
     <Section title="Network" open>
       <div class="field set">
@@ -263,7 +264,12 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
           ))}
         </select>
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {measured > 1 && (
+        <p class="small soft">
+          {measured} links have queues. The results show one at a time: choose it there under “Link”.
+        </p>
+      )}
       {now && field?.shape.kind === "table" && (
         <div data-path={now}>
           <Fields
@@ -311,7 +317,7 @@ function Traffic({ shape, filter }: { shape: Table; filter: string }) {
   return (
     <Section title="Traffic" open>
       <div data-path="flows">
-        {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
         {list.map((value, i) => (
           <Group key={i} at={i} list={list} value={value} fields={item.fields} filter={filter} />
         ))}
@@ -358,7 +364,7 @@ function Group(p: { at: number; list: readonly Value[]; value: Value; fields: re
         </Button>
         {shows && <ItemTools path="flows" at={p.at} of={p.list} what={name} copy={(value) => renamed(value, p.list)} />}
       </div>
-      {wrong && <Wrong of={wrong.message} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
       {shows && (
         <div class="card-in">
           <Fields

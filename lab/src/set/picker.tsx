@@ -2,11 +2,11 @@
 
 import { signal, useSignal } from "@preact/signals";
 import type { AboutAlgorithm } from "../protocol.ts";
-import { about, colorOf } from "../state/about.ts";
+import { about } from "../state/about.ts";
 import { change, SIDE_BY_SIDE, shown } from "../state/document.ts";
 import { Button, Dialog, Icon, Search } from "../ui/index.tsx";
+import { Key } from "../ui/key.tsx";
 import { toml } from "./schema.ts";
-import { Swatch } from "./swatch.tsx";
 import { inside, put, values } from "./values.ts";
 
 /** Whether the catalog is open. */
@@ -64,7 +64,7 @@ export function Picker() {
                     disabled={there.has(one.name)}
                     label={`Add ${one.name}: ${one.title}`}
                   >
-                    <Swatch color={colorOf(one.style)} />
+                    <Key style={one.style} />
                     <span class="label">{one.name}</span>
                     <span class="soft small">{one.title}</span>
                     {there.has(one.name) && <Icon name="check" />}

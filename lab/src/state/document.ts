@@ -128,8 +128,9 @@ export type Verdict =
 export const verdict = signal<Verdict | null>(null);
 /** The checked scenario, while the text is one. */
 export const checked = computed(() => (verdict.value?.ok ? verdict.value.checked : null));
+const lastValid = signal<Checked | null>(null);
 /** The last checked scenario: what is shown while the text is none. */
-export const lastChecked = computed<Checked | null>((before?: Checked | null) => checked.value ?? before ?? null);
+export const lastChecked = computed<Checked | null>(() => checked.value ?? lastValid.value);
 /** What is wrong with the text. */
 export const fault = computed(() => (verdict.value && !verdict.value.ok ? verdict.value.fault : null));
 
@@ -181,7 +182,10 @@ export function follow(): void {
     const found = await judge(of);
     return () => {
       if (typeof found === "string") broken.value = found;
-      else verdict.value = found;
+      else {
+        if (found.ok) lastValid.value = found.checked;
+        verdict.value = found;
+      }
     };
   });
   let waits = false;

@@ -10,8 +10,12 @@ const PREFIX = "s=";
 
 /** The longest link that is read or made, in characters: what Chrome takes as an address. */
 export const LONGEST = 2_000_000;
+/** What is shorter, in characters, is a mark in a page and not a link that has lost its beginning. */
+const SHORTEST = 40;
 /** The most that a link may inflate to, in bytes. */
 const MOST = 16_000_000;
+/** How much is inflated at a time, in bytes: browsers inflate all that they are given, to a thousand times as much. */
+const PIECE = 4096;
 /** The longest text of a scenario. */
 const LONGEST_TEXT = 4_000_000;
 /** How deep what panels remember may be nested, and how many values it may have. */
@@ -36,10 +40,12 @@ export type FromLink = { readonly doc: Doc } | { readonly problem: string } | nu
 /** The state of the part of an address after `#`; `null` if it holds none. */
 export async function fromHash(hash: string): Promise<FromLink> {
   const text = hash.replace(/^#/, "");
-  if (!text.startsWith(PREFIX)) return null;
   const wrong = (why: string): FromLink => ({
     problem: `This link cannot be opened: ${why} What you had is still here.`,
   });
+  if (!text.startsWith(PREFIX)) {
+    return text.length < SHORTEST ? null : wrong("its beginning is missing or was changed.");
+  }
   if (text.length > LONGEST) {
     return wrong(`it has ${text.length} characters, and ${LONGEST} are the most.`);
   }
@@ -140,9 +146,15 @@ async function through(
   most = Number.POSITIVE_INFINITY,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const writer = stream.writable.getWriter();
+  const write = async () => {
+    for (let at = 0; at < bytes.length; at += PIECE) {
+      await writer.ready;
+      await writer.write(bytes.subarray(at, at + PIECE));
+    }
+    await writer.close();
+  };
   // Errors come out at the other end too.
-  const written = writer.write(bytes).then(() => writer.close());
-  written.catch(() => {});
+  write().catch(() => {});
   const reader = stream.readable.getReader();
   const pieces: Uint8Array[] = [];
   let size = 0;

@@ -107,7 +107,7 @@ export const BY_ITSELF = 5e6;
 export const MOST_PACKETS = 5e7;
 export const MOST_FLOWS = 1e5;
 /** The memory of one replication beyond which a page refuses. */
-export const MOST_BYTES = 4e8;
+export const MOST_BYTES = 3e8;
 /** Further seeds begin by themselves up to so many packets. */
 export const SEEDS_BY_THEMSELVES = 1e7;
 /** A run that will be over this soon is let finish although the document has changed: so that something is seen while a

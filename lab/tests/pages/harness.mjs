@@ -62,7 +62,8 @@ function watch(page, baseURL) {
   page.on("requestfailed", (request) => {
     const why = request.failure()?.errorText;
     // The page stops what it does not need any more.
-    if (why !== "net::ERR_ABORTED") problems.push(`request failed: ${request.url()}: ${why}`);
+    if (!["net::ERR_ABORTED", "NS_BINDING_ABORTED"].includes(why))
+      problems.push(`request failed: ${request.url()}: ${why}`);
   });
   page.on("response", (response) => {
     if (response.status() >= 400) problems.push(`answer ${response.status()}: ${response.url()}`);

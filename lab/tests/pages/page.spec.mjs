@@ -1,7 +1,7 @@
 // The page as a whole: in every look, without anything that axe finds, and strict about where things come from.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,6 +72,51 @@ test("the policy forbids what is not the page's own", async ({ open, allow }) =>
 test("nothing is kept where other sites could read it", async ({ open, context }) => {
   await open();
   expect(await context.cookies()).toEqual([]);
+});
+
+test.describe("quell lab FOLDER", () => {
+  test.skip(!process.env.QUELL, "QUELL does not name the command");
+
+  test("shows a study that was run: its table, its diagrams, its digest", async ({ page, allow }) => {
+    allow(/request to elsewhere: http:\/\/127\.0\.0\.1/); // This test has a server of its own.
+    const folder = mkdtempSync(join(tmpdir(), "quell-lab-"));
+    const scenario = `schema = 1
+title = "A study of mine"
+duration = "5 s"
+seeds = [1, 2]
+dumbbell = { rate = "2 Mbit/s", delay = "10 ms", buffer = "25 packets" }
+aqm = [{ algorithm = "drop-tail" }, { algorithm = "codel" }]
+flows = [{ name = "ftp", count = 2, rtt = "50 ms" }]
+`;
+    writeFileSync(join(folder, "mine.toml"), scenario);
+    execFileSync(process.env.QUELL, ["run", "mine.toml", "--set", 'duration="4 s"', "--out", "study", "--quiet"], {
+      cwd: folder,
+      stdio: "ignore",
+    });
+    const { digest } = JSON.parse(readFileSync(join(folder, "study/run.json"), "utf8"));
+    const command = spawn(process.env.QUELL, ["lab", "--no-open", "--dir", DIST, join(folder, "study")], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await page.goto(await firstLine(command));
+      await ready(page);
+      await expect(page.getByText(/results that were opened: A study of mine, 4 replications/)).toContainText(digest);
+      await page.getByRole("tab", { name: "Table" }).click();
+      const table = page.locator("#see table").first();
+      await expect(table.getByRole("rowheader", { name: "drop-tail" })).toBeVisible();
+      await expect(table.getByRole("rowheader", { name: "codel" })).toBeVisible();
+      await page.getByRole("tab", { name: "Diagrams" }).click();
+      await expect(page.locator("#see .figure img").first()).toBeVisible();
+      await check(page);
+      // The scenario that was run is open too, as the command had changed it.
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("A study of mine");
+      await page.keyboard.press(PANELS.text);
+      await expect(page.locator(".cm-content")).toContainText('duration = "4 s"');
+    } finally {
+      command.kill("SIGINT");
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
 
 test.describe("quell lab FILE", () => {

@@ -14,11 +14,15 @@ const TYPES = {
 };
 const PREFIX = "/some/where/";
 
-/** Serves a folder on this machine; gives its URL and what ends it. */
-export async function serve(folder) {
+/**
+ * Serves a folder on this machine; gives its URL and what ends it. `instead(name, response)` may answer in its place,
+ * or leave it unanswered, and then returns true.
+ */
+export async function serve(folder, instead = () => false) {
   const server = createServer((request, response) => {
     const path = new URL(request.url, "http://localhost").pathname;
     const name = path === PREFIX ? "index.html" : path.slice(PREFIX.length);
+    if (instead(name, response)) return;
     try {
       if (!path.startsWith(PREFIX) || !/^[\w.-]+$/.test(name)) throw new Error("no such file");
       const body = readFileSync(join(folder, name));

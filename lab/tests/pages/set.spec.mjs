@@ -69,6 +69,22 @@ test.describe("the form", () => {
     await expectText(page, /measure_delay = true\n$/);
   });
 
+  test("a wrong name is answered with the nearest, and all others are behind a line", async ({ page, open }) => {
+    await open();
+    const codel = FIRST.text.replace('"codel"', '"codle"');
+    await page.goto("about:blank");
+    await open(`#${await toHash({ ...FIRST, text: codel })}`);
+    const banner = page.locator(".banner").first();
+    await expect(banner).toContainText('unknown algorithm; did you mean "codel"?');
+    await expect(banner.getByText("pi2")).toBeHidden();
+    await banner.getByText("51 names in all").click();
+    await expect(banner.getByText("pi2")).toBeVisible();
+    await expect(page.getByText(/Known:/)).toHaveCount(0);
+    await page.getByRole("button", { name: "Write “codel”" }).first().click();
+    await expectText(page, /"codel"/);
+    await expect(page.locator(".banner")).toHaveCount(0);
+  });
+
   test("every setting is found by a word of it", async ({ page, open }) => {
     await open();
     await page.getByRole("searchbox", { name: "Find a setting" }).fill("slow start");
@@ -119,6 +135,10 @@ test.describe("the form", () => {
     await expectText(page, /bottlenecks = 2/);
     await expect(box(page, "parking_lot.rate")).toHaveValue("20");
     await expect(page.locator(".banner")).toHaveCount(0);
+    // Where its two links are chosen is said.
+    await expect(page.getByText("2 links have queues.")).toBeVisible();
+    await page.locator("#see").getByLabel(/^Link/).selectOption({ index: 1 });
+    await expect(page.locator("#see").getByText("2 of 2")).toBeVisible();
   });
 });
 
@@ -158,6 +178,23 @@ test.describe("what is kept", () => {
       await expect(page.getByText(words).last()).toBeVisible();
     }
     await expect(box(page, "dumbbell.rate")).toHaveValue("7 Mbit/s");
+  });
+
+  test("what a hostile link holds is text and numbers, whatever it is", async ({ page, open }) => {
+    const tag = "<img src=x onerror='window.injected=1'><script>window.injected=1</script>";
+    const title = `title = "${tag}"`;
+    const text = FIRST.text.replace(/^title = .*$/m, title).replace('name = "game"', `name = "${tag}"`);
+    const view = { see: { tab: tag, curves: [tag, 7, null], metrics: tag, link: 7, span: "1e999", apart: tag } };
+    const hostile = { ...FIRST, text, name: `${tag}.toml`, algorithms: [tag, "__proto__"], experiment: "__proto__" };
+    for (const doc of [hostile, { ...hostile, view }, { ...hostile, point: 1e9, seeds: 1e6, experiment: tag }]) {
+      await page.goto("about:blank");
+      await open(`#${await toHash(doc)}`);
+      await expect(page.getByRole("heading", { level: 1 })).toContainText("onerror");
+      for (const key of "1234") await page.keyboard.press(key);
+      expect(
+        await page.evaluate(() => [window.injected, document.querySelectorAll("img, script:not([src])").length]),
+      ).toEqual([undefined, 0]);
+    }
   });
 
   test("a reload keeps what was changed, and so do two windows", async ({ page, open, context }) => {
@@ -270,11 +307,25 @@ test.describe("scenarios", () => {
     await expect(page.getByText(/does not name “other\.txt”/)).toBeVisible();
     await expect(page.locator(".banner")).toHaveCount(0);
     await give(["latin.toml", Buffer.from([0x74, 0xe9, 0x3d])]);
-    await expect(page.getByText("latin.toml: not UTF-8 text")).toBeVisible();
+    await expect(page.getByText("“latin.toml” is not a text file.")).toBeVisible();
     await give(["a.toml", trace], ["b.toml", trace]);
     await expect(page.getByText("There are 2 scenarios among these files")).toBeVisible();
-    await give(["large.toml", Buffer.alloc(4_000_001, 32)]);
-    await expect(page.getByText(/4000001 bytes, and 4000000 are the most/)).toBeVisible();
+    await give(["zeros.toml", Buffer.alloc(1000)]);
+    await expect(page.getByText("“zeros.toml” is not a text file.")).toBeVisible();
+    await give(["empty.toml", ""]);
+    await expect(page.getByText("“empty.toml” is empty. What you had is still here.")).toBeVisible();
+    await give(["photo.png", Buffer.from([0x89, 0x50])]);
+    await expect(page.getByText(/does not name “photo\.png”\. To open a scenario, choose/)).toBeVisible();
+    await give(["large.toml", Buffer.alloc(4_020_000, 32)]);
+    await expect(page.getByText(/“large.toml” is too large: 4.02 MB. The limit for a scenario is 4 MB/)).toBeVisible();
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([new Uint8Array(49e6)], "huge.toml"));
+      dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await expect(page.getByText(/“huge.toml” is too large: 49 MB/)).toBeVisible();
+    // None of these replaced the scenario that was open.
+    await expect(page.getByText("traces/drive.csv")).toBeVisible();
   });
 
   const BAD = [
@@ -330,8 +381,49 @@ test.describe("every look", () => {
   }
 });
 
+test.describe("the first visit", () => {
+  for (const width of [400, 1280]) {
+    test(`a stranger is told what the page is, and has two ways to begin, at ${width} pixels`, async ({
+      page,
+      open,
+    }) => {
+      await page.setViewportSize({ width, height: 800 });
+      await open();
+      const welcome = page.getByRole("region", { name: "What this page is" });
+      await expect(welcome).toContainText("Network queues, simulated packet by packet in your browser.");
+      await check(page);
+      await welcome.getByRole("button", { name: "Set up your own link" }).click();
+      await expect(page.getByRole("radio", { name: /^DSL/ })).toBeVisible();
+      await expect(welcome).toHaveCount(0);
+      await page.evaluate(() => localStorage.clear());
+      await page.reload();
+      await ready(page);
+      await welcome.getByRole("button", { name: "Try an experiment" }).click();
+      await expect(page.getByText("Bufferbloat").first()).toBeVisible();
+      // Who has been here is not told again.
+      await page.reload();
+      await ready(page);
+      await expect(welcome).toHaveCount(0);
+    });
+  }
+
+  test("what the buttons at the top do is written on them, on a phone too", async ({ page, open }) => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    await open();
+    const top = page.getByRole("banner");
+    for (const word of ["Scenarios", "Run", "Share"]) await expect(top.getByText(word, { exact: true })).toBeVisible();
+    expect((await top.boundingBox()).height).toBeLessThan(90);
+  });
+});
+
 test("in a frame there are the results alone, with a way to the lab", async ({ page, open }) => {
+  await page.setViewportSize({ width: 600, height: 400 });
   await open("?embed=1");
+  // The smallest frame that docs/lab.md names shows a whole figure.
+  const figure = await page.locator(".figure canvas").first().boundingBox();
+  expect(figure.y + figure.height).toBeLessThan(400);
+  expect(figure.height).toBeGreaterThan(100);
+  await expect(page.getByRole("region", { name: "What this page is" })).toHaveCount(0);
   await expect(page.getByRole("link", { name: "Open in the lab" })).toHaveAttribute("href", /#s=/);
   await expect(page.getByRole("tab", { name: "Settings" })).toHaveCount(0);
   await check(page);

@@ -16,6 +16,8 @@ export interface Opened {
 }
 
 const leaf = (name: string) => name.replace(/^.*[\\/]/, "");
+const megabytes = (bytes: number) =>
+  `${(bytes / 1e6).toLocaleString("en-US", { maximumFractionDigits: bytes < 1e7 ? 2 : 0 })} MB`;
 const quote = (name: string) => `“${name}”`;
 
 /** Opens files that were chosen or dropped: one scenario, and files that it or the present one names. */
@@ -31,19 +33,26 @@ export async function openFiles(files: readonly File[]): Promise<Opened> {
     ...others.filter(({ size }) => size > LARGEST_FILE),
   ][0];
   if (large) {
-    const most = large === file ? LARGEST_TEXT : LARGEST_FILE;
+    const [what, most] = large === file ? ["a scenario", LARGEST_TEXT] : ["a file", LARGEST_FILE];
     return {
-      says: `${quote(large.name)} has ${large.size} bytes, and ${most} are the most that this page takes.`,
+      says: `${quote(large.name)} is too large: ${megabytes(large.size)}. The limit for ${what} is ${megabytes(most)} on this page.`,
       wrong: true,
     };
   }
   if (!file && others.length === 0) return { says: "There is no file.", wrong: true };
   let text = doc.peek().text;
   if (file) {
+    if (file.size === 0) return { says: `${quote(file.name)} is empty. What you had is still here.`, wrong: true };
     try {
       text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(await file.arrayBuffer());
     } catch {
-      return { says: `${file.name}: not UTF-8 text, which a scenario is.`, wrong: true };
+      text = "\0";
+    }
+    if (text.includes("\0")) {
+      return {
+        says: `${quote(file.name)} is not a text file. A scenario is TOML in UTF-8. What you had is still here.`,
+        wrong: true,
+      };
     }
   }
   const wanted = await filesOf(text);
@@ -61,7 +70,9 @@ export async function openFiles(files: readonly File[]): Promise<Opened> {
   const missing = wanted.filter((name) => !(name in given) && !(name in old));
   const says = [
     file ? `Opened ${quote(file.name)}. Undo brings back what was here.` : "",
-    unused.length ? `The scenario does not name ${unused.map(quote).join(", ")}.` : "",
+    unused.length
+      ? `The scenario does not name ${unused.map(quote).join(", ")}.${file ? "" : " To open a scenario, choose a file that ends with .toml."}`
+      : "",
     missing.length
       ? `It also needs ${missing.map(quote).join(", ")}: drop ${missing.length > 1 ? "them" : "it"} onto this page.`
       : "",

@@ -15,6 +15,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Fault } from "../../protocol.ts";
 import { change, doc, fault, tree, unreadable, verdict } from "../../state/document.ts";
+import { brief } from "../../ui/fault.tsx";
 import { mend } from "../values.ts";
 import { colors } from "./colors.ts";
 
@@ -198,7 +199,7 @@ function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
       from,
       to: Math.max(from, to),
       severity: "error",
-      message: found.message,
+      message: brief(found).says,
       actions: apply && found.nearest ? [{ name: `Write “${found.nearest}”`, apply: () => void apply() }] : [],
     },
   ];
