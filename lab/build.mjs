@@ -83,6 +83,17 @@ const common = {
   legalComments: "none",
 };
 
+/** The documents' experiments without their titles: the page has names of its own (src/learn/names.ts). */
+const withoutTitles = {
+  name: "without-titles",
+  setup(build) {
+    build.onLoad({ filter: /papers\.json$/ }, ({ path }) => {
+      const presets = JSON.parse(readFileSync(path, "utf8"));
+      return { loader: "json", contents: JSON.stringify(presets.map(({ title: _, ...rest }) => rest)) };
+    });
+  },
+};
+
 async function page(mode) {
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST, { recursive: true });
@@ -105,6 +116,7 @@ async function page(mode) {
     ...out,
     define,
     splitting: true,
+    plugins: [withoutTitles],
     entryPoints: [join(SRC, "main.tsx"), join(SRC, "style.css")],
   });
   const boot = await esbuild.transform(readFileSync(join(SRC, "boot.js")), { target: "es5", minify: true });

@@ -85,7 +85,7 @@ export const synchronization: Experiment = {
   ],
   further: [
     "Raise `flows[0].count`: with more flows, chance spares more of them in each loss event.",
-    "Lower `aqm[1].weight`: an average that lags too far behind makes the queue swing too (experiment 3).",
+    "Change `aqm[1].weight`: RED's own average decides how much RED's queue swings (experiment 3).",
     "Add `codel`: it also drops one packet at a time.",
   ],
 };

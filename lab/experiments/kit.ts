@@ -98,7 +98,7 @@ export interface Experiment {
   /** Its place in links, which stays. */
   readonly id: string;
   readonly title: string;
-  /** One sentence. */
+  /** One to four short sentences. */
   readonly claim: string;
   readonly minutes: number;
   /** The scenario, as text. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Engine } from "../dist-node/engine.mjs";
-import { foundIn, pathsOf, termsOf, textOf, VERDICTS } from "../dist-node/learn.mjs";
+import { foundIn, NAMES, pathsOf, termsOf, textOf, VERDICTS } from "../dist-node/learn.mjs";
 
 const LAB = fileURLToPath(new URL("..", import.meta.url));
 const PRESETS = JSON.parse(readFileSync(join(LAB, "src/learn/papers.json"), "utf8"));
@@ -42,6 +42,15 @@ test("presets are scenarios, with the labels, segments and classes of their numb
       assert.ok(VERDICTS[number.verdict], `${what}: ${number.verdict}`);
     }
     for (const { verdict } of preset.claims) assert.ok(VERDICTS[verdict], `${preset.id}: ${verdict}`);
+  }
+});
+
+test("each experiment has a name of its own", () => {
+  assert.deepEqual(Object.keys(NAMES).sort(), PRESETS.map(({ id }) => id).sort());
+  for (const reference of new Set(PRESETS.map((preset) => preset.reference))) {
+    const own = PRESETS.filter((preset) => preset.reference === reference).map(({ id }) => NAMES[id]);
+    assert.equal(new Set(own).size, own.length, `two experiments of ${reference} have one name`);
+    for (const name of own) assert.ok(name.split(" ").length >= 2 && name.length <= 64, name);
   }
 });
 

@@ -120,6 +120,21 @@ test("rate-and-queue: the theory says how long a round trip each controller bear
   assert.equal((await verdicts(vrc + 5)).vrc, "unstable");
 });
 
+test("instability: the theory's verdict of each step", async () => {
+  const experiment = EXPERIMENTS.find(({ id }) => id === "instability");
+  const found = [];
+  for (const at of experiment.steps.keys()) {
+    const text = await edited(experiment.scenario, editsOf(experiment, at), (request) => engine.ask(request));
+    const [{ verdict, margins }] = engine.ask({ do: "theory", source: { text, name: "x.toml" } }).assessments;
+    found.push({ verdict, gain: margins?.gain });
+  }
+  assert.deepEqual(
+    found.map(({ verdict }) => verdict),
+    ["stable", "unstable", "stable", "stable"],
+  );
+  assert.ok(found[3].gain > 4, `with the safe gains at 80 ms the margins are wide: ${found[3].gain}`);
+});
+
 test("l4s-coupling: the figures of its explanation are those of its runs", async () => {
   const experiment = EXPERIMENTS.find(({ id }) => id === "l4s-coupling");
   const why = experiment.why.find((sentence) => sentence.includes("eq. 7"));

@@ -171,8 +171,8 @@ export type Said =
   | { readonly state: "none" }
   | {
       readonly state: "running";
-      /** What was said of the same step with other values; empty: nothing. */
-      readonly before: string;
+      /** What was said of the same step with other values; `null`: nothing. It keeps its place meanwhile. */
+      readonly before: Judged | null;
     }
   | { readonly state: "failed"; readonly why: string }
   | {
@@ -199,8 +199,8 @@ export const said = signal<Said>({ state: "none" });
 
 let asked = 0;
 /** What was said last, which stays in its place until there is something new: nothing below it moves. */
-let last = { of: "", text: "" };
-const lastOf = (of: string): string => (last.of === of ? last.text : "");
+let last: { readonly of: string; readonly judged: Judged } | null = null;
+const lastOf = (of: string): Judged | null => (last?.of === of ? last.judged : null);
 
 /** Tells the results which step they are of, where another one is read. */
 effect(() => {
@@ -210,7 +210,7 @@ effect(() => {
   behind.value =
     of && applied >= 0 && !isApplied.value
       ? {
-          says: `These results are of ${nameOf(of, applied)}. The text is about ${nameOf(of, place)}.`,
+          says: `These results are from ${nameOf(of, applied)}. You are reading ${nameOf(of, place)}.`,
           run: () => void apply(of, place),
         }
       : null;
@@ -251,8 +251,9 @@ export function followCourse(): () => void {
     judge(of, place, step, groups).then(
       (found) => {
         if (mine !== asked) return;
-        said.value = { ...found, asked: wanted };
-        last = { of: `${of.id} ${place}`, text: found.text };
+        const judged = { ...found, asked: wanted };
+        said.value = judged;
+        last = { of: `${of.id} ${place}`, judged };
       },
       (error) => {
         if (mine === asked)

@@ -10,6 +10,7 @@ import { change, checked, doc, FIRST, open, point, SIDE_BY_SIDE, shown } from ".
 import { current, runs } from "../state/run.ts";
 import { Button, Icon, names } from "../ui/index.tsx";
 import { say } from "../ui/notices.tsx";
+import { NAMES } from "./names.ts";
 import { foundIn, type Preset, type PrintedNumber, termsOf, textOf, VERDICTS } from "./preset.ts";
 import { useFromTop } from "./top.ts";
 
@@ -106,6 +107,11 @@ function firstShown(preset: Preset, at: number, all: readonly string[]): string[
   return labels.length > SIDE_BY_SIDE ? [...labels.slice(0, SIDE_BY_SIDE - 1), ...labels.slice(-1)] : [...labels];
 }
 
+/** What an experiment is called. */
+const nameOf = (preset: Preset): string => NAMES[preset.id] ?? preset.id;
+
+const counted = (claims: number): string => `${claims} ${claims === 1 ? "claim" : "claims"}`;
+
 const told = (error: unknown) => say(error instanceof Error ? error.message : String(error), { wrong: true });
 
 export function Documents() {
@@ -121,10 +127,10 @@ export function Documents() {
   const references = [...new Set(all.map(({ reference }) => reference))];
   return (
     <>
-      <h2>Experiments of documents</h2>
+      <h2>Published experiments</h2>
       <p class="soft">
-        Published experiments, with the numbers that are printed beside what your run finds, and the verdict that is on
-        record.
+        Experiments from five publications. Each shows the printed numbers next to those of your run, and whether Quell
+        reproduced them.
       </p>
       {references.map((reference) => {
         const of = all.filter((one) => one.reference === reference);
@@ -137,11 +143,10 @@ export function Documents() {
               {of.map((one) => (
                 <li key={one.id}>
                   <Button onClick={() => begin(one).catch(told)}>
-                    <span>
-                      Section {one.section}: {one.title}
-                    </span>
+                    <span>{nameOf(one)}</span>
                     <span class="small soft">
-                      {one.numbers.length > 0 ? `${one.numbers.length} printed numbers` : `${one.claims.length} claims`}
+                      Section {one.section},{" "}
+                      {one.numbers.length > 0 ? `${one.numbers.length} printed numbers` : counted(one.claims.length)}
                     </span>
                   </Button>
                 </li>
@@ -157,7 +162,7 @@ export function Documents() {
 
 /** What the scenarios of L4S are about, by their files. */
 const L4S: readonly (readonly [string, string, readonly string[]])[] = [
-  ["l4s/grid.toml", "The grid of the PI2 paper: Prague and DCTCP beside CUBIC and Reno", []],
+  ["l4s/grid.toml", "The grid of the PI2 paper: Prague and DCTCP next to CUBIC and Reno", []],
   ["l4s/round_trips.toml", "Different round-trip times", []],
   ["l4s/bursty.toml", "Links that send in bursts", []],
   ["l4s/classic_queue.toml", "A Classic queue in the way of Prague", []],
@@ -169,7 +174,7 @@ function L4s() {
   return (
     <details class="learn-more">
       <summary>
-        L4S <span class="small soft">RFC 9330, 9331 and 9332, as docs/l4s.md measures it</span>
+        L4S <span class="small soft">RFC 9330, 9331 and 9332, measured in docs/l4s.md</span>
       </summary>
       <ul class="presets">
         {L4S.filter(([name]) => all.scenarios[name] !== undefined).map(([name, title]) => (
@@ -214,12 +219,12 @@ function OpenPreset({ of }: { of: Preset }) {
       >
         <Icon name="undo" /> All experiments
       </Button>
-      <h2>
-        {of.reference}, section {of.section}: {of.title}
-      </h2>
-      <p class="small soft">{of.document}</p>
+      <h2>{nameOf(of)}</h2>
+      <p class="small soft">
+        {of.reference}, section {of.section}. <cite>{of.document}</cite>
+      </p>
       <p class="prose">{of.describes}</p>
-      {of.reading && <p class="small">Where the document leaves it open: {of.reading}.</p>}
+      {of.reading && <p class="small">What the document does not say, and what is assumed here: {of.reading}.</p>}
       {points.length > 1 && (
         <label class="mover">
           <span>Case</span>
@@ -240,7 +245,7 @@ function OpenPreset({ of }: { of: Preset }) {
       )}
       {labels.length > 1 && (
         <fieldset class="labels">
-          <legend class="small soft">Algorithms that are shown, at most {SIDE_BY_SIDE}</legend>
+          <legend class="small soft">Algorithms to show (at most {SIDE_BY_SIDE})</legend>
           {labels.map((label) => (
             <Button key={label} class="tight" pressed={now.includes(label)} onClick={() => toggle(label)}>
               {label}
@@ -265,7 +270,7 @@ function OpenPreset({ of }: { of: Preset }) {
         </section>
       )}
       <p class="small soft">
-        Verdicts are those of <code>quell reproduce</code> with up to ten seeds. A run of the page has fewer.
+        The verdicts on record are from <code>quell reproduce</code> with up to ten seeds. This page runs fewer.
       </p>
     </article>
   );
@@ -282,7 +287,7 @@ function Numbers({ of, here, labels }: { of: Preset; here: number; labels: reado
   return (
     <div class="table-frame" role="region" aria-label="Printed numbers" tabIndex={0}>
       <table class="printed">
-        <caption>Printed numbers beside your run (table {tables})</caption>
+        <caption>Printed numbers next to your run (table {tables})</caption>
         <thead>
           <tr>
             <th scope="col">Number</th>
@@ -335,12 +340,12 @@ function Row({ of }: { of: PrintedNumber }) {
 
 /** The verdict on record; a number that chose the reading comes out, and says nothing by it. */
 const verdictOf = ({ verdict, note }: PrintedNumber) =>
-  note === "withheld" ? "comes out, but chose the reading" : (VERDICTS[verdict] ?? verdict);
+  note === "withheld" ? "reproduced, but it chose the reading" : (VERDICTS[verdict] ?? verdict);
 
 const UNITS: { readonly [unit: string]: string } = { percent: "%", "1": "", seconds: "s" };
 const unit = (of: string) => UNITS[of] ?? of;
 
-const signed = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${digits(Math.abs(100 * share))} %`;
+const signed = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${digits(Math.abs(100 * share))}%`;
 
 /** The mean over the seeds that have run of the present document; NaN if none has. */
 function meanOf(of: PrintedNumber): number {

@@ -89,7 +89,8 @@ function List() {
         <>
           <h2>Guided experiments</h2>
           <p class="soft">
-            Each makes a claim, has you do something, and says what your own run shows. Two to five minutes.
+            Each one makes a claim, gives you something to do, and says what your own run shows. It takes two to five
+            minutes.
           </p>
           <ol class="experiments">
             {experiments.value.map((of) => (
@@ -131,7 +132,7 @@ function Open({ of }: { of: Experiment }) {
     }
   });
   const step = last ? undefined : of.steps[place];
-  const title = step ? step.title : "Take the cause away";
+  const title = step ? step.title : "Remove the cause";
   return (
     <article class="course" ref={top}>
       <Button plain class="back" onClick={close}>
@@ -179,7 +180,7 @@ function Open({ of }: { of: Experiment }) {
               else close();
             }}
           >
-            {of === experiments.value.at(-1) ? "Done" : "Done: the next experiment"}
+            {of === experiments.value.at(-1) ? "Done" : "Done. Next experiment"}
           </Button>
         ) : (
           <Button primary={isApplied.value} onClick={() => turn(1)} keys={written("n")}>
@@ -226,7 +227,7 @@ function Steps({ of, place }: { of: Experiment; place: number }) {
 /** What the page's own run says. The element is always there, for what appears in it is read aloud. */
 function Verdict({ of, place }: { of: Experiment; place: number }) {
   return (
-    <div role="status" class="said">
+    <div role="status" aria-atomic="false" class="said">
       {isApplied.value && <Judgment of={of} place={place} />}
     </div>
   );
@@ -236,23 +237,19 @@ function Judgment({ of, place }: { of: Experiment; place: number }) {
   const now = said.value;
   if (now.state === "none") return null;
   if (now.state === "failed") return <p class="learn-verdict bad">{now.why}</p>;
-  if (now.state === "running") {
-    return (
-      <>
-        <p class="small soft">Running …</p>
-        {now.before && <p class="soft">{now.before}</p>}
-      </>
-    );
-  }
-  const { good, words } = wordsOf(of, place, now);
+  const judged = now.state === "said" ? now : now.before;
+  if (!judged) return <p class="small soft">Running …</p>;
+  const { good, words } = wordsOf(of, place, judged);
+  // While it runs again, the sentences before keep the place of those that come.
+  const runs = now.state === "running" && "unseen";
   return (
     <>
-      <p class="small soft">Your run shows (seed {String(now.seed)}):</p>
-      <p>{now.text}</p>
-      <p class={names("learn-verdict", now.ran < now.asked ? "early" : good ? "good" : "bad")}>
+      <p class="small soft">{runs ? "Running …" : `Your run shows (seed ${judged.seed}):`}</p>
+      <p class={names(runs)}>{judged.text}</p>
+      <p class={names("learn-verdict", judged.ran < judged.asked ? "early" : good ? "good" : "bad", runs)}>
         <Icon name={good ? "check" : "warn"} /> <span>{words}</span>
       </p>
-      {now.asked > 1 && <p class="small soft">{seedsOf(now)}</p>}
+      {judged.asked > 1 && <p class={names("small soft", runs)}>{seedsOf(judged)}</p>}
     </>
   );
 }

@@ -28,7 +28,6 @@ export interface Preset {
   readonly reference: string;
   readonly document: string;
   readonly section: string;
-  readonly title: string;
   readonly describes: string;
   readonly reading: string;
   readonly scenario: string;
@@ -106,13 +105,13 @@ export function foundIn(number: PrintedNumber, run: Pick<Replication, "metrics" 
 
 /** What the verdicts on record say, in words. */
 export const VERDICTS: { readonly [verdict: string]: string } = {
-  agrees: "comes out",
-  inside: "as near as chance allows",
-  explained: "comes out under another reading",
-  fitted: "comes out only where fitted to it",
-  refuted: "does not come out, and why is shown",
-  open: "does not come out; why is not known",
-  missing: "was not run",
+  agrees: "reproduced",
+  inside: "as close as chance allows",
+  explained: "reproduced under another reading",
+  fitted: "reproduced only when fitted to it",
+  refuted: "not reproduced, for a known reason",
+  open: "not reproduced, and it is not known why",
+  missing: "not run",
   holds: "holds",
   fails: "fails",
   undecided: "undecided",
