@@ -4,6 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Replication } from "../protocol.ts";
 import { behind } from "../state/behind.ts";
+import { broken, fault } from "../state/document.ts";
 import { dark, still } from "../state/layout.ts";
 import { clock, goTo, moments } from "../state/play.ts";
 import { current, here, opened, resultPoint, runs } from "../state/run.ts";
@@ -87,6 +88,11 @@ export function TimeTab() {
   const { curves, apart, scope } = view.value;
   const all = drawnRuns.value;
   const names = classes(all, link.value);
+  // What is there before the first samples would only move when they come.
+  const { phase } = runs.value;
+  if (all.length === 0 && !fault.value && !broken.value && (phase === "idle" || phase === "running")) {
+    return <p class="note">The first packets are on their way.</p>;
+  }
   return (
     <div class={isStale.value ? "over-time dim" : "over-time"}>
       <Strips />

@@ -35,6 +35,31 @@ for (const { width, colorScheme } of LOOKS) {
   });
 }
 
+for (const width of [400, 1280]) {
+  test(`what is painted first is the largest, and hardly anything moves later, at ${width} pixels`, async ({
+    page,
+    baseURL,
+  }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.addInitScript(() => {
+      window.seen = { moved: 0, largest: "" };
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) window.seen.moved += value;
+      }).observe({ type: "layout-shift", buffered: true });
+      new PerformanceObserver((list) => {
+        for (const { element } of list.getEntries()) window.seen.largest = element?.textContent ?? "";
+      }).observe({ type: "largest-contentful-paint", buffered: true });
+    });
+    await page.goto(baseURL);
+    await ready(page);
+    await settled(page);
+    const { moved, largest } = await page.evaluate(() => window.seen);
+    // It is in the page itself, and so needs neither scripts nor the simulator.
+    expect(largest).toMatch(/^Network queues, simulated packet by packet/);
+    expect(moved).toBeLessThan(0.05);
+  });
+}
+
 /** Waits until the page draws and loads nothing for a while. */
 async function settled(page) {
   await page.waitForLoadState("networkidle");
