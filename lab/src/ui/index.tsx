@@ -34,8 +34,9 @@ export function Button(p: ButtonProps) {
       aria-label={p.label}
       aria-pressed={p.pressed}
       title={tip || undefined}
-      disabled={p.disabled}
-      onClick={p.onClick}
+      // Not `disabled`, which would take the focus from who has just pressed it.
+      aria-disabled={p.disabled || undefined}
+      onClick={p.disabled ? undefined : p.onClick}
     >
       {p.children}
     </button>
