@@ -38,7 +38,8 @@ fn delivered(study: &Study) -> u64 {
 /// Groups have numbers of 16 bits, and none wraps.
 #[test]
 fn more_groups_than_have_a_number_are_refused() {
-    let groups = "[[flows]]\nrtt = \"60 ms\"\n".repeat(usize::from(u16::MAX));
+    let groups: String =
+        (0..u16::MAX).map(|i| format!("[[flows]]\nname = \"g{i}\"\nrtt = \"60 ms\"\n")).collect();
     let text = format!("{}{groups}", scenario("1 Gbit/s", 1_000_000, "10 s", "rtt = \"60 ms\""));
     let refused = match parse(&text) {
         Err(e) => e.to_string(),
