@@ -15,7 +15,7 @@ export default defineConfig({
   retries: 0,
   forbidOnly: Boolean(process.env.CI),
   fullyParallel: true,
-  workers: process.env.CI ? 2 : undefined,
+  workers: 2,
   timeout: 60_000,
   expect: { timeout: 15_000 },
   globalSetup: "./tests/pages/setup.mjs",

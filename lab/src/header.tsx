@@ -54,7 +54,7 @@ export function Header() {
           onClick={() => {
             opening.value = true;
           }}
-          label="Scenarios: open one, or begin with a link and a load"
+          label="Scenarios: open one, or start with a link and a load"
           keys={written("o")}
         >
           <Icon name="open" />
@@ -102,9 +102,10 @@ function Help() {
       }}
     >
       <p>
-        A packet simulator for active queue management. Change the link, the traffic or the algorithm, and see at once
-        what queue, delay and flows do. It is the simulator of the command <code>quell</code>, and gives the same
-        results bit for bit. Everything runs in this page: nothing is loaded from elsewhere, and nothing is sent.
+        A packet simulator for active queue management. Change the link, the traffic, or the algorithm, and see what
+        happens to queues, delay, and flows. The page runs the simulator of the command <code>quell</code> and gives the
+        same results, bit for bit. Everything runs in your browser. The page sends nothing and loads nothing from other
+        sites.
       </p>
       <h3>Shortcuts</h3>
       <div class="shortcuts">

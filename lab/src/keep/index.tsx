@@ -84,7 +84,7 @@ async function shareLink(): Promise<void> {
     showing.value = "link";
     return;
   }
-  const long = link.length > LONG ? ` It is ${link.length} characters long; some programs cut such links.` : "";
+  const long = link.length > LONG ? ` It has ${link.length} characters, and some programs cut links that long.` : "";
   say(`The link is in the clipboard. It holds the whole state, and no server has it.${long}`);
 }
 
@@ -149,19 +149,20 @@ function CommandPart() {
   return (
     <>
       <p>
-        The command runs the same simulator with the same seeds, and gives the same digests. Download the scenario,
-        then:
+        The command runs the same simulator with the same seeds, and gives the same digests. Download the scenario, then
+        run:
       </p>
       <Copied text={command(doc.value, checked.value)} label="Command" />
-      {points > 1 && <p class="small soft">It runs all {points} points of the sweep, of which the page shows one.</p>}
+      {points > 1 && <p class="small soft">It runs all {points} points of the sweep. The page shows one of them.</p>}
       {files.length === 0 ? (
         <>
-          <p>Or paste this into a shell, which has the scenario in it:</p>
+          <p>Or paste this into a shell. It contains the scenario:</p>
           <Copied text={commandWithText(doc.value, checked.value)} label="Command with the scenario in it" />
         </>
       ) : (
         <p>
-          It reads {files.map((name) => `“${name}”`).join(", ")} beside the scenario: put what you downloaded there.
+          It reads {files.map((name) => `“${name}”`).join(", ")} from the scenario's folder. Put the downloaded files
+          there.
         </p>
       )}
       <Button onClick={downloadScenario}>
@@ -181,7 +182,7 @@ function EmbedPart() {
   const html = `<iframe src="${link.replaceAll("&", "&amp;")}" width="100%" height="520" loading="lazy" title="Quell lab"></iframe>`;
   return (
     <>
-      <p>A frame with the results and the player, from the server that has this page:</p>
+      <p>This HTML shows the results and the player in a frame. A height of 400 pixels is enough for one figure.</p>
       <Copied text={html} label="HTML of a frame" />
     </>
   );

@@ -114,13 +114,14 @@ function keep(now: Doc): void {
       write(stateOf(now));
     } catch {
       write(stateOf({ ...now, files: {} }));
-      if (!warned)
-        say("The browser has no room to keep this scenario's files: after a reload they must be given again.");
+      if (!warned) say("The browser has no room for this scenario's files. After a reload you must choose them again.");
       warned = true;
     }
   } catch {
     if (!warned)
-      say("The browser keeps nothing of this page: a reload loses what you change. A link or a download keeps it.");
+      say(
+        "This browser does not store anything for this page, so a reload loses your changes. Share a link or download the scenario to keep them.",
+      );
     warned = true;
   }
 }
@@ -212,7 +213,7 @@ async function openGiven(): Promise<void> {
     if (opened) doc.value = opened;
     if (opened && given.kind === "scenario") watch(given.stamp, opened);
   } catch (error) {
-    say(`The file that the command was given cannot be had: ${error instanceof Error ? error.message : error}`, {
+    say(`The page could not get the file from the command: ${error instanceof Error ? error.message : error}`, {
       wrong: true,
     });
   }
@@ -246,7 +247,9 @@ function watch(stamp: string | undefined, opened: Doc): void {
       given = await fetchGiven();
     } catch {
       clearInterval(timer);
-      say("The command that serves this page has ended: its file is not followed any more. The page goes on.");
+      say(
+        "The command that serves this page has ended, so the page no longer follows its file. The page itself keeps working.",
+      );
       return;
     }
     if (given.stamp === seen) return;
@@ -260,8 +263,9 @@ function watch(stamp: string | undefined, opened: Doc): void {
     };
     if (doc.peek().text === from.text) {
       take();
-      say(`${next.name} has changed on the disk, and is shown as it is now.`);
-    } else say(`${next.name} has changed on the disk, and here.`, { action: { says: "Take the file's", run: take } });
+      say(`${next.name} changed on disk. The page shows the new version.`);
+    } else
+      say(`${next.name} changed on disk, and you changed it here.`, { action: { says: "Take the file's", run: take } });
   };
   const timer = setInterval(look, LOOK_MS);
 }

@@ -55,14 +55,14 @@ export async function fromHash(hash: string): Promise<FromLink> {
   if (version > VERSION) {
     return wrong(`it was made by a newer version of this page (form ${version}; this page knows form ${VERSION}).`);
   }
-  if (version !== VERSION) return wrong(`it says that its form is ${version}, which never was one.`);
+  if (version !== VERSION) return wrong(`its form is ${version}, which never was one.`);
   let json: string;
   try {
     const inflated = await through(bytes.subarray(1), new DecompressionStream("deflate"), MOST);
     json = new TextDecoder("utf-8", { fatal: true }).decode(inflated);
   } catch (error) {
     if (error instanceof TooLarge) return wrong(`it holds more than ${MOST / 1e6} MB.`);
-    return wrong("it is not complete, or was changed on its way. Programs that send links often cut long ones.");
+    return wrong("it is not complete, or it was changed on its way. Mail and chat programs often cut long links.");
   }
   let state: unknown;
   try {

@@ -242,7 +242,7 @@ test.describe("what is kept", () => {
     await expect(box(page, "dumbbell.rate")).toHaveValue("20");
     given = { ...given, text: FIRST.text.replace("20 Mbit/s", "6 Mbit/s"), stamp: "2" };
     await expect(box(page, "dumbbell.rate")).toHaveValue("6");
-    await expect(page.getByText("disk.toml has changed on the disk, and is shown as it is now.")).toBeVisible();
+    await expect(page.getByText("disk.toml changed on disk. The page shows the new version.")).toBeVisible();
     await box(page, "dumbbell.buffer").fill("9 packets");
     given = { ...given, text: FIRST.text.replace("20 Mbit/s", "5 Mbit/s"), stamp: "3" };
     await page.getByRole("button", { name: "Take the file's" }).click();

@@ -79,8 +79,8 @@ function Presets() {
   return (
     <>
       <p>
-        Every load goes over every link. The numbers of each come with their sources, as comments in the scenario; those
-        of L4S are the load “l4s”.
+        Any load works with any link. The scenario gives the source of each number in a comment. For L4S, choose the
+        load “l4s”.
       </p>
       <div class="pair-choice">
         <Radios legend="Link" of={all.links} chosen={link} />
@@ -225,8 +225,8 @@ function Own() {
   return (
     <>
       <p>
-        Choose a scenario (TOML) together with the files that it names, or drop them anywhere on the page. They stay in
-        this browser.
+        Choose a scenario (TOML) together with the files that it names, or drop them anywhere on the page. They do not
+        leave this browser.
       </p>
       <input
         ref={input}
@@ -244,13 +244,13 @@ function Own() {
           <Icon name="open" /> Choose files
         </Button>
         <Button onClick={() => take({ ...FIRST, name: "scenario.toml", text: EMPTY })}>
-          <Icon name="plus" /> Begin with an empty link
+          <Icon name="plus" /> Start from a small example
         </Button>
         <Button onClick={() => take(FIRST)}>Back to the first example</Button>
       </div>
       {sessions.value.length > 0 && (
         <section>
-          <h3>What was open before, or is in other windows</h3>
+          <h3>Opened before, or open in another window</h3>
           <ul class="scenarios">
             {sessions.value.map((kept) => {
               const before = docOf(kept);
