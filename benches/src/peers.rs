@@ -164,8 +164,10 @@ pub fn ns2_ratios(which: &Which, times: u32) -> Outcome<[Section; 2]> {
          its users seldom do (computing them would take it most of a minute for c). Before: {before}; after: {}.",
         load()
     ));
-    checks.remark("The work is the same. These are the counts of both simulators at the bottlenecks, each with its own \
-                   random numbers.");
+    checks.remark(
+        "The work is the same. These are the counts of both simulators at the bottlenecks, each with its own \
+         random numbers.",
+    );
     Ok([ratios, checks])
 }
 

@@ -165,6 +165,8 @@ pub fn ratios(prefixes: &[PathBuf], times: u32) -> Outcome<Option<[Section; 2]>>
          after: {}.",
         load()
     ));
-    checks.remark("These are the counts of both simulators at the bottleneck, each with its own random numbers.");
+    checks.remark(
+        "These are the counts of both simulators at the bottleneck, each with its own random numbers.",
+    );
     Ok(Some([ratios, checks]))
 }
