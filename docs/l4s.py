@@ -11,7 +11,7 @@ Settings = dict[str, object]
 
 
 def points(folder: Path, name: str) -> list[tuple[Settings, dict[str, dict]]]:
-    """Of each point, its settings, and the figures by algorithm."""
+    """Return the settings of each point, and its metrics by algorithm."""
     output = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     if output["partial"]:
         sys.exit(f"the run of {name} was interrupted: nothing was written")
@@ -46,7 +46,7 @@ QUEUE_DELAY = {"mean": "queue_delay_mean_s", "P99": "queue_delay_p99_s"}
 
 
 def cases(folder: Path) -> list[tuple[str, str, str, dict[str, dict]]]:
-    """Of each point of the grid its senders, rate and round trip, and the figures by algorithm."""
+    """Return the senders, rate and round trip of each point of the grid, and its metrics by algorithm."""
     found = []
     for settings, by_algorithm in points(folder, "grid"):
         senders = [str(settings[f"flows.{g}.tcp.congestion"]) for g in ("l4s", "classic")]
@@ -68,7 +68,7 @@ def grid(folder: Path) -> str:
 
 
 def one_queue(folder: Path) -> str:
-    """Return the same of the algorithms with one queue for both kinds of flows."""
+    """Return the same for the algorithms with one queue for both kinds of flows."""
     rows = []
     for senders, rate, rtt, by_algorithm in cases(folder):
         row = [senders, rate, rtt]

@@ -55,7 +55,7 @@ def table(found: Cases, headings: str, says: Callable[[dict], str]) -> str:
             for packets in (True, False)
         ]
         share = 100 * (cells[0] + cells[3]) / len(each)
-        rows.append(f"| {label} | {' | '.join(map(str, cells))} | {share:.0f} % |")
+        rows.append(f"| {label} | {' | '.join(map(str, cells))} | {share:.0f}% |")
     return "\n".join(rows) + "\n"
 
 
@@ -76,8 +76,7 @@ def periods(found: Cases) -> str:
     at = [ratios[int(share * (len(ratios) - 1))] for share in (0.1, 0.5, 0.9)]
     return (
         f"Where both say unstable and the packets oscillate ({len(ratios)} cases), their period is "
-        f"{at[1]:.2f} times that of the mode that grows (median; from {at[0]:.2f} to {at[2]:.2f} in eight "
-        "of ten).\n"
+        f"{at[1]:.2f} times that of the growing mode (median; {at[0]:.2f} to {at[2]:.2f} in eight of ten).\n"
     )
 
 
@@ -91,8 +90,8 @@ def no_equilibrium(output: dict, why: str) -> str:
     ]
     settling = motions.count("settled")
     return (
-        f"{len(motions)} further cases have no equilibrium in the fluid model ({why}); "
-        f"the queue of packets settles in {settling} of them.\n"
+        f"{len(motions)} other cases have no equilibrium in the fluid model ({why}); "
+        f"the packets' queue settles in {settling} of them.\n"
     )
 
 
@@ -120,10 +119,10 @@ def text(output: dict) -> str:
             *beginning(output, total),
             f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
             matrix(usual),
-            f"The same, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
+            f"The same cases, without gain margins from {NEAR[0]:g} to {NEAR[1]:g}:\n",
             matrix(clear),
             periods(usual),
-            "The nonlinear fluid model, from an empty queue, instead of the linear verdict; all cases:\n",
+            "The verdict of the nonlinear fluid model, from an empty queue, in all cases:\n",
             fluid(total),
         ]
     )
@@ -135,7 +134,7 @@ def coupled_text(output: dict) -> str:
     return "\n".join(
         [
             *beginning(output, total, "every scalable packet would have to be marked"),
-            "The nonlinear fluid model, from an empty queue, instead of the linear verdict:\n",
+            "The verdict of the nonlinear fluid model, from an empty queue:\n",
             fluid(total),
         ]
     )
@@ -150,7 +149,7 @@ def senders_text(output: dict) -> str:
             *beginning(output, total),
             f"Windows of at least {LEAST_WINDOW:g} packets at equilibrium:\n",
             matrix(usual),
-            "The nonlinear fluid model, from an empty queue, instead of the linear verdict; the same cases:\n",
+            "The verdict of the nonlinear fluid model, from an empty queue, in the same cases:\n",
             fluid(usual),
         ]
     )

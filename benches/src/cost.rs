@@ -86,11 +86,11 @@ pub fn cases(which: &Which, times: u32) -> Outcome<Section> {
         ]);
     }
     section.remark(format!(
-        "CPU time, the least of {times} runs (*worst*: the most), each in its own process, in turn; {}. *Loop*: \
-         `quell_sim::run` with its recorders, of which *prepare* comes before the first event. *Process*: \
-         everything from its start, including reading the scenario and building the network. Figures are per data \
-         packet that arrives at a bottleneck (e: at each of the five; f: in both directions). *Hop*: one packet, \
-         data or acknowledgment, over one link, access links included (six hops for a data packet of a and its \
+        "CPU time, the least of {times} runs (*worst*: the most), each in its own process, in turn, at {}. *Loop*: \
+         `quell_sim::run` with its recorders, of which *prepare* comes before the first event. *Process*: everything \
+         from its start, including reading the scenario and building the network. Values are per data packet that \
+         arrives at a bottleneck (e: at each of the five; f: in both directions). *Hop*: one packet, data or \
+         acknowledgment, over one link, access links included (six hops for a data packet of a and its \
          acknowledgment). *Merge*: only the links between routers, where flows meet.",
         load()
     ));

@@ -158,11 +158,11 @@ pub fn every() -> Outcome<Section> {
         section.row(vec![entry.name.to_string(), figure(fastest), figure(signaled)]);
     }
     section.remark(format!(
-        "Time per arrival at a queue that responds to the algorithm: it wanders, grows by {GROWTH} packets per \
-         arrival and falls by {} at each signal, so that every algorithm works where it is meant to. The \
-         algorithm's own updates are included, through the dispatch that the simulator uses; defaults on a link of \
-         10 Mbit/s with {BUFFER} packets of buffer; {ARRIVALS} arrivals, the fastest of {PASSES} passes. Drop-tail \
-         decides nothing: its time is that of the loop.",
+        "Time per arrival at a queue that responds to the algorithm. The queue wanders, grows by {GROWTH} packets per \
+         arrival, and falls by {} at each signal, so that every algorithm works where it is meant to. The time \
+         includes the algorithm's own updates, through the dispatch that the simulator uses. Settings are the defaults \
+         on a link of 10 Mbit/s with {BUFFER} packets of buffer. Each pass has {ARRIVALS} arrivals; the value is the \
+         fastest of {PASSES} passes. Drop-tail decides nothing: its time is that of the loop.",
         GROWTH / SIGNALED
     ));
     Ok(section)

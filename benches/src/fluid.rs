@@ -329,10 +329,11 @@ pub fn against_jitcdde(times: u32) -> Outcome<Option<Section>> {
     section.remark(format!(
         "CPU time per simulated second of {DURATION} s with one class of flows, from the same start with the same \
          equations; wall-clock time for *all cores* ({cores}). The error is the largest relative one of the queue, \
-         each {SAMPLE} s, against Quell's result at a tolerance of 1e-12; jitcdde's at 1e-11 is within {agreement:.0e} \
-         of it. Quell's tolerance is the largest, by quarters of a decade, at which its error is not larger than \
-         jitcdde's; in batches, that of the worst of {POINTS} points. jitcdde's compilation is not counted. The least of \
-         {times}, in turn; *spread* over the turns. {before} before, {} after.",
+         each {SAMPLE} s, against Quell's result at a tolerance of 1e-12. At 1e-11, jitcdde's result is within \
+         {agreement:.0e} of that. Quell's tolerance is the largest, by quarters of a decade, at which its error is not \
+         larger than jitcdde's. In batches, the error is that of the worst of {POINTS} points. The time of jitcdde's \
+         compilation does not count. Values are the least of {times}, in turn; *spread* over the turns. Before: \
+         {before}; after: {}.",
         load()
     ));
     Ok(Some(section))

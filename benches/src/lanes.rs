@@ -131,10 +131,10 @@ pub fn few_and_many() -> Outcome<Section> {
         section.row(vec![waiting.to_string(), figure(few), figure(many), figure(many / few)]);
     }
     section.remark(format!(
-        "Time per packet, from its arrival to its departure, in a queue of several lanes under a round robin, \
-         which itself costs the same for any number of lanes. A packet arrives whenever one leaves, of a flow \
-         by chance; {ARRIVALS} arrivals, the fastest of {PASSES} passes, in turn. What many lanes cost more is \
-         memory that is touched."
+        "Time per packet, from its arrival to its departure, in a queue of several lanes under a round robin. The \
+         round robin costs the same for any number of lanes. A packet of a random flow arrives whenever one leaves. \
+         Each pass has {ARRIVALS} arrivals; the value is the fastest of {PASSES} passes, in turn. Many lanes cost more \
+         because they touch more memory."
     ));
     Ok(section)
 }

@@ -31,8 +31,8 @@ pub fn per_flow() -> Outcome<Section> {
         }
     }
     section.remark(
-        "Peak resident memory of case d with fewer flows on a slower link, and what each further flow adds to \
-         it: its state, its packets in flight and its share of the queue. One run each.",
+        "Peak resident memory of case d with fewer flows on a slower link, one run each. A further flow adds its \
+         state, its packets in flight, and its share of the queue.",
     );
     Ok(section)
 }

@@ -157,15 +157,17 @@ pub fn ns2_ratios(which: &Which, times: u32) -> Outcome<[Section; 2]> {
         checks.row(check);
     }
     ratios.remark(format!(
-        "CPU time of the event loops per data packet that arrives at a bottleneck (e: at each of the five), the least \
-         of {times} runs in turn; *spread*: the least and the largest ratio of adjacent runs. ns-2 2.35 is as \
-         Debian ships it, without counters; Quell has its recorders. *Few headers*: the ratio to an ns-2 whose \
-         packets have room for three headers instead of all. *Whole process*: with set-up; ns-2's routes are \
-         entered by hand, which its users seldom do (computing them would take it most of a minute for c). \
-         {before} before, {} after.",
+        "CPU time of the event loops per data packet that arrives at a bottleneck (e: at each of the five). Values are \
+         the least of {times} runs in turn; *spread*: the least and the largest ratio of adjacent runs. Debian's ns-2 \
+         2.35 has no counters; Quell has its recorders. *Few headers*: the ratio to an ns-2 whose packets have room \
+         for three headers instead of all. *Whole process*: with set-up. The routes of ns-2 are entered by hand, which \
+         its users seldom do (computing them would take it most of a minute for c). Before: {before}; after: {}.",
         load()
     ));
-    checks.remark("The work is the same: what both simulators counted at the bottlenecks, each with its own random numbers.");
+    checks.remark(
+        "The work is the same. These are the counts of both simulators at the bottlenecks, each with its own \
+         random numbers.",
+    );
     Ok([ratios, checks])
 }
 

@@ -113,16 +113,16 @@ pub fn all(times: u32) -> Outcome<[Section; 2]> {
     }
     let [(mut queues, _), (mut senders, _)] = tables;
     let how = format!(
-        "Instructions under valgrind per data packet that arrives at the bottleneck, of 25 s less those of 5 s; the \
-         other columns are of the whole run{}.",
+        "Values are instructions under valgrind per data packet that arrives at the bottleneck, those of 25 s less \
+         those of 5 s. The other columns are for the whole run{}.",
         match times {
             0 => String::new(),
             _ => format!(", the times the least of {times}, in turn ({})", load()),
         }
     );
-    queues.remark(format!("Case a, defaults. {how}"));
+    queues.remark(format!("Case a with its defaults. {how}"));
     senders.remark(format!(
-        "Case a with 20 flows and 50 Mbit/s under drop-tail; the ratio is to the last row without an aim. {how}"
+        "Case a with 20 flows and 50 Mbit/s under drop-tail. The ratio is to the last row without an aim. {how}"
     ));
     Ok([queues, senders])
 }

@@ -37,9 +37,9 @@ pub fn cores(times: u32) -> Outcome<Section> {
     let spread = format!("{}–{}", figure(worst), figure(best));
     section.row(vec![cores.to_string(), figure(least(&all)), figure(least(&one) / least(&all)), spread]);
     section.remark(format!(
-        "Wall-clock time of {} replications of case b ({EACH} per core and queue) by the runner that `quell run` \
-         uses; the least of {times}, *spread* over the pairs. It is meaningful only on an idle machine: {before} \
-         before, {} after.",
+        "Wall-clock time of {} replications of case b ({EACH} per core and queue) by the runner that `quell run` uses. \
+         Values are the least of {times}, *spread* over the pairs. They mean something only on an idle machine. \
+         Before: {before}; after: {}.",
         study.points.iter().map(|p| p.scenario.aqm.len()).sum::<usize>() * cores * EACH,
         load()
     ));
@@ -81,9 +81,9 @@ pub fn one_run(times: u32) -> Outcome<Section> {
         }
     }
     section.remark(format!(
-        "Wall-clock time of case d, one run, without what comes before its first event, per data packet that \
-         arrives at the bottleneck; the least of {times} in turn, *spread* over the adjacent pairs. It is \
-         meaningful only on an idle machine: {before} before, {} after.",
+        "Wall-clock time of case d, one run, without what comes before its first event, per data packet that arrives \
+         at the bottleneck. Values are the least of {times} in turn, *spread* over the adjacent pairs. They mean \
+         something only on an idle machine. Before: {before}; after: {}.",
         load()
     ));
     Ok(section)

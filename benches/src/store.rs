@@ -84,8 +84,8 @@ pub fn overhead(times: u32) -> Outcome<Section> {
         section.row(vec![name.into(), figure(cpu), figure(wall), figure(cpu / n * 1e6)]);
     }
     section.remark(format!(
-        "With the folder of results written each time; the least of {times}. The cache takes {} MB, the results {} MB; \
-         the load was {before} before and {} after.",
+        "The folder of results is written each time; values are the least of {times}. The cache takes {} MB, the \
+         results {} MB. Before: {before}; after: {}.",
         figure(cache_bytes as f64 / 1e6),
         figure(result_bytes as f64 / 1e6),
         load()
@@ -174,9 +174,9 @@ pub fn thousand_cores() -> Outcome<Section> {
         }
     }
     section.remark(format!(
-        "On paper: {} replications of a sweep over every algorithm, three rates and three loads, {} core seconds by \
-         {} ns a packet as measured here; each core takes the next task, and a store serves one entry at a time. The \
-         least time is {} s, the longest task.",
+        "This is calculated for {} replications of a sweep over every algorithm, three rates, and three loads: {} core \
+         seconds by {} ns a packet as measured here. Each core takes the next task, and a store serves one entry at a \
+         time. The least possible time is {} s, the longest task.",
         all.len(),
         figure(work),
         figure(per_packet * 1e9),

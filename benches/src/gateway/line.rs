@@ -105,10 +105,10 @@ pub fn every() -> Outcome<Section> {
         section.row(vec![(*name).to_string(), figure(*fastest), figure(signaled)]);
     }
     section.remark(format!(
-        "CPU time of a packet in the gateway's `Line`, from arrival to departure: decision, queue, updates and link, \
-         with the gateway's own packets. {RATE}, {BUFFER} packets of buffer, defaults, ECN; packets of {PACKET} bytes \
-         come a little faster than they leave, and pause for {ANSWER} packets at each signal. {ARRIVALS} packets, the \
-         fastest of {PASSES} passes in turn; {}.",
+        "CPU time of a packet in the gateway's `Line`, from arrival to departure: decision, queue, updates, and link, \
+         with the gateway's own packets. The line has {RATE}, {BUFFER} packets of buffer, defaults, and ECN. Packets \
+         of {PACKET} bytes come a little faster than they leave, and pause for {ANSWER} packets at each signal. Each \
+         pass has {ARRIVALS} packets; values are the fastest of {PASSES} passes in turn, at {}.",
         load()
     ));
     Ok(section)

@@ -258,11 +258,11 @@ pub fn ratios(rounds: u32) -> Outcome<Section> {
     }
     drop(progress);
     section.remark(format!(
-        "CPU time of the relay's thread for a packet of {PACKET} bytes, the kernel's work on its behalf included: medians \
-         of {rounds} pairs of rounds, with and without a line, in turn; *ratio*: of packets a second and core, with \
-         over without, the median of the pairs. In a round {BURST} packets wait in the kernel, and the relay works them \
-         off without sleeping. The line is faster than the relay ({RATE}) and signals are marks, so that all packets \
-         go all the way. NFQUEUE: forwarded from one veth device to another. {before} before, {} after.",
+        "CPU time of the relay's thread for a packet of {PACKET} bytes, including the kernel's work on its behalf. \
+         Values are medians of {rounds} pairs of rounds, with and without a line, in turn. *Ratio*: packets per second \
+         and core, with over without, the median of the pairs. In a round {BURST} packets wait in the kernel, and the \
+         relay handles them without sleeping. The line is faster than the relay ({RATE}) and signals are marks, so all \
+         packets go all the way. NFQUEUE: forwarded from one veth device to another. Before: {before}; after: {}.",
         load()
     ));
     Ok(section)

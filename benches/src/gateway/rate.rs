@@ -173,10 +173,10 @@ pub fn kept(seconds: u32) -> Outcome<Section> {
     ]);
     drop(progress);
     section.remark(format!(
-        "A wire on TUN devices, {seconds} s each after 1 s, with UDP packets of {PACKET} bytes, {MORE} % more than the line \
-         carries. *Mbit/s*: what the far host's device received, by its own counter. *Late*: from when a packet was due to when \
-         it was let go. *Core*: CPU time of the relay's thread. *Sender's pause*: the longest time in which it did not \
-         run; a queue that holds less than that runs empty. {before} before, {} after.",
+        "A wire on TUN devices, {seconds} s each after 1 s, with UDP packets of {PACKET} bytes, {MORE}% more than the \
+         line carries. *Mbit/s*: what the far host's device received, by its own counter. *Late*: from when a packet \
+         was due to when it was let go. *Core*: CPU time of the relay's thread. *Sender's pause*: the longest time in \
+         which it did not run; a queue that holds less than that runs empty. Before: {before}; after: {}.",
         load()
     ));
     Ok(section)

@@ -158,12 +158,15 @@ pub fn ratios(prefixes: &[PathBuf], times: u32) -> Outcome<Option<[Section; 2]>>
         }
     }
     ratios.remark(format!(
-        "{SECONDS} s of case a: CPU time of the event loops per data packet that arrives at the bottleneck, the least \
-         of {times} runs in turn; *spread*: the least and the largest ratio of adjacent runs. *Logging*: whether it is \
-         compiled in, as in the packages that are distributed. ns-3's hosts are whole IP stacks. Both have NewReno with \
-         SACK and proportional rate reduction, and queues by the same rules. {before} before, {} after.",
+        "These are {SECONDS} s of case a: CPU time of the event loops per data packet that arrives at the bottleneck. \
+         Values are the least of {times} runs in turn; *spread*: the least and the largest ratio of adjacent runs. \
+         *Logging*: whether it is compiled in, as in the distributed packages. The hosts of ns-3 are whole IP stacks. \
+         Both have NewReno with SACK and proportional rate reduction, and queues by the same rules. Before: {before}; \
+         after: {}.",
         load()
     ));
-    checks.remark("What both simulators counted at the bottleneck, each with its own random numbers.");
+    checks.remark(
+        "These are the counts of both simulators at the bottleneck, each with its own random numbers.",
+    );
     Ok(Some([ratios, checks]))
 }
