@@ -126,7 +126,7 @@ fn is_geometric(numbers: &[f64]) -> bool {
         let gaps = || sorted.windows(2).map(|w| of(w[1]) - of(w[0]));
         gaps().fold(0.0, f64::max) / gaps().fold(f64::INFINITY, f64::min)
     };
-    unevenness(f64::ln) < unevenness(|x| x)
+    unevenness(libm::log) < unevenness(|x| x)
 }
 
 #[cfg(test)]
