@@ -214,7 +214,7 @@ pub(crate) fn map(study: &Study, ask: &MapRequest) -> Result<Map, Fault> {
     }
     missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     if let (true, Some((reason, _))) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(Fault::request(format!("no point of the map has a value: {reason}")));
+        return Err(Fault::request(format!("no point on the map has a value: {reason}")));
     }
     let values: Vec<f64> = grid.values.iter().map(|v| *v.as_ref().unwrap_or(&f64::NAN)).collect();
     let is_stable = |border: Border, value: f64| match border {

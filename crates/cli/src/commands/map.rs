@@ -33,33 +33,33 @@ Examples:
   quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
-An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
-algorithm is rebuilt at each point, so automatic parameters follow the link.")]
+An axis is flows, rate, rtt (the round-trip time without queueing), or a parameter of the algorithm. The algorithm is \
+rebuilt at each point, so automatic parameters follow the link.")]
 pub struct Args {
     #[command(flatten)]
     network: NetworkArgs,
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// The quantity that varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    /// Quantity that varies from left to right: NAME=FROM..TO, with :log at the end for a logarithmic axis.
     #[arg(long, value_name = "AXIS")]
     x: Axis,
-    /// The quantity that varies from bottom to top.
+    /// Quantity that varies from bottom to top.
     #[arg(long, value_name = "AXIS")]
     y: Axis,
-    /// The quantity to show; where it has no value, the map says why.
+    /// Quantity to show; where it has no value, the map says why.
     #[arg(long, value_enum, default_value_t, value_name = "QUANTITY")]
     show: Shown,
-    /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
+    /// Number of points along each axis; default: as many as fit the terminal, or 100 for SVG and JSON.
     #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
     points: Option<u16>,
-    /// The part of the flows' delay that the model keeps.
+    /// Which part of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Do not show progress.
     #[arg(long, short)]
     quiet: bool,
-    /// Also draw the map into this SVG file.
+    /// Also write the map to this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ enum Shown {
     PhaseMargin,
     /// The delay margin, in seconds.
     DelayMargin,
-    /// Time in which the slowest mode decays to 2 %, in seconds.
+    /// Time in which the slowest mode decays to 2%, in seconds.
     Settling,
     /// The queue at equilibrium, in packets.
     Queue,
@@ -135,8 +135,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     for (option, axis) in [("--x", &args.x), ("--y", &args.y)] {
         if !axis.values.is_empty() {
             return Err(bad_input!(
-                "{option}: has values of its own: give its ends alone, FROM..TO or FROM..TO:log, and their number with \
-                 --points"
+                "{option}: gives its own values; give only its ends, FROM..TO or FROM..TO:log, and set the number of \
+                 points with --points"
             ));
         }
     }
@@ -157,7 +157,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let grid = setting.grid(args, &axes.0, &axes.1)?;
     let missing = setting.missing(args, &grid);
     if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(bad_input!("no point of the map has a value; {}", first.example));
+        return Err(bad_input!("no point on the map has a value; {}", first.example));
     }
     if let Some(file) = &args.svg {
         folder::write_whole(&setting.picture(args, &grid, &missing), file)?;
@@ -204,7 +204,7 @@ impl Setting {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
             return Err(bad_input!(
-                "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
+                "a map shows one network, but the scenario is a sweep; set its swept fields with --set"
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
@@ -272,11 +272,11 @@ impl Setting {
             Varies::Flows | Varies::Rate | Varies::Rtt if axis.from <= 0.0 => {
                 refuse("must be positive over its whole range".into())
             }
-            Varies::Flows if !axis.unit.is_empty() => refuse("is a number without a unit".into()),
+            Varies::Flows if !axis.unit.is_empty() => refuse("must be a number without a unit".into()),
             Varies::Flows => Ok(()),
             Varies::Rate => with_unit::<BitRate>("rate", axis.to, &axis.unit)
                 .map(drop)
-                .or_else(|_| refuse("must have a unit of rates, such as rate=1..100Mbit/s".into())),
+                .or_else(|_| refuse("must have a unit of rate, such as rate=1..100Mbit/s".into())),
             Varies::Rtt => with_unit::<quell_units::Duration>("rtt", axis.to, &axis.unit)
                 .map(drop)
                 .or_else(|_| refuse("must have a unit of time, such as rtt=10..500ms".into())),
@@ -467,13 +467,11 @@ impl Setting {
         let why = missing.first().map_or("no value", |m| m.reason.as_str());
         let contour = args.show.border().map(|border| {
             let (Border::Below(b) | Border::Above(b)) = border;
-            (b * factor, "border of stability")
+            (b * factor, "stability boundary")
         });
         let title = self.title(args);
-        let sheet = Sheet::new(
-            &title,
-            "A map of the linear model over two quantities, with the border of stability.",
-        );
+        let sheet =
+            Sheet::new(&title, "A map of the linear model over two quantities, with the stability boundary.");
         picture::map(
             &sheet,
             &picture::Map {
@@ -605,7 +603,7 @@ fn remarks(grid: &Grid<Result<f64, String>>, missing: &[Missing], border: Option
     if let Some(border) = border {
         let n = grid.values.iter().filter(|v| v.as_ref().is_ok_and(|v| border.is_stable(*v))).count();
         text.push_str(&format!(
-            "\n{:.1} % of the points are stable",
+            "\n{:.1}% of the points are stable",
             100.0 * n as f64 / grid.values.len() as f64
         ));
     }

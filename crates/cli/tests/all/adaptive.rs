@@ -184,7 +184,7 @@ fn a_search_finds_a_crossing_that_is_known() {
     let args = [&args[..], &["utilization", "--crosses", "50%", "-q"]].concat();
     let out = bench.ok(&args);
     assert!(out.contains("utilization of drop-tail at bottleneck rises through 50 %"), "{out}");
-    assert!(out.contains("at least 95 %") && out.contains("below") && out.contains("0.2 Mbit/s"), "{out}");
+    assert!(out.contains("at least 95%") && out.contains("below") && out.contains("0.2 Mbit/s"), "{out}");
     let json = bench.json(&[&args[..], &["--format", "json"]].concat());
     let (low, high) = (json["low"].as_f64().unwrap(), json["high"].as_f64().unwrap());
     assert!(low <= 1.0 && 1.0 <= high && high - low <= 0.06, "{low} {high}");

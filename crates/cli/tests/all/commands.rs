@@ -52,7 +52,8 @@ fn results_that_are_there_are_never_lost_unasked() {
         (again.code, again.err.as_str()),
         (
             2,
-            "error: results/small: already holds results; --overwrite replaces them, --out names another folder\n"
+            "error: results/small: already holds results; use --overwrite to replace them, or --out to name another \
+             folder\n"
         )
     );
     bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
@@ -174,8 +175,8 @@ fn a_sweep_gives_a_table_per_point() {
     // What is shown is a scenario: that of one point.
     let shown = |args: &[&str]| bench.ok(&[&["scenario", "show", "sweep.toml"], args].concat());
     let (first, second) = (shown(&[]), shown(&["--point", "2"]));
-    let head = "# Point 1 of 2: dumbbell.rate = 1 Mbit/s\n# The others, which --point shows:\n\
-                #   2 of 2: dumbbell.rate = 2 Mbit/s\n";
+    let head = "# Point 1 of 2: dumbbell.rate = 1 Mbit/s\n# The other points; show them with --point:\n#   2 of 2: \
+                dumbbell.rate = 2 Mbit/s\n";
     assert!(first.starts_with(head), "{first}");
     assert!(second.starts_with("# Point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{second}");
     for (text, rate) in [(first, "1 Mbit/s"), (second, "2 Mbit/s")] {
@@ -185,7 +186,7 @@ fn a_sweep_gives_a_table_per_point() {
         assert!(text.contains(&format!("\nrate = \"{rate}\"\n")), "{text}");
     }
     let beyond = bench.run(&["scenario", "show", "sweep.toml", "--point", "3"]);
-    let want = "error: --point 3: the scenario has 2 points: must be at most 2\n";
+    let want = "error: --point 3: must be at most 2, because the scenario has 2 points\n";
     assert_eq!((beyond.code, beyond.err.as_str()), (2, want));
 }
 
@@ -901,7 +902,7 @@ fn results_go_into_a_paper() {
             );
             assert!(std::fs::read(bench.path("c.png")).unwrap().starts_with(b"\x89PNG"));
         }
-        _ => assert!(files.err.contains("the system has none: install one"), "{}", files.err),
+        _ => assert!(files.err.contains("this system has none: install one"), "{}", files.err),
     }
 }
 
@@ -916,11 +917,11 @@ fn plot_refuses_what_results_do_not_have() {
         (&["--diagram", "queue", "--class", "ftp"], "--class: queue is of all traffic"),
         (&["--diagram", "queue-pdf", "--seed", "1"], "--seed: queue-pdf is of all seeds"),
         (&["--point", "2"], "--point 2: the results have 1"),
-        (&["--seed", "9"], "--seed 9: was not run; seeds are 1, 2"),
+        (&["--seed", "9"], "--seed 9: was not run; the seeds are 1, 2"),
         (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),
         (&["--metric", "goodput_bps", "--over", "flows.ftp.count"], "does not vary"),
         (&["--diagram", "completion-cdf"], "no transfer"),
-        (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf, and would be SVG; use --pdf"),
+        (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf but would be SVG; use --pdf"),
         (&["--pdf", "-"], "--pdf -: goes to a file only"),
         (&["--width", "3.4in"], "add --svg, --pdf or --png"),
         (&["--svg", "x.svg", "--width", "3.4"], "with its unit, such as 3.4in"),
@@ -1026,11 +1027,8 @@ fn what_is_verified_is_said() {
     let bench = Bench::new();
     let run = |share: &str| bench.run(&["run", "small.toml", "--verify", share]).err;
     bench.ok(&["run", "small.toml", "-q"]);
-    assert!(
-        run("100%")
-            .contains("--verify: 4 of 4 replications from the cache were run again, and all are the same")
-    );
-    assert!(run("0%").contains("--verify: none of 4 replications from the cache fell into the sample of 0%"));
+    assert!(run("100%").contains("--verify: 4 of 4 cached replications were rerun, and all are the same"));
+    assert!(run("0%").contains("--verify: none of 4 cached replications fell into the 0% sample"));
 }
 
 #[test]
@@ -1041,7 +1039,7 @@ fn what_is_set_takes_the_place_of_a_sweep_and_is_said() {
         bench.run(&["run", "swept.toml", "--set", "flows.ftp.count=3", "--format", "json", "--out", "r"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("--set flows.ftp.count=3: takes the place of the scenario's sweep of it"),
+        ran.err.contains("--set flows.ftp.count=3: replaces the scenario's sweep of this field"),
         "{}",
         ran.err
     );

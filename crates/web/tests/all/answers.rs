@@ -267,7 +267,7 @@ fn theory_says_what_analyze_does() {
     assert!(fault(&wrong)["message"].as_str().unwrap().contains("must be flows, rate, rtt"));
     wrong = map.clone();
     wrong["algorithm"] = json!("drop-tail");
-    assert!(fault(&wrong)["message"].as_str().unwrap().contains("no point of the map has a value"));
+    assert!(fault(&wrong)["message"].as_str().unwrap().contains("no point on the map has a value"));
     wrong = map;
     wrong["points"] = json!(100_000);
     assert!(fault(&wrong)["message"].as_str().unwrap().contains("from 2 to 200"));
