@@ -88,7 +88,12 @@ fn what_the_cap_leaves_open_is_said() {
     let args = "run small.toml -q --no-cache --seeds auto --precision queue_packets=0.0001 --max-seeds 3";
     let ran = bench.run(&args.split(' ').collect::<Vec<_>>());
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("less is known of queue_packets than was asked, with 3 seeds"), "{}", ran.err);
+    assert!(
+        ran.err
+            .contains("3 seeds (the cap) were not enough to reach the requested precision of queue_packets"),
+        "{}",
+        ran.err
+    );
     assert!(ran.out.contains("over 3 seeds"), "{}", ran.out);
 }
 

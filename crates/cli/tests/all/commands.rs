@@ -285,7 +285,8 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     assert_eq!(run["holes"][0]["settings"][0]["field"], "flows.ftp.count");
     let report = std::fs::read_to_string(bench.path("results/small/report.html")).unwrap();
     assert!(report.contains(&format!(
-        "<details class=\"notice\" open><summary>Left out, and not run: 1 of 2 points</summary>\n<ul>\n<li>{hole}</li>\n</ul></details>"
+        "<details class=\"notice\" open><summary>Left out and not run: 1 of 2 \
+         points</summary>\n<ul>\n<li>{hole}</li>\n</ul></details>"
     )));
     assert!(bench.ok(&["show", "results/small"]).contains(&listed));
     let json = bench.json(&["show", "results/small", "--format", "json"]);
