@@ -40,10 +40,10 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
     let from = shared(from);
     let a = amount(&from)?;
     if a.unit != b.unit {
-        return Err(format!("begins with {a} and ends with {b}: {} and {}", a.unit, b.unit));
+        return Err(format!("starts with {a} and ends with {b}: {} and {}", a.unit, b.unit));
     }
     if a.value == b.value {
-        return Err("begins where it ends: the ends must differ".to_string());
+        return Err("starts where it ends: the ends must differ".to_string());
     }
     let span = b.value - a.value;
     let between = match kind {
@@ -63,9 +63,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
         "step" => steps(a, b, amount(&shared(last))?)?,
         _ => {
             let kind = cut(kind);
-            return Err(format!(
-                "has \"{kind}\" where log, lin or step is wanted: it must have the form {FORMS}"
-            ));
+            return Err(format!("has \"{kind}\" instead of log, lin or step: it must have the form {FORMS}"));
         }
     };
     let values: Vec<f64> = [a.value].into_iter().chain(between).chain([b.value]).collect();

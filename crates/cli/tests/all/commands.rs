@@ -255,7 +255,7 @@ fn the_command_line_sweeps_and_computes() {
     );
     wrong(
         &["--sweep", "dumbbell.delay=40 ms,50 ms"],
-        "is less than the 80 ms that the links between routers take there and back (flow 0: 50 ms) (at ",
+        "is less than the 80 ms that the links between routers take for a round trip (flow 0: 50 ms) (at ",
     );
     wrong(
         &["--sweep", "flows.ftp.tcp.congestion=reno,cubik"],
@@ -646,14 +646,14 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     assert_eq!(notes(&changes("500 Mbit/s")), "");
     assert_eq!(
         notes(&changes("600 Mbit/s")),
-        "note: dumbbell.changes: up to 600 Mbit/s, and all access links together carry 500 Mbit/s: they are the \
-         bottleneck then; give access_rate a higher rate\n"
+        "note: dumbbell.changes: up to 600 Mbit/s, but all access links together carry only 500 Mbit/s, so they are \
+         the bottleneck then; raise access_rate\n"
     );
     // What a flow's own link cannot carry waits in it.
     let access = |rate: &str| SMALL.replace("[dumbbell]", &format!("[dumbbell]\naccess_rate = \"{rate}\""));
     let said = notes(&access("100 kbit/s"));
     assert!(said.starts_with("note: ftp: access_rate = 100 kbit/s is less than a flow's share"), "{said}");
-    assert!(said.contains("without limit or algorithm"), "{said}");
+    assert!(said.contains("which has no limit and no algorithm"), "{said}");
     // A host that limits its own queue has little there.
     let said = notes(&format!("dialect = \"linux\"\n{}", access("100 kbit/s")));
     assert!(said.contains("the sender's own host, which keeps a few packets (tcp.small_queues)"), "{said}");
@@ -667,13 +667,13 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     let said = notes(&text);
     for name in ["prague", "dctcp"] {
         let note =
-            format!("note: {name}: answers marks, and none come from drop-tail: there only losses reduce");
+            format!("note: {name}: reacts to marks, but gets none from drop-tail, so only losses reduce");
         assert!(said.contains(&note), "{said}");
     }
     // And what they take of others.
-    let prague = |of: &str| format!("note: prague: sends ECT(1), which is ECT(0) to {of}: beside ftp in the");
+    let prague = |of: &str| format!("note: prague: sends ECT(1), which counts as ECT(0) for {of}: in the");
     let dctcp =
-        |of: &str| format!("note: dctcp: sends ECT(0), to which {of} may signal as often as to ftp: in the");
+        |of: &str| format!("note: dctcp: sends ECT(0), which {of} may signal as often as ftp: in the");
     assert!(said.contains(&prague("red")) && said.contains(&dctcp("red")), "{said}");
     let said = notes(&text.replace("\"red\"", "\"dualpi2\""));
     assert!(said.contains(&dctcp("dualpi2")) && !said.contains("ECT(1)"), "{said}");

@@ -59,12 +59,12 @@ fn wrong_arguments_are_refused() {
         ),
         (
             &["run", "small.toml", "--set", "flows.fpt.count=3"],
-            "error: --set flows.fpt.count=3: \"flows.fpt.count\" is not a field: nothing is called \"fpt\" there; \
-             did you mean \"ftp\"?",
+            "error: --set flows.fpt.count=3: \"flows.fpt.count\" is not a field: nothing there is called \"fpt\"; did \
+             you mean \"ftp\"?",
         ),
         (
             &["run", "small.toml", "--set", "flows.x.count=3"],
-            "nothing is called \"x\" there; there: ftp, voice",
+            "nothing there is called \"x\"; there: ftp, voice",
         ),
         (&["cache", "prune", "--to", "5"], "must be a size with its unit (B, kB, MB, GB), such as 5GB"),
         (
