@@ -45,17 +45,17 @@ class Number:
     mean : float or None
         The mean of the runs; none if nothing was run.
     half_width : float or None
-        Half of its 95 % interval.
+        Half of its 95% interval.
     seeds : int
         How many seeds it is from.
     prediction : tuple of float or None
-        Where 95 % of what was printed lies, if our runs are like the document's.
+        Where 95% of what was printed lies, if our runs are like the document's.
     band : tuple of float
         The interval in which the mean agrees.
     place : float or None
         Where the mean lies in it: -1 at its lower end, 1 at its upper.
     knife_edge : bool
-        Whether the 95 % interval of the mean crosses an end of the band.
+        Whether the 95% interval of the mean crosses an end of the band.
     idle_share : bool
         Whether it is a utilization that is judged by the share of time in which the link is idle.
     guess : float or None

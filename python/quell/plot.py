@@ -440,7 +440,7 @@ def delay_goodput(
     link: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot delay against goodput: one mark per algorithm, with 95 % intervals over the seeds.
+    """Plot delay against goodput: one mark per algorithm, with 95% intervals over the seeds.
 
     Better algorithms lie further up and to the left.
 
@@ -598,7 +598,7 @@ def metric(
     link: str | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Plot a metric over a parameter of a sweep, with 95 % intervals, one line per algorithm.
+    """Plot a metric over a parameter of a sweep, with 95% intervals, one line per algorithm.
 
     Of one point there is a bar for each algorithm. Intervals end at what the metric can be. The axis is
     logarithmic where the values follow each other in equal ratios; what is not a number, such as a loss

@@ -106,7 +106,7 @@ pub struct MarginFigures {
     pub period_s: Option<f64>,
     /// Its damping ratio.
     pub damping: f64,
-    /// The time in which it falls to 2 %, if it does.
+    /// The time in which it falls to 2%, if it does.
     pub settling_s: Option<f64>,
 }
 
@@ -348,7 +348,7 @@ fn kinds(classes: &[Share], scalables: &Scalables) -> String {
     let rate = |of: &[Share]| mean(of, |c| c.rate() / c.flows);
     let each = |of: &[Share]| {
         format!(
-            "a window of {} packets, a round trip of {} and {} % of its packets signaled",
+            "a window of {} packets, a round trip of {} and {}% of its packets signaled",
             short(mean(of, |c| c.window)),
             time(mean(of, |c| c.rtt)),
             short(100.0 * mean(of, |c| c.signaled.0))
@@ -382,7 +382,7 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
         if let Some(settling) = mode.settling {
             let swing =
                 mode.period.map_or(String::new(), |t| format!(", oscillating with a period of {}", time(t)));
-            all.push(format!("A disturbance decays to 2 % in {}{swing}.", time(settling)));
+            all.push(format!("A disturbance decays to 2% in {}{swing}.", time(settling)));
         }
     } else {
         let swing = mode.period.map_or(String::new(), |t| format!(" with a period of {}", time(t)));
@@ -584,8 +584,8 @@ tcp = { ecn = true }
         use quell_theory::rules::design::{Target, design};
         use quell_units::{BitRate, Bytes, Duration};
         let mut apart = Vec::new();
-        // Losses at equal distances leave CUBIC a smaller window than those of chance: 14 to 17 % (docs/theory.md), which
-        // is 37 % of the marks.
+        // Losses at equal distances leave CUBIC a smaller window than those of chance: 14 to 17% (docs/theory.md), which
+        // is 37% of the marks.
         for (name, rate, within) in [
             ("reno", 20_000_000, 0.85..1.15),
             ("cubic", 20_000_000, 1.0..1.37),

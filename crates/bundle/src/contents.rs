@@ -43,7 +43,7 @@ pub(crate) fn made(results: &Results) -> Vec<Entry> {
     all.push(Entry::new(REPORT, "Report: tables and figures as one page", report::html(results)));
     all.push(Entry::new(
         "tables/metrics.csv",
-        "Every metric with its unit, 95 % interval and number of seeds",
+        "Every metric with its unit, 95% interval and number of seeds",
         tables::metrics(results),
     ));
     all.push(Entry::new(

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 /// The most ranges behind a hole that are kept for a flow.
 const MOST_RANGES: usize = 256;
 
-/// Whole numbers to 0.1 %; larger ones count as `largest`.
+/// Whole numbers to 0.1%; larger ones count as `largest`.
 pub(super) fn histogram(largest: u64) -> Histogram<u64> {
     Histogram::new_with_max(largest, 3).expect("three digits and constant bounds are supported")
 }

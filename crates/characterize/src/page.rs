@@ -304,8 +304,8 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
         plan.request.seeds,
     );
     text.push_str(
-        "A figure is better (▲) or worse (▼) than drop-tail's if the 95 % interval of the difference, paired by seed, excludes zero \
-         and the difference is more than 2 %. The first table counts them. No scenario of the RFC has \
+        "A figure is better (▲) or worse (▼) than drop-tail's if the 95% interval of the difference, paired by seed, excludes zero \
+         and the difference is more than 2%. The first table counts them. No scenario of the RFC has \
          ECT(1) packets: of algorithms with a queue or a threshold for them only the Classic part is seen here (docs/l4s.md has \
          the other).\n\n",
     );

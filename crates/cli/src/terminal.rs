@@ -218,7 +218,7 @@ impl Meter {
         let since = last.map_or(elapsed, |at| at.elapsed());
         if since >= LINE_EVERY {
             *last = Some(Instant::now());
-            say(&format!("{:3.0} %  {text}", done * 100.0));
+            say(&format!("{:3.0}%  {text}", done * 100.0));
         }
     }
 

@@ -354,7 +354,7 @@ impl Results {
         value::from_json(py, &json)
     }
 
-    /// Summarize: each algorithm's figures, means over the seeds with 95 % intervals.
+    /// Summarize: each algorithm's figures, means over the seeds with 95% intervals.
     ///
     /// Parameters
     /// ----------
@@ -377,7 +377,7 @@ impl Results {
     /// -------
     /// Columns
     ///     One row per algorithm and figure that applies: ``algorithm``, ``metric``, ``unit``,
-    ///     ``mean``, ``half_width`` (of the 95 % interval, Student's t; null for a single seed), ``n``
+    ///     ``mean``, ``half_width`` (of the 95% interval, Student's t; null for a single seed), ``n``
     ///     (seeds). Of all points of a sweep, before these ``point``, and each field that varies with its value
     ///     as text.
     ///
@@ -568,7 +568,7 @@ impl Results {
     /// Columns
     ///     One row per other algorithm and figure: ``algorithm``, ``metric``, ``unit``,
     ///     ``difference`` (algorithm minus baseline, mean over the seeds both have), ``half_width``
-    ///     (of its 95 % interval; null for a single seed), ``n`` (pairs), ``significant`` (whether the
+    ///     (of its 95% interval; null for a single seed), ``n`` (pairs), ``significant`` (whether the
     ///     interval excludes zero).
     ///
     /// Raises

@@ -66,12 +66,12 @@ impl Progress {
 ///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
 ///     as ``precision`` needs.
 /// precision : dict of str to str, float or None, optional
-///     With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95 %
+///     With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95%
 ///     interval that is narrow enough: a share of the mean as "1%", or a value in the figure's unit. With a
 ///     ``baseline``: below which a difference does not matter, or None.
 /// baseline : str, optional
 ///     With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
-///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
+///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5%, for normal
 ///     differences.
 /// max_seeds : int, default 50
 ///     With ``seeds="auto"``, no more seeds than this. How many each algorithm got, and why, is in

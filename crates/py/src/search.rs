@@ -24,7 +24,7 @@ pub struct Crossing {
     /// "end-undecided" (all seeds left an end undecided).
     #[pyo3(get)]
     ending: &'static str,
-    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95 %
+    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95%
     /// for normal samples and a metric that crosses the value once; None if no crossing is known.
     #[pyo3(get)]
     low: Option<f64>,
@@ -92,7 +92,7 @@ impl Crossing {
 /// Search for the point of one axis of a scenario at which a metric crosses a value.
 ///
 /// Bisection: on which side the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., with
-/// more seeds where it is undecided. All probes together err with a probability of at most 5 %, for normal samples
+/// more seeds where it is undecided. All probes together err with a probability of at most 5%, for normal samples
 /// and a metric that crosses the value once.
 ///
 /// Parameters

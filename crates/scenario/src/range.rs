@@ -230,7 +230,7 @@ mod tests {
             ("1:lin:3", "must have the form A..B:log:N"),
             ("1..2:log", "must have the form"),
             ("1..2:log:3:4", "must have the form"),
-            ("1..2:geo:3", "has \"geo\" where log, lin or step is wanted"),
+            ("1..2:geo:3", "has \"geo\" instead of log, lin or step"),
             ("1..x:lin:3", "contains \"x\", which is not a number or a quantity"),
             ("5 ms..10 packets:lin:3", "begins with 5 ms and ends with 10 packets: a time and packets"),
             ("5 ms..10:lin:3", "begins with 5 ms and ends with 10: a time and a plain number"),

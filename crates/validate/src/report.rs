@@ -34,9 +34,9 @@ A figure agrees if the means over seeds lie within its band:
 | figure | band |
 | --- | --- |
 | utilization | 1 point |
-| loss, marks | 10 %; 0.05 points where ns-2 has less than 0.5 % |
-| mean queue | 10 % or 1.5 packets |
-| deviation of the queue | 20 % or 1.5 packets |
+| loss, marks | 10%; 0.05 points where ns-2 has less than 0.5% |
+| mean queue | 10% or 1.5 packets |
+| deviation of the queue | 20% or 1.5 packets |
 
 Quell runs each case with 10 seeds, or with 60 where the standard error of a mean over 10 exceeds a fifth of
 its band, whatever the mean.
@@ -71,10 +71,10 @@ A figure agrees if the means over boots and seeds lie within its band:
 | figure | band |
 | --- | --- |
 | utilization | 1 point |
-| loss, marks, goodput, retransmissions | 10 % |
-| mean queue | 10 % or 2 packets |
-| deviation of the queue | 20 % or 2 packets |
-| what a window does | 10 %; a sample, or one of what is counted |
+| loss, marks, goodput, retransmissions | 10% |
+| mean queue | 10% or 2 packets |
+| deviation of the queue | 20% or 2 packets |
+| what a window does | 10%; a sample, or one of what is counted |
 
 More rows are measured by the programs and the recipe in `crates/validate/linux/measure`, which its README describes.
 
@@ -346,9 +346,9 @@ fn throughput(out: &mut String, laws: &Laws) {
          40 flows with a round-trip time of 100 ms share only a wire that loses each packet with probability p. W \
          is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses that are independent \
          of each other (Ott et al. 1996; periodic ones give 1.22/√p), and Padhye et al. 1998 eq. 30 with timeouts \
-         of 200 ms. NewReno and SACK must be within 7 % of the first up to p = 0.001, where losses are so rare \
-         that each is repaired alone; Reno, which halves again for a second loss in a window, within 15 %. Beyond \
-         that timers matter, and all three must be within 25 % of Padhye's formula, which is for Reno and counts \
+         of 200 ms. NewReno and SACK must be within 7% of the first up to p = 0.001, where losses are so rare \
+         that each is repaired alone; Reno, which halves again for a second loss in a window, within 15%. Beyond \
+         that timers matter, and all three must be within 25% of Padhye's formula, which is for Reno and counts \
          all packets that follow a loss in its round trip as lost: with independent losses at p = 0.1, NewReno and \
          SACK do better. Tahoe starts over from one packet each time, which neither law models: it is shown, not \
          judged.\n\n\
@@ -363,7 +363,7 @@ fn throughput(out: &mut String, laws: &Laws) {
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {:.2} | {:.2} | {:+.1} % | {:.2} | {:+.1} % | {verdict} |",
+            "| {} | {} | {:.2} | {:.2} | {:+.1}% | {:.2} | {:+.1}% | {verdict} |",
             w.recovery,
             w.p,
             w.window,
@@ -387,7 +387,7 @@ fn others(out: &mut String, laws: &Laws) {
     for c in &laws.checks {
         let verdict = match (c.tolerance, c.holds()) {
             (None, _) => "shown".to_string(),
-            (Some(t), true) => format!("holds within {:.0} %", 100.0 * t),
+            (Some(t), true) => format!("holds within {:.0}%", 100.0 * t),
             (Some(_), false) => "**fails**".to_string(),
         };
         let _ = writeln!(out, "| {} | {:.3} | {:.3} | {verdict} |", c.what, c.measured, c.law);

@@ -362,7 +362,7 @@ pub enum MapShown {
     PhaseMargin,
     /// The delay margin of a stable loop, in seconds.
     DelayMargin,
-    /// The time in which the slowest mode decays to 2 %, in seconds.
+    /// The time in which the slowest mode decays to 2%, in seconds.
     Settling,
     /// The queue at equilibrium, in packets.
     Queue,
@@ -1014,7 +1014,7 @@ pub struct TableRow {
 pub struct TableCell {
     /// The mean over the replications.
     pub mean: f64,
-    /// The lower end of its 95 % interval; null from a single replication.
+    /// The lower end of its 95% interval; null from a single replication.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -1036,7 +1036,7 @@ pub struct TableCell {
 pub struct TableDifference {
     /// The mean difference.
     pub mean: f64,
-    /// The lower end of its 95 % interval.
+    /// The lower end of its 95% interval.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,

@@ -469,10 +469,10 @@ mod tests {
         let few = capture::Pairs { share: 0.15, rate_bps: 3e7, ..coarse };
         for (pairs, part) in [
             (Some(pairs), "less than was carried"),
-            (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
+            (Some(few), "only 15% of 1000 packet pairs agree on a rate (30.0 Mbit/s); when fewer"),
             (Some(coarse), "closer together than the capture's clock"),
             (Some(capture::Pairs { pairs: 9, ..coarse }), "there are only 9 packet pairs"),
-            (Some(vague), "do not agree on a rate (2 % at most)"),
+            (Some(vague), "do not agree on a rate (at most 2% do)"),
             (None, "do not agree on a rate"),
         ] {
             let least = of(CapacityVerdict::AtLeast, Some(2e7), pairs);
@@ -507,6 +507,6 @@ mod tests {
             "{differ}"
         );
         let own = of(None, None);
-        assert!(own.starts_with("C – ") && own.contains("0.20 % of the round-trip time"), "{own}");
+        assert!(own.starts_with("C – ") && own.contains("0.20% of the round-trip time"), "{own}");
     }
 }

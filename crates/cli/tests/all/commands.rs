@@ -17,7 +17,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     }
     let row = |name: &str| lines.iter().find(|l| l.starts_with(name)).unwrap().matches(['±', '[']).count();
     assert_eq!((row("drop-tail"), row("red")), (9, 9), "{out}");
-    assert!(out.contains("95 % confidence interval over 2 seeds"), "{out}");
+    assert!(out.contains("95% confidence interval over 2 seeds"), "{out}");
     assert!(out.contains("results  results/small\n"), "{out}");
     assert!(out.contains("report   results/small/report.html\n"), "{out}");
     assert!(!out.contains('\u{1b}'), "colors in a pipe");
@@ -34,7 +34,7 @@ fn results_of_other_scenarios_are_compared_with_a_note() {
     let longer = ["--set", "duration=\"7 s\"", "--set", "flows.ftp.rtt=\"30 ms\""];
     bench.ok(&[&["run", "small.toml", "--out", "other", "--no-report", "-q"], &longer[..]].concat());
     let noted = bench.run(&["compare", "one", "other"]);
-    assert!(noted.err.contains("of scenarios that differ: duration, flows[0].rtt"), "{}", noted.err);
+    assert!(noted.err.contains("from scenarios that differ: duration, flows[0].rtt"), "{}", noted.err);
     let noted = bench.run(&["compare", "one", "same"]);
     assert!(!noted.err.contains("differ"), "{}", noted.err);
 }
@@ -323,7 +323,7 @@ fn results_say_what_to_know_of_them_and_what_made_them() {
         let file: Value = serde_json::from_str(&file).unwrap();
         for json in [&ran, &shown, &file] {
             let notes: Vec<&str> = json["notes"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
-            assert!(notes[0].starts_with("loss = 0.01: wire_loss_rate has"), "{notes:?}");
+            assert!(notes[0].starts_with("loss = 0.01: wire_loss_rate counts"), "{notes:?}");
             assert_eq!(notes.iter().filter(|note| note.contains("wire_loss_rate")).count(), 1, "{notes:?}");
             assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1", "{seeds}");
             let engine = json["engine"].as_object().unwrap();
@@ -682,7 +682,7 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     let capable = any.replace("[\"50 ms\", \"100 ms\"] }", "[\"50 ms\", \"100 ms\"] }\ntcp = { ecn = true }");
     assert!(notes(&capable).contains(&dctcp("dualpi2")));
     let lossy = SMALL.replace("[dumbbell]", "[dumbbell]\nloss = 0.01");
-    assert!(notes(&lossy).starts_with("note: loss = 0.01: wire_loss_rate has"));
+    assert!(notes(&lossy).starts_with("note: loss = 0.01: wire_loss_rate counts"));
     // Nobody else is there.
     let alone = &text[text.find("[[flows]]\nname = \"dctcp\"").unwrap()..];
     let head = &text[..text.find("[[flows]]").unwrap()];
@@ -917,19 +917,19 @@ fn plot_refuses_what_results_do_not_have() {
         (&["--diagram", "delay-cdf", "--class", "x"], "known: data, "),
         (&["--diagram", "queue", "--class", "ftp"], "--class: queue is of all traffic"),
         (&["--diagram", "queue-pdf", "--seed", "1"], "--seed: queue-pdf is of all seeds"),
-        (&["--point", "2"], "--point 2: the results have 1"),
+        (&["--point", "2"], "--point 2: must be at most 1"),
         (&["--seed", "9"], "--seed 9: was not run; the seeds are 1, 2"),
         (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),
         (&["--metric", "goodput_bps", "--over", "flows.ftp.count"], "does not vary"),
         (&["--diagram", "completion-cdf"], "no transfer"),
         (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf but would be SVG; use --pdf"),
-        (&["--pdf", "-"], "--pdf -: goes to a file only"),
+        (&["--pdf", "-"], "--pdf -: cannot write to standard output"),
         (&["--width", "3.4in"], "add --svg, --pdf or --png"),
         (&["--svg", "x.svg", "--width", "3.4"], "with its unit, such as 3.4in"),
         (&["--svg", "x.svg", "--width", "1in", "--font-size", "20"], "is too narrow"),
         (&["--svg", "x.svg", "--height", "0.5in"], "must be at least"),
         (&["--png", "x.png", "--font", "No Such Font"], "font"),
-        (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: belongs to --diagram metric"),
+        (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: works with --diagram metric"),
         (&["--diagram", "queues"], "possible values: metric, queue"),
         (&["--svg", "no/such/folder.svg"], "write no/such/folder.svg"),
     ];

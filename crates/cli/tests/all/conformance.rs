@@ -667,7 +667,7 @@ fn an_implementation_that_hangs_is_given_up() {
     assert_eq!((code, ran), (1, 3));
     assert!(left > 100, "{left}");
     let says =
-        format!("; it hung 3 times in a row, so {left} more were not run: --timeout gives it more time");
+        format!("; it hung 3 times in a row, so {left} more were not run; give it more time with --timeout");
     assert!(err.contains(&says), "{err}");
     // So does one that goes on without its output.
     assert_eq!(run(&[], "exec >&-; sleep 300").2, 3);

@@ -161,7 +161,7 @@ fn a_capacity_that_is_not_told_leaves_no_command() {
     std::fs::write(bench.path("own.pcap"), trace_of(1, |k| k / 2 * 5_000_000 + k % 2 * 12_112)).unwrap();
     let cases = [
         ("few.pcap", "at least ", "packet pairs agree on a rate", "at_least"),
-        ("own.pcap", "–", "2.0 % of the round-trip time lies", "beyond"),
+        ("own.pcap", "–", "2.0% of the round-trip time lies", "beyond"),
     ];
     for (file, value, how, verdict) in cases {
         let out = bench.ok(&["measure", file]);

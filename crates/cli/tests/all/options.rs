@@ -100,7 +100,7 @@ fn a_link_that_carries_nothing_while_it_is_measured_is_refused() {
         let ran = check(&format!("{field}=79 bit/s"));
         assert_eq!(ran.code, 2, "{}", ran.out);
         assert!(
-            ran.err.contains("must be at least 80 bit/s: on a slower link the smallest packet"),
+            ran.err.contains("must be at least 80 bit/s: on a slower link, the scenario's smallest packet"),
             "{}",
             ran.err
         );

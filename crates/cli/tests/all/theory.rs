@@ -341,7 +341,7 @@ fn a_map_is_drawn_in_characters_and_as_a_picture() {
     assert_eq!(lines[0], "pi: growth rate over flows and rtt");
     assert_eq!(lines[2], "       500 |############");
     assert!(out.contains("\nacross flows, logarithmic, up rtt (ms)\n# stable   . unstable\n"), "{out}");
-    assert!(out.contains(" % of the points are stable\nblank: no equilibrium ("), "{out}");
+    assert!(out.contains("% of the points are stable\nblank: no equilibrium ("), "{out}");
     assert!(out.contains(", rtt = 10.0 ms: signal probability p = "), "{out}");
 
     let json = bench.json(&in_words("map", &[&axes[..], &["--format", "json"]].concat()));

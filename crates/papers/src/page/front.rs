@@ -47,7 +47,7 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> 
                 .to_string(),
             format!(
                 "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
-                 {LEAST_NUMBERS} of its printed numbers need a simulation, and {} % of those agree or are inside: the \
+                 {LEAST_NUMBERS} of its printed numbers need a simulation, and {}% of those agree or are inside: the \
                  column \"beyond a guess\".{} Numbers of a link that loses packets by itself are of none.\n\n",
                 100.0 * LEAST_SHARE,
                 nearest(algorithms)
@@ -297,7 +297,7 @@ const NEAREST: usize = 3;
 
 /// A share in words.
 fn percent(part: usize, of: usize) -> String {
-    if of == 0 { "of none".to_string() } else { format!("{:.0} %", 100.0 * part as f64 / of as f64) }
+    if of == 0 { "of none".to_string() } else { format!("{:.0}%", 100.0 * part as f64 / of as f64) }
 }
 
 /// A row of the algorithms; the label is of the printed numbers of Quell's own documents.

@@ -35,12 +35,12 @@ pub(super) fn table_name(document: &Document, table: &str) -> String {
 pub(super) const RULES: &str = "\
 - A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, where a range is \
 printed, in the range or in the band around its middle.\n\
-- It is **inside** if it lies in the 95 % prediction interval of what was printed: one run, or a mean of some. Of a \
+- It is **inside** if it lies in the 95% prediction interval of what was printed: one run, or a mean of some. Of a \
 range, both ends and the middle must lie where as many runs have them, and it must not be too narrow for them.\n\
 - It is **withheld** if it would agree or be inside under the reading that is judged, but chose it, or lies outside \
 under a rival that nothing speaks against.\n\
 - It is **explained** if it lies outside of both, and under another reading of the document, which nothing excludes, \
-the 95 % interval of at least five runs lies in the band. If that other reading was fitted to it, nothing is \
+the 95% interval of at least five runs lies in the band. If that other reading was fitted to it, nothing is \
 explained, and it is in its band **only by a fit**.\n\
 - It is **refuted** if ns-2 itself, arithmetic, or a claim of the document shows that no run gives it; and **open** \
 otherwise.\n\

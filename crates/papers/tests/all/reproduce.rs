@@ -1296,7 +1296,7 @@ fn computed_figures_are_tested() {
     assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
 }
 
-/// (1 + epsilon)^2 from 0 to 0.5 is off the line between its ends by up to 4 %.
+/// (1 + epsilon)^2 from 0 to 0.5 is off the line between its ends by up to 4%.
 #[test]
 fn a_rise_may_be_a_line() {
     let claim = |by: &str| {

@@ -12,7 +12,7 @@ pub(super) const BDP: &str = "bdp";
 /// The bandwidth-delay product and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
 pub(super) const CAPACITY: &str = "bdp_and_buffer";
 
-/// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1 % of packets, as a share of the packets that
+/// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1% of packets, as a share of the packets that
 /// path and buffer hold (RFC 7928 sections 8.2.2 to 8.2.4).
 const CONGESTION: [(&str, f64); 3] = [("mild", 0.036), ("medium", 0.081), ("heavy", 0.114)];
 

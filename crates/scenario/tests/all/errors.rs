@@ -633,7 +633,7 @@ fn a_link_on_which_packets_take_no_time_is_refused() {
                 let e = found.unwrap_err();
                 assert!(e.contains(&format!("must be at most {most}: ")), "{e}");
                 assert!(
-                    e.contains("UDP) takes less than 1 ns") && e.ends_with("or send larger packets"),
+                    e.contains("UDP) would take less than 1 ns") && e.ends_with("or send larger packets"),
                     "{e}"
                 );
             }

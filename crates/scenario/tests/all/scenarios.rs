@@ -342,7 +342,7 @@ fn what_is_set_varies_no_more() {
     let mut doc = Document::parse(&format!("{cases}[[cases]]\nflows.ftp.count = 2\n"), "x").unwrap();
     doc.set_text("flows.ftp.count", "5").unwrap();
     let e = doc.study(&Plugins::new()).unwrap_err().to_string();
-    assert!(e.contains("sets flows.ftp.count, which is set from outside too"), "{e}");
+    assert!(e.contains("sets flows.ftp.count, which is also set from outside"), "{e}");
 
     // The same point in two spellings, of a typed field and of an algorithm's parameter, and as an expression.
     let sweep = "[sweep]\ndumbbell.rate = [\"1 Mbit/s\", \"1000 kbit/s\", \"2 Mbit/s\"]\n\

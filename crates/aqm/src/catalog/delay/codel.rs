@@ -59,7 +59,7 @@ choice! {
 params! {
     /// CoDel's parameters.
     pub struct CodelParams {
-        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        /// Delay that a standing queue may have: 5 to 10% of the interval.
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289 section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289 section 4.2";

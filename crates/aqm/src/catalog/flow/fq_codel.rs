@@ -65,7 +65,7 @@ params! {
         flows: u32 = 1024, unit "queues", source "RFC 8290 section 5.2.5";
         /// Bytes that a queue may send in its turn: about the largest packet; 300 B serves small packets first at low rates.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "RFC 8290 section 5.2.4";
-        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        /// Delay that a standing queue may have: 5 to 10% of the interval.
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8290 section 5.2.2";
         /// Time for which a queue's delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8290 section 5.2.1";

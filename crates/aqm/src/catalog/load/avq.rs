@@ -9,8 +9,8 @@
 //! - The names are Chen's; Park et al. 2004 write alpha for phi and gamma for tau, and its beta is the
 //!   initial share of the capacity.
 //! - Fig. 3.4 adapts the capacity at every arrival, so that x is the offered rate. Where signals are
-//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the link
-//!   settles 6 % below tau, and with unresponsive sources the capacity falls to zero. The aim of Chen
+//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6% the link
+//!   settles 6% below tau, and with unresponsive sources the capacity falls to zero. The aim of Chen
 //!   2010, section 3.7.1, a utilization of tau, needs the admitted rate; ns-2 uses that, and so does
 //!   this file by default. With marks the two are the same. A packet that AVQ accepts but the real
 //!   buffer has no room for is input either way, because the load that overflows a buffer must be

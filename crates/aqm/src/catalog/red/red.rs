@@ -15,7 +15,7 @@
 //!   initial rate. Below a shaper of Linux nothing ages it: `idle`.
 //! - A queue that has drained while its average is still high is not signaled: fewer than
 //!   `min_backlog` packets wait. The paper has no such condition, but ns-2 has it, and it matters: 100
-//!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
+//!   Reno flows at 10 Mbit/s under ARED reach 96% utilization without it, 99.6% with it (and 99.6%
 //!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is close to 0
 //!   anyway; that is left out.
 

@@ -18,7 +18,7 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         let counters = &meter.counters;
         let arrived = counters.arrived.packets.max(1) as f64;
         let dropped = counters.refused.total().packets + counters.dropped.total().packets;
-        let share = |n: u64| format!("{} %", three_digits(n as f64 / arrived * 100.0));
+        let share = |n: u64| format!("{}%", three_digits(n as f64 / arrived * 100.0));
         let time = |seconds: Option<f64>| seconds.map_or("-".into(), duration);
         names.cells.push((line.name.clone(), Tint::Name));
         let cells = [

@@ -340,7 +340,7 @@ impl RouterState {
             ));
         } else if wanted > most / 2.0 {
             self.notes.push(format!(
-                "both rates together are {} % of what one processor of this machine moves in packets of {mean}",
+                "both rates together are {}% of what one processor of this machine moves in packets of {mean}",
                 three_digits(wanted / most * 100.0)
             ));
         }

@@ -91,7 +91,7 @@ pub fn without_rule(name: &str) -> &'static str {
     match name {
         "codel" => {
             "RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest round-trip time, target to \
-             5 to 10 % of that; this is no rule of stability, and is not written here"
+             5 to 10% of that; this is no rule of stability, and is not written here"
         }
         "pie" => {
             "RFC 8033 section 4.2 says how its gains follow its target and its interval: the link and the flows \
