@@ -105,7 +105,7 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp = { congestion = \"dctcp\" }",
-            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": needs ecn = true, for it answers marks",
+            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": needs ecn = true, because it reacts to marks",
             "RFC 8257 section 3",
         ),
         (
@@ -123,8 +123,8 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp.ecn = true\ntcp.congestion = \"bbr3\"",
-            "x.toml:15: flows[0].tcp.congestion = \"bbr3\": needs recovery = \"rack\", for",
-            "; and pacing = true, for it sends at a rate of its own (draft-ietf-ccwg-bbr section 5.6); and ecn = false",
+            "x.toml:15: flows[0].tcp.congestion = \"bbr3\": needs recovery = \"rack\", because",
+            "; and pacing = true, because it sends at its own rate (draft-ietf-ccwg-bbr section 5.6); and ecn = false",
         ),
         (
             "count = 2",

@@ -822,8 +822,8 @@ fn notes_on_what_is_void_say_why() {
     assert_eq!(
         notes("", "", "algorithm = \"red\"", "min_rto = \"2 ms\""),
         [
-            "ftp: tcp.min_rto = \"2 ms\" has no effect with granularity = 10 ms: a timeout is at least 3 of these; lower \
-             granularity, or write min_rto = 30 ms"
+            "ftp: tcp.min_rto = \"2 ms\" has no effect with granularity = 10 ms because a timeout is at least 3 of \
+             these; lower granularity, or set min_rto = 30 ms"
         ]
     );
     // Linux's threshold of sfq-red's marks and FQ-PIE's share are in its dialect.
