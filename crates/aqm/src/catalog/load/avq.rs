@@ -44,9 +44,11 @@ params! {
         phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1; Joo et al. 2006, Table 1";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
-        /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
+        /// Buffer of the virtual queue; its unit determines whether the virtual queue counts packets or bytes; auto:
+        /// the real buffer.
         buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.7.2";
-        /// The input that adapts the virtual capacity: "admitted" leaves out what AVQ drops, "offered" counts every arrival.
+        /// The input that adapts the virtual capacity: "admitted" excludes what AVQ drops; "offered" counts every
+        /// arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1";
