@@ -6,17 +6,17 @@ use quell_units::text::{duration, one_line, three_digits, visible, visible_json}
 
 use super::failure::Failure;
 
-/// How a result is printed.
+/// The format of a printed result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// A table to read.
+    /// A readable table.
     #[default]
     Table,
     /// JSON.
     Json,
 }
 
-/// Prints to stdout, where what a terminal would obey is shown; whoever has seen enough may close it.
+/// Prints to stdout, where what a terminal would obey is shown; a reader who has seen enough may close it.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_on(text).map(drop)
 }
