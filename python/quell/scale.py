@@ -1,7 +1,7 @@
 """Studies on more than one machine, by Dask (``pip install "quell[scale]"``).
 
 :func:`run` is :func:`quell.run` for a Dask cluster. What Dask does is little: a study is a list of
-:class:`quell.Task`, :func:`quell.make` makes some of them, and what was made is told by the cache alone. Ray,
+:class:`quell.Task`, :func:`quell.make` makes some of them, and only the cache records what was made. Ray,
 joblib and ``concurrent.futures`` take the same two functions in as many lines: docs/scale.md has recipes.
 """
 

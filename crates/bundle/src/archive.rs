@@ -49,7 +49,7 @@ pub struct Bundle {
 const ARCHIVE: Limit = Limit::of_tables("a bundle");
 /// The most files of a bundle: far above any, and few enough to look at.
 const MOST_FILES: usize = 100_000;
-/// The most bytes of a bundle's files together, unpacked: what is larger is not a study but a bomb.
+/// The most bytes of a bundle's files together, unpacked; a larger one is not a study but a zip bomb.
 const MOST_BYTES: u64 = 64 << 30;
 const ABOUT: Limit = Limit::of_text("a bundle's metadata");
 /// The limit of the files that scenarios name.
@@ -210,7 +210,7 @@ fn differing(results: &Results, hashes: &BTreeMap<&str, String>) -> Vec<String> 
     names.into_iter().filter(|name| made.get(*name) != hashes.get(name)).map(str::to_string).collect()
 }
 
-/// The size of an archive and its SHA-256 in hexadecimal, for whoever publishes it.
+/// The size of an archive and its SHA-256 in hexadecimal, for publishing it.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -236,7 +236,7 @@ fn measure_open(file: &mut File) -> std::io::Result<(u64, String)> {
     Ok((bytes, hex(&hash.finalize())))
 }
 
-/// The flaw of an archive, for whoever has it.
+/// The flaw of an archive, for its reader.
 fn broken(error: &ZipError) -> String {
     match error {
         ZipError::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => "is cut off".to_string(),

@@ -1,4 +1,4 @@
-//! The page for whoever opens a bundle: what it is, how to check it, and how to compute it again.
+//! The page for anyone who opens a bundle: what it is, how to check it, and how to compute it again.
 
 use std::fmt::Write as _;
 

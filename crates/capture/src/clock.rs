@@ -118,8 +118,7 @@ impl Stream {
         self.selected.iter().map(|(from, to)| u64::from(to.wrapping_sub(*from))).sum()
     }
 
-    /// Takes in a range behind the acknowledgment; one before it tells of a segment that came twice
-    /// (RFC 2883).
+    /// Takes in a range behind the acknowledgment; one before it reports a segment that came twice (RFC 2883).
     fn select(&mut self, ack: u32, (mut from, mut to): (u32, u32)) {
         let place = |at: u32| at.wrapping_sub(ack) as i32;
         if place(from) < 0 || place(to) <= place(from) || self.selected.len() >= MOST_RANGES {

@@ -420,7 +420,7 @@ fn marks_of_the_gateway_meet_no_rule_of_others() {
     }
 }
 
-/// Both processes are killed, and somebody loads mangle anew: what then sees a mark of the gateway's.
+/// Both processes are killed, and somebody reloads mangle: what then sees a mark of the gateway's.
 #[test]
 fn after_a_kill_a_mark_stays_only_behind_the_table_security() {
     for net in nets() {
@@ -457,8 +457,8 @@ fn after_a_kill_a_mark_stays_only_behind_the_table_security() {
     }
 }
 
-/// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed anew with
-/// another mark, and can be reached while a closed gateway has no worker.
+/// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed again
+/// with another mark, and can be reached while a closed gateway has no worker.
 #[test]
 fn the_routers_own_traffic_is_shaped_too() {
     nets().for_each(own_traffic_is_shaped);

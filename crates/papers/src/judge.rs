@@ -777,8 +777,9 @@ mod tests {
         assert_eq!(prediction(&samples[..1], PrintedOf::OneRun), None);
     }
 
-    /// Mean 10, deviation 2. A range of seven is inside if both its ends are, if its middle is no further away than
-    /// 3.19 * 2 * sqrt(0.218 + 0.2) = 4.1 (t(4, 0.9833) = 3.19), and if it is not narrower than seven such runs make it.
+    /// Mean 10, deviation 2. A range of seven is inside if both its ends are, if its middle is at most this far away:
+    /// 3.19 * 2 * sqrt(0.218 + 0.2) = 4.1 (t(4, 0.9833) = 3.19), and if it is not narrower than seven such runs make
+    /// it.
     #[test]
     fn a_range_is_inside_with_its_ends_its_middle_and_its_width() {
         let nearness = |low: f64, high: f64, printed| {

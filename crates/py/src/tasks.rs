@@ -1,4 +1,4 @@
-//! Studies in pieces, for whoever spreads them over processes and machines.
+//! Studies in pieces, to spread over processes and machines.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -196,8 +196,8 @@ pub fn tasks(
 
 /// Make replications and put them into a cache, where :func:`run` finds them.
 ///
-/// What was made is told by the cache alone, so a process that makes tasks may be killed at any time, and they
-/// be given to another.
+/// Only the cache records what was made, so a process that makes tasks may be killed at any time, and its tasks may be
+/// given to another.
 ///
 /// Parameters
 /// ----------

@@ -1,5 +1,5 @@
 //! The arithmetic of responsiveness (draft-ietf-ippm-responsiveness-08): what a client computes while its test runs,
-//! and whoever reads its probes afterwards.
+//! and what is computed from its probes afterward.
 
 use crate::outcome::{ForeignProbe, LoadedProbe};
 

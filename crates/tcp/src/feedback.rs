@@ -221,7 +221,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns whether an acknowledgment that tells of so many marks reduces the window.
+    /// Returns whether an acknowledgment that reports so many marks reduces the window.
     fn reduces(cfg: &Config, s: &mut Sender, ack: u32, marks: u32) -> bool {
         let report = Report { marks: Some(marks), ..Default::default() };
         s.on_report(cfg, Time::ZERO + ms(100), ack, false, &report).ecn_response

@@ -73,7 +73,7 @@ const CSS_ROUNDS: u32 = 5;
 /// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
-/// The rise of a round-trip time that tells of a queue.
+/// The rise of a round-trip time that reveals a queue.
 fn rise(rtt: Duration) -> Duration {
     (rtt / MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
 }
@@ -155,7 +155,7 @@ impl HyStart {
         }
     }
 
-    /// Ends slow start if the acknowledgment of all below `ack` tells of a full pipe.
+    /// Ends slow start if the acknowledgment of all below `ack` reveals a full pipe.
     fn look(&mut self, window: &mut Window, (ack, next): (u32, u32), now: Time, rtt: Duration) {
         if self.over || window.cwnd >= window.ssthresh {
             return;

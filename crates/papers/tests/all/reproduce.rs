@@ -447,8 +447,8 @@ fn a_claim_of_ours_explains_no_number() {
     });
 }
 
-/// A number that another reading gives is explained, whoever is outside with us; one that lies between two readings waits for
-/// the setting between them.
+/// A number that another reading gives is explained, even if others are outside with us; one that lies between two
+/// readings waits for the setting between them.
 #[test]
 fn what_another_reading_gives_is_not_refuted() {
     // RED of eight flows, under the thresholds of the document, under higher ones, and under lower ones.

@@ -1,4 +1,4 @@
-//! LEDBAT (RFC 6817): the window follows the delay that the queue adds one way, and gives way to whoever adds more
+//! LEDBAT (RFC 6817): the window follows the delay that the queue adds one way, and gives way to flows that add more
 //! than the target.
 
 use quell_units::{Duration, Time};

@@ -21,9 +21,9 @@
 //! - `now - drop_next` is negative if the drop state returns before the pending drop was due. That
 //!   counts as recent.
 //! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
-//! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the
-//!   reciprocal root and a clock of 1.024 us, of which the law takes one at least; after 256 drops in a row a
-//!   packet is sent and the schedule begins anew (include/net/codel.h and codel_impl.h of Linux 7.2).
+//! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the reciprocal
+//!   root and a clock of 1.024 us, of which the law takes one at least; after 256 drops in a row a packet is sent and
+//!   the schedule restarts (include/net/codel.h and codel_impl.h of Linux 7.2).
 //! - `ce_threshold` is not CoDel's, but a step for DCTCP beside it, which FQ-CoDel has (RFC 8290 section
 //!   5.2.7): a packet that CoDel lets pass is marked if it has waited longer. It never drops.
 

@@ -1,7 +1,7 @@
 //! SFQ: stochastic fairness queueing (McKenney 1990).
 //!
-//! A hash gives each flow one of many queues, which are served in turn. A full buffer costs the longest queue
-//! its last packet, so whoever sends more than a share loses what is beyond it.
+//! A hash gives each flow one of many queues, which are served in turn. A full buffer costs the longest queue its last
+//! packet, so a flow that sends more than its share loses the excess.
 //!
 //! What the paper leaves open, and what this file does:
 //! - The paper serves a packet per turn. `quantum` bytes per turn are fair to flows of small packets as well, as
