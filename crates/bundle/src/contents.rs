@@ -32,7 +32,7 @@ pub(crate) fn collect(
     all.extend(scenario(results, inputs)?);
     all.extend(made(results));
     let page = readme::page(results, about, &all);
-    all.push(Entry::new(README, "What this is, how to check it, how to compute it again", page));
+    all.push(Entry::new(README, "What this is, how to check it, and how to compute it again", page));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(all)
 }

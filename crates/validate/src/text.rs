@@ -114,5 +114,5 @@ pub fn cells(found: &[ChapterFindings]) -> String {
     let line = |(queue, (inside, all)): (&str, (usize, usize))| {
         format!("{queue:<10} {inside:>4} of {all:>4} cells\n")
     };
-    "\nCells with all figures inside:\n".to_string() + &queues.into_iter().map(line).collect::<String>()
+    "\nCells with all metrics inside:\n".to_string() + &queues.into_iter().map(line).collect::<String>()
 }

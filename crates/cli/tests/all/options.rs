@@ -19,7 +19,7 @@ fn a_value_that_means_nothing_is_refused_before_anything_is_run() {
         (&only, &["--rate", "15kbit/s"], "its link must carry at least 100 packets of 1514 B in the 80 s"),
         (&only, &["--rtt", "0s"], times),
         (&only, &["--rtt", "-5ms"], "must not be negative"),
-        (&only, &["--rtt", "9s"], "must have at least 10 round trips, which are then at most 8 s"),
+        (&only, &["--rtt", "9s"], "must have at least 10 round trips of at most 8 s"),
         (&only, &["--seeds", "-1"], "must be a whole number from 1 to 100000"),
         (&only, &["--only", "-1"], "section \"-1\": has no scenario"),
         (&only, &["--baseline", "codle"], "did you mean \"codel\"?"),

@@ -453,7 +453,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("design", &["--aqm", "blue"]),
-            "error: --aqm blue: no rule for its parameters is written here; rules exist for red, ",
+            "error: --aqm blue: Quell has no rule for its parameters; rules exist for red, ",
         ),
         (
             in_words("design", &["--aqm", "codel"]),
@@ -496,7 +496,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("map", &["--aqm", "blue", "--x", "flows=1..2", "--y", "rtt=1..2ms"]),
-            "error: no model of blue: p moves on overflow and on idle links only",
+            "error: no model of blue: p moves only on overflow and on idle links",
         ),
         (
             vec!["map", "loops.toml", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
@@ -728,7 +728,7 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
 fn a_congestion_control_without_a_law_is_refused_with_the_reason() {
     let bench = bench();
     for (command, aqm, congestion, why) in [
-        ("analyze", "pi", "bbr3", "its window is no function of the probability of a signal"),
+        ("analyze", "pi", "bbr3", "its window is not a function of the signal probability"),
         ("design", "red", "dctcp", "congestion = \"dctcp\": must be \"reno\""),
     ] {
         let ran = bench.run(&in_words(command, &["--aqm", aqm, "--congestion", congestion]));
