@@ -441,7 +441,7 @@ export type TableCell = {
    */
   mean: number,
   /**
-   * The lower end of its 95 % interval; null from a single replication.
+   * The lower end of its 95% interval; null from a single replication.
    */
   low: number | null,
   /**
@@ -479,7 +479,7 @@ export type TableDifference = {
    */
   mean: number,
   /**
-   * The lower end of its 95 % interval.
+   * The lower end of its 95% interval.
    */
   low: number | null,
   /**
