@@ -155,7 +155,7 @@ params! {
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
         /// The ECN codepoint of data that may be marked: "ect0" or "ect1"; none for the congestion control's own, which
-        /// is "ect1" for "prague" and "ect0" for the others.
+        /// is "ect1" with "prague" and "ect0" with the others.
         codepoint: Option<Codepoint> = None, unit "name", source "RFC 3168 section 5; RFC 9331 section 4.1; RFC 8257 has ECT(0)";
         /// How the receiver reports marks: "classic" (one bit), "exact" (their number) or "accecn" (their number modulo
         /// 8).
