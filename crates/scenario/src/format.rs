@@ -190,7 +190,7 @@ pub struct GraphLink {
     /// Its one-way propagation delay.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
-    /// How much may wait; if left out, the queue is unlimited, has no algorithm and is not measured.
+    /// How much may wait; without a buffer, the queue is unlimited, has no algorithm and is not measured.
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
     /// Its own algorithm, if it should not run the compared ones.
