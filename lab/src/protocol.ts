@@ -231,7 +231,7 @@ export type MapRequest = {
   /**
    * The quantity that is shown; default: "growth".
    */
-  show?: MapShown,
+  show: MapShown,
   /**
    * The points along each axis, from 2 to 200; default: 48.
    */
@@ -267,11 +267,6 @@ export type MapAxis = {
    */
   log?: boolean,
 };
-
-/**
- * A quantity that a map shows.
- */
-export type MapShown = "growth" | "gain-margin" | "phase-margin" | "delay-margin" | "settling" | "queue" | "probability";
 
 /**
  * Results that are kept.
@@ -1014,6 +1009,10 @@ export type AboutParameter = {
    * or only the algorithm knows.
    */
   range: string | null,
+  /**
+   * The names of a choice; empty of what is none.
+   */
+  choices: string[],
 };
 
 /**
@@ -1429,11 +1428,11 @@ export type Replication = {
   /**
    * The figures by link, segment and scope.
    */
-  metrics: Array<MetricRow>,
+  metrics: MetricRow[],
   /**
    * The time series by link; empty if it is not shown.
    */
-  series: Array<LinkSeries>,
+  series: LinkSeries[],
   /**
    * The windows of up to 12 flows, one of each group first; empty if it is not shown.
    */
@@ -1441,7 +1440,7 @@ export type Replication = {
   /**
    * Every flow, at most 1000; empty if it is not shown.
    */
-  flows: Array<Flow>,
+  flows: FlowRow[],
   /**
    * Finished transfers; empty if it is not shown.
    */
@@ -1453,109 +1452,11 @@ export type Replication = {
   /**
    * Averages of the internal signals.
    */
-  internal_means: Array<InternalMean>,
+  internal_means: InternalRow[],
   /**
    * All of it as bytes in base64, if they were asked for.
    */
   packed: string | null,
-};
-
-/**
- * The figures of one link, segment and scope.
- */
-export type MetricRow = {
-  /**
-   * The link.
-   */
-  link: string,
-  /**
-   * The segment; null: the whole measured window.
-   */
-  segment: number | null,
-  /**
-   * "all", "data" (all but acknowledgments), a class, a lane ("lane:l"), or the transfers of one size ("size:0-10kB").
-   */
-  scope: string,
-  /**
-   * Its beginning.
-   */
-  from_s: number,
-  /**
-   * Its end.
-   */
-  to_s: number,
-  /**
-   * The figures by the names of their metrics; those that do not apply are not there.
-   */
-  values: Record<string, number>,
-};
-
-/**
- * The time series of a link: equally spaced samples.
- */
-export type LinkSeries = {
-  /**
-   * The link.
-   */
-  link: string,
-  /**
-   * The time of each sample: the end of its step.
-   */
-  time_s: Numbers,
-  /**
-   * The queue at that time.
-   */
-  queue_packets: Numbers,
-  /**
-   * The queue at that time in bytes.
-   */
-  queue_bytes: Numbers,
-  /**
-   * The average of the queue over the step.
-   */
-  queue_mean_packets: Numbers,
-  /**
-   * The mean queueing delay of the packets that left during the step.
-   */
-  queue_delay_mean_s: Numbers,
-  /**
-   * Packets dropped during the step.
-   */
-  dropped_packets: Numbers,
-  /**
-   * Packets marked during the step.
-   */
-  marked_packets: Numbers,
-  /**
-   * Jain's fairness index of the goodputs of bulk flows during the step; empty in samples of a run that goes on.
-   */
-  jain_index: Numbers,
-  /**
-   * The bits sent during the step over its length, by class.
-   */
-  throughput_bps: Array<[string, Numbers]>,
-  /**
-   * The algorithm's internal signals.
-   */
-  internals: Array<InternalSeries>,
-};
-
-/**
- * An internal signal of an algorithm over time.
- */
-export type InternalSeries = {
-  /**
-   * The paper's name.
-   */
-  name: string,
-  /**
-   * Its unit.
-   */
-  unit: string,
-  /**
-   * One value per sample.
-   */
-  values: Numbers,
 };
 
 /**
@@ -1594,48 +1495,6 @@ export type FlowWindow = {
    * The smoothed round-trip time; null before the first measurement.
    */
   srtt_s: Numbers,
-};
-
-/**
- * A flow over the measured window.
- */
-export type Flow = {
-  /**
-   * Its number.
-   */
-  flow: number,
-  /**
-   * Its group.
-   */
-  group: string,
-  /**
-   * Its class.
-   */
-  class: string,
-  /**
-   * Its round-trip propagation time at its start.
-   */
-  base_rtt_s: number,
-  /**
-   * The time at which it started.
-   */
-  start_s: number,
-  /**
-   * New data that its receiver got, in bits per second.
-   */
-  goodput_bps: number,
-  /**
-   * Data packets sent, retransmissions included.
-   */
-  sent_packets: number,
-  /**
-   * Retransmissions.
-   */
-  retransmitted_packets: number,
-  /**
-   * Retransmission timeouts.
-   */
-  timeouts: number,
 };
 
 /**
@@ -1691,35 +1550,71 @@ export type Delays = {
 };
 
 /**
- * The average of an internal signal.
- */
-export type InternalMean = {
-  /**
-   * The link.
-   */
-  link: string,
-  /**
-   * The segment; null: the whole measured window.
-   */
-  segment: number | null,
-  /**
-   * The paper's name.
-   */
-  signal: string,
-  /**
-   * Its unit.
-   */
-  unit: string,
-  /**
-   * The average.
-   */
-  mean: number,
-};
-
-/**
  * Numbers, null where there is none.
  */
 export type Numbers = (number | null)[];
+
+/**
+ * The figures of one link, segment and scope. Without a segment they are of the whole measured window. The scope is "all",
+ * "data" (all but acknowledgments), a class, a lane ("lane:l"), or the transfers of one size ("size:0-10kB"). Metrics
+ * that do not apply have no value.
+ */
+export type MetricRow = {
+  link: string,
+  segment: number | null,
+  scope: string,
+  from_s: number,
+  to_s: number,
+  values: Record<string, number>,
+};
+
+/**
+ * The time series of a link: equally spaced samples, each at the end of its step. Means, drops, marks and rates are those
+ * of the step. Jain's index is empty in samples of a run that goes on.
+ */
+export type LinkSeries = {
+  link: string,
+  time_s: Numbers,
+  queue_packets: Numbers,
+  queue_bytes: Numbers,
+  queue_mean_packets: Numbers,
+  queue_delay_mean_s: Numbers,
+  dropped_packets: Numbers,
+  marked_packets: Numbers,
+  jain_index: Numbers,
+  throughput_bps: [string, Numbers][],
+  internals: InternalSeries[],
+};
+
+/**
+ * An internal signal of an algorithm over time: one value for each sample.
+ */
+export type InternalSeries = { name: string, unit: string, values: Numbers };
+
+/**
+ * A flow over the measured window.
+ */
+export type FlowRow = {
+  flow: number,
+  group: string,
+  class: string,
+  base_rtt_s: number,
+  start_s: number,
+  stop_s: number | null,
+  goodput_bps: number,
+  delivered_bytes: number,
+  sent_packets: number,
+  retransmitted_packets: number,
+  timeouts: number,
+  fast_retransmits: number,
+  ecn_responses: number,
+  round_trip_time_mean_s: number | null,
+};
+
+/**
+ * The average of an internal signal. Without a segment it is of the whole measured window.
+ */
+export type InternalRow = { link: string, segment: number | null, signal: string, unit: string, mean: number };
 
 /**
  * The numbers of a figure: panels with common axes, and curves in them.
@@ -1806,6 +1701,11 @@ export type QueueMotion = {
   share: number,
   period_s: number,
 };
+
+/**
+ * A quantity that a map shows.
+ */
+export type MapShown = | "growth" | "gain-margin" | "phase-margin" | "delay-margin" | "settling" | "queue" | "probability" | "swing";
 
 /**
  * The answer to each message.

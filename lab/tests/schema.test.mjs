@@ -11,9 +11,13 @@ import {
   equal,
   FIRST,
   measured,
+  rangeOf,
+  read,
+  STEPS,
   scenarioShape,
   toml,
   UNITS,
+  at as valueAt,
   written,
 } from "../dist-node/lab.mjs";
 import { answer, engine } from "./wasm.mjs";
@@ -261,4 +265,43 @@ test("values are equal if they say the same", () => {
     assert.ok(!equal(value, other), JSON.stringify(other));
   }
   assert.ok(equal(undefined, undefined) && equal(1, 1) && !equal(1, "1") && !equal([], {}));
+});
+
+/** A scenario with one algorithm, on the link on which ranges were asked. */
+const withAqm = (aqm) => `schema = 1
+duration = "4 s"
+warmup = "1 s"
+aqm = [${aqm}]
+dumbbell = { rate = "10 Mbit/s", delay = "10 ms", buffer = "1000 packets" }
+flows = [{ name = "ftp", count = 3, rtt = "60 ms" }]
+`;
+
+test("no slider of an algorithm leads to a value that it refuses, and every choice is one", () => {
+  let ends = 0;
+  let choices = 0;
+  for (const [algorithm, fields] of parameters) {
+    for (const field of fields) {
+      const { shape } = field;
+      const values = [];
+      if (shape.kind === "name") values.push(...shape.names.map(({ value }) => JSON.stringify(value)));
+      const range = rangeOf(field, shape, undefined, true);
+      if (range) {
+        const unit = read(shape, Number.isNaN(Number(field.fallback)) ? field.fallback : Number(field.fallback)).unit;
+        for (const number of [range.least, valueAt(range, STEPS / 2), range.most])
+          values.push(unit ? `"${number} ${unit}"` : `${number}`);
+      }
+      for (const value of values) {
+        const text = withAqm(`{ algorithm = "${algorithm}", ${field.key} = ${value} }`);
+        const found = answer(simulator, { do: "check", source: { text } });
+        const isRefused = found.fault?.field?.endsWith(`.${field.key}`) ?? false;
+        // A choice may need another parameter.
+        if (range) assert.ok(!isRefused, `${algorithm}.${field.key} = ${value}: ${found.fault?.message}`);
+        else
+          assert.doesNotMatch(found.fault?.message ?? "", /unknown variant|must be one of/, `${field.key} = ${value}`);
+      }
+      if (range) ends += 1;
+      else choices += values.length;
+    }
+  }
+  assert.ok(ends > 150 && choices > 100, `${ends} sliders, ${choices} choices`);
 });

@@ -43,6 +43,12 @@ pub struct Variation {
 }
 
 impl Variation {
+    /// The parameters of an algorithm that can be an axis: a name has no values between two others.
+    pub fn parameters(config: &AqmConfig) -> Vec<&'static str> {
+        let all = catalog::find(config.name()).map(|entry| (entry.params)()).unwrap_or_default();
+        all.iter().filter(|p| p.unit != "name").map(|p| p.name).collect()
+    }
+
     /// Axes are `flows`, `rate`, `rtt` (the mean round-trip time without queueing) or a parameter of the
     /// algorithm, each with the unit of its values: "bit/s", "ms". Without one, rates are in bit/s, times
     /// in seconds, and parameters in the unit that they have now, automatic sizes in packets.
@@ -54,9 +60,7 @@ impl Variation {
         config: &AqmConfig,
         axes: [(&str, &str); 2],
     ) -> Result<Self, TheoryError> {
-        let known: Vec<&str> = catalog::find(config.name())
-            .map(|entry| (entry.params)().iter().map(|p| p.name).collect())
-            .unwrap_or_default();
+        let known = Variation::parameters(config);
         let mut parameters = toml::Table::try_from(config)
             .map_err(|e| TheoryError::quantity("the parameters", config.name(), e.to_string()))?;
         parameters.remove("algorithm");
@@ -109,11 +113,7 @@ impl Variation {
                     network = scaled(&network, Quantity::Rtt, rtt * flows(&network) / all);
                 }
                 Varies::Parameter(name) => {
-                    let value = match unit.as_str() {
-                        "" => toml::Value::Float(value),
-                        unit => toml::Value::String(format!("{value} {unit}")),
-                    };
-                    parameters.insert(name.clone(), value);
+                    parameters.insert(name.clone(), parameter(value, unit));
                 }
             }
         }
@@ -124,6 +124,76 @@ impl Variation {
                 TheoryError::quantity("a parameter", e.message().trim(), "cannot be parsed; give its unit")
             })?;
         Ok((AnyModel::of(&config, &link, &network)?, network))
+    }
+
+    /// Refuses the ends of an axis that no point can have; `given` is the unit that was asked for.
+    pub(crate) fn check(&self, i: usize, given: &str, (from, to): (f64, f64)) -> Result<(), TheoryError> {
+        let varies = &self.axes[i].0;
+        let refuse = |name: &str, rule: &str| {
+            let end = |x: f64| format!("{x} {given}").trim().to_string();
+            Err(TheoryError::quantity(name, format!("{}..{}", end(from), end(to)), rule))
+        };
+        let name = match varies {
+            Varies::Flows => "flows",
+            Varies::Rate => "rate",
+            Varies::Rtt => "rtt",
+            Varies::Parameter(name) => name,
+        };
+        match varies {
+            Varies::Flows | Varies::Rate | Varies::Rtt if from <= 0.0 => {
+                refuse(name, "must be positive over its whole range")
+            }
+            Varies::Flows if !given.is_empty() => refuse(name, "must be a number without a unit"),
+            Varies::Flows => Ok(()),
+            Varies::Rate => with_unit::<BitRate>(name, to, given)
+                .map(drop)
+                .or_else(|_| refuse(name, "must have a unit of rate, such as rate=1..100Mbit/s")),
+            Varies::Rtt => with_unit::<Duration>(name, to, given)
+                .map(drop)
+                .or_else(|_| refuse(name, "must have a unit of time, such as rtt=10..500ms")),
+            Varies::Parameter(name) => {
+                // The parameter alone: whether it suits the others may differ over the map.
+                let mut parameters = self.parameters.clone();
+                parameters.insert(name.clone(), parameter(to, given));
+                match AqmConfig::deserialize_named(self.algorithm, toml::Value::Table(parameters)) {
+                    Some(Err(_)) if given.is_empty() => {
+                        let doc = catalog::find(self.algorithm)
+                            .and_then(|entry| (entry.params)().into_iter().find(|p| p.name == name));
+                        let unit = doc.map_or("", |p| p.unit);
+                        let rule =
+                            format!("must have its unit ({unit}), such as {name}=10..50packets or 1..20ms");
+                        refuse(name, &rule)
+                    }
+                    Some(Err(e)) => refuse(name, e.message().trim()),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The value of an axis at the bottleneck as it is; `None` for a parameter that is no plain number.
+    pub(crate) fn now(&self, i: usize) -> Option<f64> {
+        let (varies, unit) = &self.axes[i];
+        let network = &self.bottleneck.network;
+        let flows: f64 = network.classes.iter().map(|c| c.flows).sum();
+        match varies {
+            Varies::Flows => Some(flows),
+            Varies::Rate => {
+                let one = with_unit::<BitRate>("rate", 1.0, unit).ok()?;
+                Some(self.bottleneck.link.rate.bps() as f64 / one.bps() as f64)
+            }
+            Varies::Rtt => {
+                let rtt = network.classes.iter().map(|c| c.flows * c.propagation).sum::<f64>() / flows;
+                Some(rtt / with_unit::<Duration>("rtt", 1.0, unit).ok()?.as_secs_f64())
+            }
+            Varies::Parameter(name) => match self.parameters.get(name)? {
+                toml::Value::String(now) => {
+                    let (value, its) = now.split_once(' ')?;
+                    value.parse().ok().filter(|_| its == unit)
+                }
+                now => now.as_float(),
+            },
+        }
     }
 
     /// The quantity shown at a point; `None` where it has no value, such as a margin without a crossover.
@@ -141,6 +211,11 @@ impl Variation {
             Shown::Probability => Ok(Some(equilibrium.point.probability)),
         }
     }
+}
+
+/// A value of a parameter as a scenario has it.
+fn parameter(value: f64, unit: &str) -> toml::Value {
+    if unit.is_empty() { toml::Value::Float(value) } else { toml::Value::String(format!("{value} {unit}")) }
 }
 
 fn with_unit<T>(name: &str, value: f64, unit: &str) -> Result<T, TheoryError>

@@ -23,6 +23,10 @@ macro_rules! choice {
             fn show(&self) -> alloc::string::String {
                 match self { $( $name::$variant => alloc::string::String::from($text), )+ }
             }
+
+            fn choices() -> &'static [&'static str] {
+                &[$( $text ),+]
+            }
         }
     };
 }

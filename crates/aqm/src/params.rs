@@ -180,12 +180,22 @@ pub struct ParamDoc {
     pub default: String,
     /// Source of the default.
     pub source: &'static str,
+    /// The names of a choice as scenario files have them; empty of what is none.
+    pub choices: &'static [&'static str],
 }
 
 /// A value as scenario files and tables of defaults show it.
 pub trait ParamValue {
     /// The value as text.
     fn show(&self) -> String;
+
+    /// The values that there are, if they are names.
+    fn choices() -> &'static [&'static str]
+    where
+        Self: Sized,
+    {
+        &[]
+    }
 }
 
 macro_rules! show_as_displayed {
@@ -203,6 +213,10 @@ impl ParamValue for f64 {
 impl<T: ParamValue> ParamValue for Option<T> {
     fn show(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_string(), |x| x.show())
+    }
+
+    fn choices() -> &'static [&'static str] {
+        T::choices()
     }
 }
 
@@ -341,6 +355,7 @@ macro_rules! params {
                     unit: $unit,
                     default: $crate::params::ParamValue::show(&default.$field),
                     source: $source,
+                    choices: <$ty as $crate::params::ParamValue>::choices(),
                 }, )*]
             }
         }

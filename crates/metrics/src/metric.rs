@@ -2,7 +2,7 @@
 
 use quell_units::text::cut;
 use quell_units::{BitRate, Duration};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 macro_rules! metrics {
     ($(
@@ -356,6 +356,13 @@ pub struct Values(Vec<Option<f64>>);
 impl Default for Values {
     fn default() -> Self {
         Values(vec![None; Metric::ALL.len()])
+    }
+}
+
+/// By the names of the metrics; those that do not apply are not there.
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.iter().map(|(metric, value)| (metric.name(), value)))
     }
 }
 

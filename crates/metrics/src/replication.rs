@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use crate::columns::row;
 use crate::metric::Values;
 
@@ -36,6 +38,7 @@ pub struct Replication {
 
 row! {
     /// The figures of one link, segment and scope.
+    #[derive(Serialize)]
     pub struct MetricRow {
         /// The link.
         pub link: String,
@@ -53,8 +56,13 @@ row! {
     }
 }
 
+/// Writes a text that several rows have.
+fn shared<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
 /// The time series of a link: equally spaced samples; NaN where there is none.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSeries {
     /// The link.
     pub link: String,
@@ -83,7 +91,7 @@ pub struct LinkSeries {
 }
 
 /// One internal signal of an algorithm over time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct InternalSeries {
     /// The paper's name.
     pub name: String,
@@ -95,12 +103,15 @@ pub struct InternalSeries {
 
 row! {
     /// One flow over the measured window.
+    #[derive(Serialize)]
     pub struct FlowRow {
         /// Its index.
         pub flow: u32,
         /// Its group.
+        #[serde(serialize_with = "shared")]
         pub group: Arc<str>,
         /// Its class.
+        #[serde(serialize_with = "shared")]
         pub class: Arc<str>,
         /// Its round-trip propagation time at its start, in seconds.
         pub base_rtt_s: f64,
@@ -152,6 +163,7 @@ row! {
 
 row! {
     /// The average of an internal signal of an algorithm: the mean of its samples, which are equally spaced.
+    #[derive(Serialize)]
     pub struct InternalRow {
         /// The link.
         pub link: String,

@@ -1,6 +1,8 @@
 //! The JSON Schema of scenario files, made from the types. It is published as a file; only the tests, which keep that
 //! file up to date, are compiled with this.
 
+mod ranges;
+
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
@@ -110,7 +112,19 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
         "label".into(),
         serde_json::json!({ "type": "string", "description": "Its label in results; default: its name." }),
     );
-    properties.extend((entry.params)().iter().map(parameter_schema));
+    for doc in (entry.params)() {
+        let (name, mut schema) = parameter_schema(&doc);
+        // For forms. They are those of a usual link beside the other parameters' defaults: no program is to refuse others.
+        if let Some((ends, is_whole)) = ranges::ends(entry, &doc) {
+            schema["x-range"] = range_schema(&ends, is_whole);
+        }
+        // Of some numbers only every eighth is taken, say.
+        let is_number = doc.default.split(' ').next().is_some_and(|number| number.parse::<f64>().is_ok());
+        if is_number && schema.get("x-range").is_none() {
+            schema["x-range"] = serde_json::json!({ "some": true });
+        }
+        properties.insert(name, schema);
+    }
     serde_json::json!({
         "title": entry.title,
         "description": format!("{} ({})", entry.title, entry.source),
@@ -122,7 +136,31 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
 fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
     let default = if doc.default == "none" { "\"none\"" } else { doc.default.as_str() };
     let description = format!("{} Unit: {}. Default: {default} ({}).", doc.doc, doc.unit, doc.source);
-    (doc.name.to_string(), serde_json::json!({ "description": description }))
+    let mut schema = serde_json::json!({ "description": description });
+    if !doc.choices.is_empty() {
+        schema["enum"] = doc.choices.into();
+    }
+    (doc.name.to_string(), schema)
+}
+
+/// A range of values: its unit, its ends, and which of them are outside.
+fn range_schema(ends: &ranges::Ends, is_whole: bool) -> serde_json::Value {
+    let mut range = serde_json::json!({});
+    if !ends.unit.is_empty() {
+        range["unit"] = ends.unit.into();
+    }
+    if is_whole {
+        range["whole"] = true.into();
+    }
+    for (key, end) in [("least", ends.least), ("most", ends.most)] {
+        if let Some(ranges::End { at, is_in }) = end {
+            range[key] = at.into();
+            if !is_in {
+                range[format!("{key}_outside")] = true.into();
+            }
+        }
+    }
+    range
 }
 
 pub(crate) fn tcp(_: &mut SchemaGenerator) -> Schema {

@@ -11,9 +11,16 @@
 //! # Ok::<(), String>(())
 //! ```
 
-use quell_units::text::cut;
-use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, Item, Table, TableLike, Value};
+mod endings;
+mod path;
+mod rows;
+mod statements;
 
+use quell_units::text::cut;
+use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, InlineTable, Item, Table, Value};
+
+use crate::edit::path::{Step, read};
+use crate::edit::rows::{Rows, visit};
 use crate::limits;
 use crate::tree::{Node, too_deep};
 
@@ -38,58 +45,59 @@ pub enum Change {
     Move(usize),
 }
 
-/// Makes changes one after the other; gives the text.
+/// Makes changes one after the other; gives the text. Lines end as they did, and a byte order mark stays.
 ///
 /// # Errors
 /// If the text or a value is not TOML, or a path leads nowhere; names the path and the rule.
 pub fn edit(text: &str, edits: &[Edit]) -> Result<String, String> {
     Node::parse(text).map_err(|(_, message)| format!("not valid TOML: {message}"))?;
-    let mut document: DocumentMut =
-        text.parse().map_err(|e: toml_edit::TomlError| format!("not valid TOML: {}", e.message()))?;
+    let mark = text.starts_with(endings::BYTE_ORDER_MARK).then_some(endings::BYTE_ORDER_MARK);
+    let mut text = text.trim_start_matches(endings::BYTE_ORDER_MARK).to_string();
     for Edit { path, change } in edits {
-        apply(&mut document, path, change).map_err(|rule| format!("{}: {rule}", cut(path)))?;
+        let edited =
+            apply(&endings::plain(&text), path, change).map_err(|rule| format!("{}: {rule}", cut(path)))?;
+        text = endings::restored(&text, edited);
     }
-    let text = document.to_string();
     // Whatever was put into it: what comes out is read again.
     Node::parse(&text).map_err(|(_, message)| message)?;
-    Ok(text)
-}
-
-/// A step on the way to a value.
-#[derive(Debug)]
-enum Step {
-    Key(String),
-    Item(usize),
-    New,
+    Ok(mark.into_iter().chain(text.chars()).collect())
 }
 
 /// What a step leads out of.
 enum Holder<'a> {
-    /// A table; true if it has a head of its own, or is the file.
-    Table(&'a mut dyn TableLike, bool),
+    /// A table with a head of its own, or the file.
+    Table(&'a mut Table),
+    /// A table in one line.
+    Inline(&'a mut InlineTable),
     /// A list of values.
     Array(&'a mut Array),
     /// A list of tables with heads of their own.
     Tables(&'a mut ArrayOfTables),
 }
 
-fn apply(document: &mut DocumentMut, path: &str, change: &Change) -> Result<(), String> {
+fn apply(text: &str, path: &str, change: &Change) -> Result<String, String> {
     let steps = read(path)?;
     let Some((last, way)) = steps.split_last() else { return Err("leads nowhere: name a field".to_string()) };
+    if let (Change::Remove, Some(rest)) = (change, statements::without(text, &steps)) {
+        return Ok(rest);
+    }
+    let mut document: DocumentMut =
+        text.parse().map_err(|e: toml_edit::TomlError| format!("not valid TOML: {}", e.message()))?;
     let value = match change {
         Change::Set(text) => Some(value_of(text)?),
         Change::Remove | Change::Move(_) => None,
     };
-    let mut holder = Holder::Table(document.as_table_mut(), true);
+    let mut holder = Holder::Table(document.as_table_mut());
     for (at, step) in way.iter().enumerate() {
         let next = way.get(at + 1).unwrap_or(last);
         holder = enter(holder, step, next, value.as_ref(), at == 0)?;
     }
     match (change, value) {
-        (Change::Set(_), Some(value)) => set(holder, last, value, way.is_empty()),
-        (Change::Move(to), _) => move_to(holder, last, *to),
-        _ => remove(holder, last, way.is_empty()),
+        (Change::Set(_), Some(value)) => set(holder, last, value, way.is_empty())?,
+        (Change::Move(to), _) => move_to(holder, last, *to)?,
+        _ => remove(holder, last)?,
     }
+    Ok(document.to_string())
 }
 
 const NOTHING: &str = "there is nothing";
@@ -102,33 +110,36 @@ fn enter<'a>(
     value: Option<&Value>,
     at_top: bool,
 ) -> Result<Holder<'a>, String> {
+    let is_list = !matches!(next, Step::Key(_));
+    // Tables and lists are made for a value, and no item of a list that is not there.
+    let new = value.filter(|_| !matches!(next, Step::Item(_)));
     match (holder, step) {
-        (Holder::Table(table, headed), Step::Key(key)) => {
+        (Holder::Table(table), Step::Key(key)) => {
             if !table.contains_key(key) {
-                let is_list = !matches!(next, Step::Key(_));
-                let Some(value) = value.filter(|_| !matches!(next, Step::Item(_))) else {
-                    return Err(NOTHING.to_string());
-                };
-                let new = match (is_list, headed && at_top) {
+                let value = new.ok_or(NOTHING)?;
+                let item = match (is_list, at_top) {
                     (true, true) if value.is_inline_table() => Item::ArrayOfTables(ArrayOfTables::new()),
-                    (true, _) => Item::Value(Value::Array(Array::new())),
                     (false, true) => Item::Table(headed_table()),
-                    (false, false) => Item::Value(Value::InlineTable(Default::default())),
+                    _ => Item::Value(empty(is_list)),
                 };
-                table.insert(key, new);
+                table.insert(key, item);
             }
-            let item = table.get_mut(key).ok_or(NOTHING)?;
-            match item {
-                Item::Table(table) => Ok(Holder::Table(table, true)),
+            match table.get_mut(key).ok_or(NOTHING)? {
+                Item::Table(table) => Ok(Holder::Table(table)),
                 Item::ArrayOfTables(tables) => Ok(Holder::Tables(tables)),
                 Item::Value(value) => of_value(value),
                 Item::None => Err(NOTHING.to_string()),
             }
         }
-        (Holder::Array(array), Step::Item(i)) => of_value(array.get_mut(*i).ok_or(NOTHING)?),
-        (Holder::Tables(tables), Step::Item(i)) => {
-            Ok(Holder::Table(tables.get_mut(*i).ok_or(NOTHING)?, true))
+        (Holder::Inline(table), Step::Key(key)) => {
+            if !table.contains_key(key) {
+                new.ok_or(NOTHING)?;
+                insert(table, key, empty(is_list));
+            }
+            of_value(table.get_mut(key).ok_or(NOTHING)?)
         }
+        (Holder::Array(array), Step::Item(i)) => of_value(array.get_mut(*i).ok_or(NOTHING)?),
+        (Holder::Tables(tables), Step::Item(i)) => Ok(Holder::Table(tables.get_mut(*i).ok_or(NOTHING)?)),
         (_, Step::New) => Err("[+] must be the last part".to_string()),
         _ => Err(NOTHING.to_string()),
     }
@@ -136,10 +147,24 @@ fn enter<'a>(
 
 fn of_value<'a>(value: &'a mut Value) -> Result<Holder<'a>, String> {
     match value {
-        Value::InlineTable(table) => Ok(Holder::Table(table, false)),
+        Value::InlineTable(table) => Ok(Holder::Inline(table)),
         Value::Array(array) => Ok(Holder::Array(array)),
         _ => Err("is a plain value, which holds nothing".to_string()),
     }
+}
+
+/// A list, or a table in one line, with nothing in it.
+fn empty(is_list: bool) -> Value {
+    if is_list { Value::Array(Array::new()) } else { Value::InlineTable(InlineTable::new()) }
+}
+
+/// Puts a new key at the end of a table in one line.
+fn insert(table: &mut InlineTable, key: &str, value: Value) {
+    let mut rows = Rows::of_table(table);
+    rows.push(if table.is_empty() { " " } else { "" });
+    // What was inserted last is written last.
+    table.insert(key, with_decor(value, Decor::new(" ", "")));
+    rows.put_into_table(table);
 }
 
 /// A table with a head of its own, after an empty line.
@@ -150,7 +175,7 @@ fn headed_table() -> Table {
 }
 
 /// The same with what an inline table holds.
-fn headed(inline: toml_edit::InlineTable) -> Table {
+fn headed(inline: InlineTable) -> Table {
     let mut table = inline.into_table();
     table.fmt();
     *table.decor_mut() = Decor::new("\n", "");
@@ -159,41 +184,29 @@ fn headed(inline: toml_edit::InlineTable) -> Table {
 
 fn set(holder: Holder<'_>, last: &Step, value: Value, at_top: bool) -> Result<(), String> {
     match (holder, last) {
-        (Holder::Table(table, headed), Step::Key(key)) => match table.get_mut(key) {
+        (Holder::Table(table), Step::Key(key)) => match table.get_mut(key) {
             Some(item) => replace(item, value),
             None => {
                 let item = match value {
-                    Value::InlineTable(inline) if at_top && headed => Item::Table(self::headed(inline)),
+                    Value::InlineTable(inline) if at_top => Item::Table(self::headed(inline)),
                     value => Item::Value(value),
                 };
                 table.insert(key, item);
             }
+        },
+        (Holder::Inline(table), Step::Key(key)) => match table.get_mut(key) {
+            Some(old) => *old = with_decor(value, old.decor().clone()),
+            None => insert(table, key, value),
         },
         (Holder::Array(array), Step::Item(i)) => {
             let old = array.get_mut(*i).ok_or(NOTHING)?;
             *old = with_decor(value, old.decor().clone());
         }
         (Holder::Array(array), Step::New) => {
-            // As the last one is written, on a line of its own or not; a comment that stands before it is its own.
-            let last = array.iter().last().and_then(|v| v.decor().prefix()?.as_str());
-            let space: String = match last {
-                Some(prefix) => prefix.rsplit_once('\n').map_or(String::from(" "), |(_, s)| format!("\n{s}")),
-                None => String::new(),
-            };
-            let own_line = space.starts_with('\n');
-            // What stands behind the last one is mostly the end of its line.
-            let behind = match array.get_mut(array.len().saturating_sub(1)) {
-                Some(last) if own_line => last.decor().suffix().and_then(|s| s.as_str()).map(str::to_string),
-                _ => None,
-            };
-            if let (Some(behind), Some(last)) = (&behind, array.get_mut(array.len().saturating_sub(1)))
-                && behind.trim().is_empty()
-            {
-                last.decor_mut().set_suffix("");
-                array.push_formatted(with_decor(value, Decor::new(space, behind.as_str())));
-            } else {
-                array.push_formatted(with_decor(value, Decor::new(space, "")));
-            }
+            let mut rows = Rows::of_array(array);
+            rows.push("");
+            array.push_formatted(value);
+            rows.put_into_array(array);
         }
         (Holder::Tables(tables), Step::Item(i)) => {
             let Value::InlineTable(inline) = value else { return Err("must be a table".to_string()) };
@@ -242,7 +255,7 @@ fn replace(item: &mut Item, value: Value) {
 }
 
 /// Gives a table that has a head the content of another one; values that stay keep their comments.
-fn fill(table: &mut Table, inline: toml_edit::InlineTable) {
+fn fill(table: &mut Table, inline: InlineTable) {
     let gone: Vec<String> =
         table.iter().map(|(key, _)| key.to_string()).filter(|key| !inline.contains_key(key)).collect();
     gone.iter().for_each(|key| drop(table.remove(key)));
@@ -254,69 +267,46 @@ fn fill(table: &mut Table, inline: toml_edit::InlineTable) {
     }
 }
 
-fn remove(holder: Holder<'_>, last: &Step, at_top: bool) -> Result<(), String> {
+/// Removes what stands within a value; what has lines of its own is removed with them (`statements`).
+fn remove(holder: Holder<'_>, last: &Step) -> Result<(), String> {
     match (holder, last) {
-        (Holder::Table(table, _), Step::Key(key)) => {
-            // The words at the head of a file are not those of its first key.
-            let is_first = at_top && table.iter().next().is_some_and(|(first, _)| first == key);
-            let above = table.key(key).and_then(|key| key.leaf_decor().prefix()?.as_str());
-            let above = above.map(|above| if is_first { above.to_string() } else { apart(above) });
-            let after = {
-                let mut keys = table.iter().map(|(key, _)| key.to_string());
-                keys.find(|other| other == key);
-                keys.next()
-            };
+        (Holder::Table(table), Step::Key(key)) => drop(table.remove(key).ok_or(NOTHING)?),
+        (Holder::Inline(table), Step::Key(key)) => {
+            let mut rows = Rows::of_table(table);
+            let (at, count) = pairs(table, key);
             table.remove(key).ok_or(NOTHING)?;
-            if let (Some(kept), Some(after)) = (above.filter(|kept| !kept.is_empty()), after) {
-                match table.get_mut(&after) {
-                    Some(Item::Table(next)) => put_above(next.decor_mut(), &kept),
-                    Some(Item::ArrayOfTables(next)) => {
-                        if let Some(first) = next.get_mut(0) {
-                            put_above(first.decor_mut(), &kept);
-                        }
-                    }
-                    _ => {
-                        if let Some(mut next) = table.key_mut(&after) {
-                            put_above(next.leaf_decor_mut(), &kept);
-                        }
-                    }
-                }
-            }
+            rows.remove(at, count);
+            rows.put_into_table(table);
         }
         (Holder::Array(array), Step::Item(i)) if *i < array.len() => {
-            let first = array.get(0).map(|value| value.decor().clone());
-            let old = array.remove(*i);
-            // The next one stands where the first stood.
-            if let (0, Some(decor), Some(next)) = (*i, first, array.get_mut(0))
-                && next.decor().prefix().and_then(|p| p.as_str()).is_none_or(|p| p.trim().is_empty())
-            {
-                let suffix = next.decor().suffix().cloned().unwrap_or_default();
-                let prefix = decor.prefix().cloned().unwrap_or_default();
-                *next.decor_mut() = Decor::new(prefix, suffix);
-            }
-            let suffix = old.decor().suffix().and_then(|s| s.as_str()).unwrap_or_default().to_string();
-            let last = array.len();
-            if let (true, Some(next)) = (*i == last, array.get_mut(last.wrapping_sub(1)))
-                && suffix.contains('\n')
-            {
-                next.decor_mut().set_suffix(suffix);
-            }
+            let mut rows = Rows::of_array(array);
+            array.remove(*i);
+            rows.remove(*i, 1);
+            rows.put_into_array(array);
         }
-        (Holder::Tables(tables), Step::Item(i)) if *i < tables.len() => drop(tables.remove(*i)),
         _ => return Err(NOTHING.to_string()),
     }
     Ok(())
 }
 
-/// The part of the comments above a key that an empty line separates from it.
-fn apart(above: &str) -> String {
-    above.rfind("\n\n").map_or(String::new(), |at| above[..at + 2].to_string())
-}
-
-fn put_above(decor: &mut Decor, kept: &str) {
-    let own = decor.prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default();
-    let all = format!("{kept}{}", own.trim_start_matches('\n'));
-    decor.set_prefix(all);
+/// The pairs that a key of a table in one line stands for, several if it is dotted: the first and their number.
+fn pairs(table: &mut InlineTable, key: &str) -> (usize, usize) {
+    let (mut at, mut count) = (0, 0);
+    for (other, value) in table.iter_mut() {
+        let mut written = 1;
+        if let Value::InlineTable(inner) = value
+            && inner.is_dotted()
+        {
+            written = 0;
+            visit(inner, &mut |_, _| written += 1);
+        }
+        if other.get() == key {
+            count = written;
+            break;
+        }
+        at += written;
+    }
+    (at, count)
 }
 
 fn move_to(holder: Holder<'_>, last: &Step, to: usize) -> Result<(), String> {
@@ -327,13 +317,11 @@ fn move_to(holder: Holder<'_>, last: &Step, to: usize) -> Result<(), String> {
             if to >= array.len() {
                 return refuse(array.len());
             }
-            // The lines stay, what stands on them moves.
-            let decors: Vec<Decor> = array.iter().map(|value| value.decor().clone()).collect();
+            let mut rows = Rows::of_array(array);
+            rows.move_to(*from, to);
             let value = array.remove(*from);
             array.insert_formatted(to, value);
-            for (value, decor) in array.iter_mut().zip(decors) {
-                *value.decor_mut() = decor;
-            }
+            rows.put_into_array(array);
             Ok(())
         }
         Holder::Tables(tables) if *from < tables.len() => {
@@ -377,43 +365,4 @@ fn value_of(text: &str) -> Result<Value, String> {
         text.trim().parse().map_err(|e: toml_edit::TomlError| wrong(&e.message().to_string()))?;
     value.decor_mut().clear();
     Ok(value)
-}
-
-/// The steps of a path.
-fn read(path: &str) -> Result<Vec<Step>, String> {
-    let mut steps = Vec::new();
-    let mut rest = path;
-    while !rest.is_empty() {
-        if steps.len() > limits::DEPTH {
-            return Err(format!("has more than {} parts", limits::DEPTH));
-        }
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (index, after) = inner.split_once(']').ok_or("lacks a ]")?;
-            let step = match index {
-                "+" => Some(Step::New),
-                n => n.parse().ok().map(Step::Item),
-            };
-            steps.push(step.ok_or("has something else than a number or + between [ and ]")?);
-            rest = after;
-            continue;
-        }
-        if !steps.is_empty() {
-            rest = rest.strip_prefix('.').ok_or("lacks a dot between two keys")?;
-        }
-        if rest.starts_with('"') {
-            let mut parts = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-            let key =
-                parts.next().and_then(Result::ok).ok_or("has a key whose quotation marks do not end")?;
-            rest = &rest[parts.byte_offset()..];
-            steps.push(Step::Key(key));
-            continue;
-        }
-        let end = rest.find(['.', '[']).unwrap_or(rest.len());
-        if end == 0 {
-            return Err("has an empty part".to_string());
-        }
-        steps.push(Step::Key(rest[..end].to_string()));
-        rest = &rest[end..];
-    }
-    Ok(steps)
 }

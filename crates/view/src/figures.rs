@@ -2,6 +2,8 @@
 
 use quell_metrics::{Estimate, Metric, Quantity, Range};
 
+use crate::digits::{magnitude, ten};
+
 /// The unit in which a figure is shown, and what turns the stored value into it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -100,7 +102,7 @@ pub fn round_within(estimate: &Estimate, scale: Scale, range: Range) -> Figure {
 /// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same place.
 pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
     let mean = estimate.mean * scale.factor;
-    let decimals_for = |digits: i32| (digits - 1 - exponent(mean)).clamp(0, MAX_DECIMALS);
+    let decimals_for = |digits: i32| (digits - 1 - magnitude(mean)).clamp(0, MAX_DECIMALS);
     let show = |decimals: i32| {
         let text = format!("{mean:.0$}", decimals as usize);
         match text.strip_prefix('-') {
@@ -121,19 +123,14 @@ pub fn round(estimate: &Estimate, scale: Scale, signed: bool) -> Figure {
         let decimals = if mean == mean.round() { 0 } else { decimals_for(DIGITS_ALONE) };
         return Figure { mean: show(decimals), half_width: Some("0".to_string()), ends: None };
     }
-    let exponent = exponent(half_width);
-    let first_digit = half_width / 10f64.powi(exponent);
+    let exponent = magnitude(half_width);
+    let first_digit = half_width / ten(exponent);
     let digits = if first_digit < 2.0 { 2 } else { 1 };
     let most = if mean == 0.0 { MAX_DECIMALS } else { decimals_for(MAX_DIGITS) };
     let decimals = (digits - 1 - exponent).clamp(0, most);
     // Never shown narrower than it is by rounding to nothing.
-    let shown = half_width.max(10f64.powi(-decimals));
+    let shown = half_width.max(ten(-decimals));
     Figure { mean: show(decimals), half_width: Some(format!("{shown:.0$}", decimals as usize)), ends: None }
-}
-
-/// The power of ten of the first digit; 0 for zero.
-fn exponent(x: f64) -> i32 {
-    if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log10().floor() as i32 }
 }
 
 #[cfg(test)]

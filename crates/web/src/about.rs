@@ -71,13 +71,13 @@ pub(crate) fn commit() -> &'static str {
 }
 
 fn parameter(doc: ParamDoc, range: Option<String>) -> AboutParameter {
-    let ParamDoc { name, doc, unit, default, source } = doc;
+    let ParamDoc { name, doc, unit, default, source, choices } = doc;
     let kind = match unit {
         "name" => "choice",
         "true or false" => "boolean",
         _ => "number",
     };
-    AboutParameter { name, doc, unit, kind, default, source, range }
+    AboutParameter { name, doc, unit, kind, default, source, range, choices }
 }
 
 fn of_metric(metric: Metric) -> AboutMetric {

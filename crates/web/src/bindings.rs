@@ -16,6 +16,68 @@ const HEAD: &str = "\
 /// What other crates write as they have it. A test holds the keys of answers beside it.
 const OF_OTHERS: &str = "
 /**
+ * The figures of one link, segment and scope. Without a segment they are of the whole measured window. The scope is \"all\",
+ * \"data\" (all but acknowledgments), a class, a lane (\"lane:l\"), or the transfers of one size (\"size:0-10kB\"). Metrics
+ * that do not apply have no value.
+ */
+export type MetricRow = {
+  link: string,
+  segment: number | null,
+  scope: string,
+  from_s: number,
+  to_s: number,
+  values: Record<string, number>,
+};
+
+/**
+ * The time series of a link: equally spaced samples, each at the end of its step. Means, drops, marks and rates are those
+ * of the step. Jain's index is empty in samples of a run that goes on.
+ */
+export type LinkSeries = {
+  link: string,
+  time_s: Numbers,
+  queue_packets: Numbers,
+  queue_bytes: Numbers,
+  queue_mean_packets: Numbers,
+  queue_delay_mean_s: Numbers,
+  dropped_packets: Numbers,
+  marked_packets: Numbers,
+  jain_index: Numbers,
+  throughput_bps: [string, Numbers][],
+  internals: InternalSeries[],
+};
+
+/**
+ * An internal signal of an algorithm over time: one value for each sample.
+ */
+export type InternalSeries = { name: string, unit: string, values: Numbers };
+
+/**
+ * A flow over the measured window.
+ */
+export type FlowRow = {
+  flow: number,
+  group: string,
+  class: string,
+  base_rtt_s: number,
+  start_s: number,
+  stop_s: number | null,
+  goodput_bps: number,
+  delivered_bytes: number,
+  sent_packets: number,
+  retransmitted_packets: number,
+  timeouts: number,
+  fast_retransmits: number,
+  ecn_responses: number,
+  round_trip_time_mean_s: number | null,
+};
+
+/**
+ * The average of an internal signal. Without a segment it is of the whole measured window.
+ */
+export type InternalRow = { link: string, segment: number | null, signal: string, unit: string, mean: number };
+
+/**
  * The numbers of a figure: panels with common axes, and curves in them.
  */
 export type ChartNumbers = {
@@ -159,7 +221,6 @@ fn protocol() -> String {
         TheoryRequest,
         MapRequest,
         MapAxis,
-        MapShown,
         Gathered,
         GatheredPoint,
         Done,
@@ -203,17 +264,17 @@ fn protocol() -> String {
         TreePlace,
         Text,
         Replication,
-        MetricRow,
-        LinkSeries,
-        InternalSeries,
         FlowWindow,
-        Flow,
         Transfers,
         Delays,
-        InternalMean,
         Numbers,
     ];
     text.push_str(OF_OTHERS);
+    text.push_str("\n/**\n * A quantity that a map shows.\n */\nexport type MapShown =");
+    for shown in quell_analysis::MapShown::ALL {
+        text.push_str(&format!(" | {}", json!(shown)));
+    }
+    text.push_str(";\n");
     text.push_str("\n/**\n * The answer to each message.\n */\nexport type Answers = {\n");
     for (request, answer) in ANSWERS {
         text.push_str(&format!("  {request}: {answer};\n"));
@@ -261,13 +322,23 @@ fn the_types_of_others_have_the_keys_of_answers() {
         answer["ok"].clone()
     };
     let run = json!({ "do": "run", "source": source, "algorithm": "pi", "seed": 1, "packed": true });
-    let packed = ask(run)["packed"].clone();
+    let run = ask(run);
+    let packed = run["packed"].clone();
     let id = ask(json!({ "do": "gather", "source": source, "replications": [packed] }))["id"].clone();
     let chart = ask(json!({ "do": "chart", "id": id, "diagram": "queue" }));
     let theory = ask(json!({ "do": "theory", "source": source, "fluid": true, "id": id }));
     let mut found = Vec::new();
     keys(&chart["chart"], &mut found);
     keys(&theory["assessments"], &mut found);
+    for rows in ["metrics", "series", "flows", "internal_means"] {
+        let mut row = run[rows][0].clone();
+        if let Some(row) = row.as_object_mut() {
+            // By metric.
+            row.remove("values");
+        }
+        assert!(row.is_object(), "{rows}: {run}");
+        keys(&row, &mut found);
+    }
     for key in ["half_width", "motion", "crossovers_rad_per_s", "factor", "agrees", "statement"] {
         assert!(found.iter().any(|k| k == key), "{key}: {theory}");
     }

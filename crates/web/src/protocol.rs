@@ -324,7 +324,8 @@ pub struct MapRequest {
     /// The quantity that varies from bottom to top.
     pub y: MapAxis,
     /// The quantity that is shown; default: "growth".
-    pub show: Option<MapShown>,
+    #[cfg_attr(test, ts(type = "MapShown"))]
+    pub show: Option<quell_analysis::MapShown>,
     /// The points along each axis, from 2 to 200; default: 48.
     pub points: Option<usize>,
     /// Only the delay of the signal is kept; default: false.
@@ -346,28 +347,6 @@ pub struct MapAxis {
     pub to: f64,
     /// Equal factors rather than equal steps; default: false.
     pub log: Option<bool>,
-}
-
-/// A quantity that a map shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub enum MapShown {
-    /// Real part of the slowest mode's root, per second: negative is stable.
-    #[default]
-    Growth,
-    /// The factor by which the gain may rise.
-    GainMargin,
-    /// The phase margin of a stable loop, in degrees.
-    PhaseMargin,
-    /// The delay margin of a stable loop, in seconds.
-    DelayMargin,
-    /// The time in which the slowest mode decays to 2%, in seconds.
-    Settling,
-    /// The queue at equilibrium, in packets.
-    Queue,
-    /// The probability of a signal at equilibrium.
-    Probability,
 }
 
 /// A seed: a number, or its digits where a number of JavaScript has fewer.
@@ -477,6 +456,9 @@ pub struct AboutParameter {
     /// The values that it may have, in words: "at least 1", "above 0 s, at most 100 ms"; null where the schema has them,
     /// or only the algorithm knows.
     pub range: Option<String>,
+    /// The names of a choice; empty of what is none.
+    #[cfg_attr(test, ts(type = "string[]"))]
+    pub choices: &'static [&'static str],
 }
 
 /// A value of a key by which senders are chosen.
@@ -740,80 +722,25 @@ pub struct Replication {
     /// The end of the warm-up.
     pub warmup_s: f64,
     /// The figures by link, segment and scope.
-    pub metrics: Vec<MetricRow>,
+    #[cfg_attr(test, ts(type = "MetricRow[]"))]
+    pub metrics: Vec<quell_metrics::MetricRow>,
     /// The time series by link; empty if it is not shown.
-    pub series: Vec<LinkSeries>,
+    #[cfg_attr(test, ts(type = "LinkSeries[]"))]
+    pub series: Vec<quell_metrics::LinkSeries>,
     /// The windows of up to 12 flows, one of each group first; empty if it is not shown.
     pub windows: Vec<FlowWindow>,
     /// Every flow, at most 1000; empty if it is not shown.
-    pub flows: Vec<Flow>,
+    #[cfg_attr(test, ts(type = "FlowRow[]"))]
+    pub flows: Vec<quell_metrics::FlowRow>,
     /// Finished transfers; empty if it is not shown.
     pub transfers: Transfers,
     /// Distributions of the queueing delay by link and scope; empty if it is not shown.
     pub delays: Vec<Delays>,
     /// Averages of the internal signals.
-    pub internal_means: Vec<InternalMean>,
+    #[cfg_attr(test, ts(type = "InternalRow[]"))]
+    pub internal_means: Vec<quell_metrics::InternalRow>,
     /// All of it as bytes in base64, if they were asked for.
     pub packed: Option<String>,
-}
-
-/// The figures of one link, segment and scope.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct MetricRow {
-    /// The link.
-    pub link: String,
-    /// The segment; null: the whole measured window.
-    pub segment: Option<u32>,
-    /// "all", "data" (all but acknowledgments), a class, a lane ("lane:l"), or the transfers of one size ("size:0-10kB").
-    pub scope: String,
-    /// Its beginning.
-    pub from_s: f64,
-    /// Its end.
-    pub to_s: f64,
-    /// The figures by the names of their metrics; those that do not apply are not there.
-    #[cfg_attr(test, ts(type = "Record<string, number>"))]
-    pub values: serde_json::Map<String, serde_json::Value>,
-}
-
-/// The time series of a link: equally spaced samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct LinkSeries {
-    /// The link.
-    pub link: String,
-    /// The time of each sample: the end of its step.
-    pub time_s: Numbers,
-    /// The queue at that time.
-    pub queue_packets: Numbers,
-    /// The queue at that time in bytes.
-    pub queue_bytes: Numbers,
-    /// The average of the queue over the step.
-    pub queue_mean_packets: Numbers,
-    /// The mean queueing delay of the packets that left during the step.
-    pub queue_delay_mean_s: Numbers,
-    /// Packets dropped during the step.
-    pub dropped_packets: Numbers,
-    /// Packets marked during the step.
-    pub marked_packets: Numbers,
-    /// Jain's fairness index of the goodputs of bulk flows during the step; empty in samples of a run that goes on.
-    pub jain_index: Numbers,
-    /// The bits sent during the step over its length, by class.
-    pub throughput_bps: Vec<(String, Numbers)>,
-    /// The algorithm's internal signals.
-    pub internals: Vec<InternalSeries>,
-}
-
-/// An internal signal of an algorithm over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct InternalSeries {
-    /// The paper's name.
-    pub name: String,
-    /// Its unit.
-    pub unit: String,
-    /// One value per sample.
-    pub values: Numbers,
 }
 
 /// The congestion window of a flow over time.
@@ -836,30 +763,6 @@ pub struct FlowWindow {
     pub ssthresh_packets: Numbers,
     /// The smoothed round-trip time; null before the first measurement.
     pub srtt_s: Numbers,
-}
-
-/// A flow over the measured window.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Flow {
-    /// Its number.
-    pub flow: u32,
-    /// Its group.
-    pub group: String,
-    /// Its class.
-    pub class: String,
-    /// Its round-trip propagation time at its start.
-    pub base_rtt_s: f64,
-    /// The time at which it started.
-    pub start_s: f64,
-    /// New data that its receiver got, in bits per second.
-    pub goodput_bps: f64,
-    /// Data packets sent, retransmissions included.
-    pub sent_packets: f64,
-    /// Retransmissions.
-    pub retransmitted_packets: f64,
-    /// Retransmission timeouts.
-    pub timeouts: f64,
 }
 
 /// Finished transfers as columns of one length.
@@ -892,22 +795,6 @@ pub struct Delays {
     pub queue_delay_s: Numbers,
     /// The shares of packets that waited no longer.
     pub cumulative_probability: Numbers,
-}
-
-/// The average of an internal signal.
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct InternalMean {
-    /// The link.
-    pub link: String,
-    /// The segment; null: the whole measured window.
-    pub segment: Option<u32>,
-    /// The paper's name.
-    pub signal: String,
-    /// Its unit.
-    pub unit: String,
-    /// The average.
-    pub mean: f64,
 }
 
 /// Results that are kept.

@@ -3,21 +3,17 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quell_metrics::{Replication as Found, pack, reduce};
+use quell_metrics::{InternalSeries, LinkSeries, Replication as Found, pack, reduce};
 use quell_scenario::{Plan, Plugins, Point, Study};
 use quell_sim::network::{LinkId, Network, Traffic};
 use quell_sim::outcome::{FlowOutcome, Series};
 use quell_sim::{Control, Engine, Watcher};
 use quell_units::text::cut;
 use quell_units::{Duration, Time};
-use serde_json::Map;
 
 use crate::check::{memory, point};
 use crate::fault::Fault;
-use crate::protocol::{
-    Delays, Flow, FlowWindow, InternalMean, InternalSeries, LinkSeries, MetricRow, Numbers, Replication,
-    RunRequest, Seed, Transfers,
-};
+use crate::protocol::{Delays, FlowWindow, Numbers, Replication, RunRequest, Seed, Transfers};
 use crate::source::encode;
 
 /// The most memory that a run may need by estimate: a page has less than a machine.
@@ -96,15 +92,12 @@ pub(crate) fn run(
         true => Some(encode(&pack(std::slice::from_ref(&found)).map_err(Fault::failed)?)),
         false => None,
     };
-    let metrics = found.metrics.iter().map(metric_row).collect();
-    let internal_means = found.internal_means.iter().map(|row| InternalMean {
-        link: row.link.clone(),
-        segment: row.segment,
-        signal: row.signal.clone(),
-        unit: row.unit.clone(),
-        mean: row.mean,
-    });
-    let internal_means = internal_means.collect();
+    let (transfers, delays) = match shown {
+        true => (transfers(&found), delays(&found)),
+        false => (Transfers::default(), Vec::new()),
+    };
+    let mut flows = if shown { found.flows } else { Vec::new() };
+    flows.truncate(FLOWS);
     Ok(Replication {
         point: number,
         algorithm: ask.algorithm.clone(),
@@ -114,13 +107,13 @@ pub(crate) fn run(
         packets,
         duration_s,
         warmup_s: warmup.as_secs_f64(),
-        metrics,
+        metrics: found.metrics,
         windows,
-        internal_means,
-        flows: if shown { flows(&found) } else { Vec::new() },
-        transfers: if shown { transfers(&found) } else { Transfers::default() },
-        delays: if shown { delays(&found) } else { Vec::new() },
-        series: if shown { found.series.into_iter().map(series).collect() } else { Vec::new() },
+        internal_means: found.internal_means,
+        flows,
+        transfers,
+        delays,
+        series: if shown { found.series } else { Vec::new() },
         packed,
     })
 }
@@ -221,79 +214,34 @@ impl Watcher for Follower {
         });
         let new = &mut since[at];
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
-        let count = |values: &[u64]| values.last().map_or(f64::NAN, |n| *n as f64);
-        new.time_s.0.push(last(&series.time_s));
-        new.queue_packets.0.push(last(&series.queue_packets));
-        new.queue_bytes.0.push(last(&series.queue_bytes));
-        new.queue_mean_packets.0.push(last(&series.queue_mean_packets));
-        new.queue_delay_mean_s.0.push(last(&series.delay_mean_s));
-        new.dropped_packets.0.push(count(&series.dropped));
-        new.marked_packets.0.push(count(&series.marked));
-        let samples = new.time_s.0.len();
+        let count = |values: &[u64]| values.last().copied().unwrap_or(0);
+        new.time_s.push(last(&series.time_s));
+        new.queue_packets.push(last(&series.queue_packets));
+        new.queue_bytes.push(last(&series.queue_bytes));
+        new.queue_mean_packets.push(last(&series.queue_mean_packets));
+        new.queue_delay_mean_s.push(last(&series.delay_mean_s));
+        new.dropped_packets.push(count(&series.dropped));
+        new.marked_packets.push(count(&series.marked));
+        let samples = new.time_s.len();
         for (class, values) in self.classes.iter().zip(&series.throughput_bps) {
             let at = new.throughput_bps.iter().position(|(name, _)| name == class).unwrap_or_else(|| {
-                new.throughput_bps.push((class.clone(), Numbers::default()));
+                new.throughput_bps.push((class.clone(), Vec::new()));
                 new.throughput_bps.len() - 1
             });
-            new.throughput_bps[at].1.0.push(last(values));
+            new.throughput_bps[at].1.push(last(values));
         }
         for internal in &series.internals {
             let at = new.internals.iter().position(|i| i.name == internal.name).unwrap_or_else(|| {
                 let (name, unit) = (internal.name.to_string(), internal.unit.to_string());
-                new.internals.push(InternalSeries { name, unit, values: Numbers::default() });
+                new.internals.push(InternalSeries { name, unit, values: Vec::new() });
                 new.internals.len() - 1
             });
-            let values = &mut new.internals[at].values.0;
+            let values = &mut new.internals[at].values;
             // One that is new has no earlier samples.
             values.resize(samples - 1, f64::NAN);
             values.push(last(&internal.values));
         }
     }
-}
-
-fn metric_row(row: &quell_metrics::MetricRow) -> MetricRow {
-    let mut values = Map::new();
-    for (metric, value) in row.values.iter().filter(|(_, value)| value.is_finite()) {
-        values.insert(metric.name().to_string(), value.into());
-    }
-    let (link, scope) = (row.link.clone(), row.scope.clone());
-    MetricRow { link, segment: row.segment, scope, from_s: row.from_s, to_s: row.to_s, values }
-}
-
-fn series(of: quell_metrics::LinkSeries) -> LinkSeries {
-    let whole = |counts: Vec<u64>| Numbers(counts.into_iter().map(|n| n as f64).collect());
-    LinkSeries {
-        link: of.link,
-        time_s: Numbers(of.time_s),
-        queue_packets: Numbers(of.queue_packets),
-        queue_bytes: Numbers(of.queue_bytes),
-        queue_mean_packets: Numbers(of.queue_mean_packets),
-        queue_delay_mean_s: Numbers(of.queue_delay_mean_s),
-        dropped_packets: whole(of.dropped_packets),
-        marked_packets: whole(of.marked_packets),
-        jain_index: Numbers(of.jain_index),
-        throughput_bps: of.throughput_bps.into_iter().map(|(class, v)| (class, Numbers(v))).collect(),
-        internals: of
-            .internals
-            .into_iter()
-            .map(|i| InternalSeries { name: i.name, unit: i.unit, values: Numbers(i.values) })
-            .collect(),
-    }
-}
-
-fn flows(found: &Found) -> Vec<Flow> {
-    let flow = |row: &quell_metrics::FlowRow| Flow {
-        flow: row.flow,
-        group: row.group.to_string(),
-        class: row.class.to_string(),
-        base_rtt_s: row.base_rtt_s,
-        start_s: row.start_s,
-        goodput_bps: row.goodput_bps,
-        sent_packets: row.sent_packets as f64,
-        retransmitted_packets: row.retransmitted_packets as f64,
-        timeouts: row.timeouts as f64,
-    };
-    found.flows.iter().take(FLOWS).map(flow).collect()
 }
 
 fn transfers(found: &Found) -> Transfers {

@@ -1,17 +1,17 @@
 //! What the theory says of a scenario, as `quell analyze` and `quell map` do.
 
-use quell_analysis::{Assessment, Bottleneck, Shown, Variation};
+use quell_analysis::{Assessment, Bottleneck, MapRequest, Mapper};
 use quell_metrics::Results;
 use quell_scenario::{Plugins, Study};
-use quell_theory::map::{self as maps, Axis};
+use quell_theory::map::Axis;
 use quell_theory::{Loop, Plant, Signal, TheoryError};
 use quell_units::text::cut;
 use quell_units::{Duration, Time};
-use quell_view::picture::{self, Crossing, Locus, Response, Sheet};
+use quell_view::picture::{self, Crossing, Locus, Response, Sheet, Spot};
 
 use crate::check::point;
 use crate::fault::Fault;
-use crate::protocol::{Map, MapAxis, MapRequest, MapShown, Numbers, Theory, TheoryLoop, TheoryRequest};
+use crate::protocol::{self, Map, MapAxis, Numbers, Theory, TheoryLoop, TheoryRequest};
 
 /// Frequencies on a curve.
 const FREQUENCIES: usize = 600;
@@ -95,7 +95,7 @@ fn curves(label: &str, control: &Loop) -> Result<TheoryLoop, Fault> {
 }
 
 fn decibel(gain: f64) -> f64 {
-    20.0 * gain.log10()
+    20.0 * libm::log10(gain)
 }
 
 fn bode(title: &str, loops: &[TheoryLoop]) -> String {
@@ -121,46 +121,16 @@ fn nyquist(title: &str, loops: &[TheoryLoop]) -> String {
     picture::nyquist(&sheet, &loci)
 }
 
-/// The side of the border on which values are stable.
-#[derive(Clone, Copy)]
-enum Border {
-    Below(f64),
-    Above(f64),
-}
-
-impl MapShown {
-    /// Its name, its unit, and the border between its stable and its unstable values.
-    fn about(self) -> (&'static str, &'static str, Option<Border>) {
-        match self {
-            MapShown::Growth => ("growth rate", "1/s", Some(Border::Below(0.0))),
-            MapShown::GainMargin => ("gain margin", "", Some(Border::Above(1.0))),
-            MapShown::PhaseMargin => ("phase margin", "degrees", None),
-            MapShown::DelayMargin => ("delay margin", "s", None),
-            MapShown::Settling => ("settling time", "s", None),
-            MapShown::Queue => ("queue at equilibrium", "packets", None),
-            MapShown::Probability => ("signal probability", "", None),
-        }
-    }
-
-    fn shown(self) -> Shown {
-        match self {
-            MapShown::Growth => Shown::Loop(maps::Shown::Growth),
-            MapShown::GainMargin => Shown::Loop(maps::Shown::GainMargin),
-            MapShown::PhaseMargin => Shown::Loop(maps::Shown::PhaseMargin),
-            MapShown::DelayMargin => Shown::Loop(maps::Shown::DelayMargin),
-            MapShown::Settling => Shown::Loop(maps::Shown::Settling),
-            MapShown::Queue => Shown::Queue,
-            MapShown::Probability => Shown::Probability,
-        }
-    }
-
-    /// True if it says nothing of an unstable loop.
-    fn of_stable(self) -> bool {
-        matches!(self, MapShown::PhaseMargin | MapShown::DelayMargin)
+/// The unit of an axis for which none is given.
+fn default_unit(name: &str) -> &'static str {
+    match name {
+        "rate" => "bit/s",
+        "rtt" => "s",
+        _ => "",
     }
 }
 
-pub(crate) fn map(study: &Study, ask: &MapRequest) -> Result<Map, Fault> {
+pub(crate) fn map(study: &Study, ask: &protocol::MapRequest) -> Result<Map, Fault> {
     let point = point(&study.points, ask.point.unwrap_or(0))?;
     let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
     let bottleneck = Bottleneck::of_point(point, ask.link.as_deref(), None, seed, &Plugins::new())?;
@@ -174,68 +144,34 @@ pub(crate) fn map(study: &Study, ask: &MapRequest) -> Result<Map, Fault> {
     if !(2..=200).contains(&points) {
         return Err(Fault::request(format!("points {points}: must be a number from 2 to 200")));
     }
-    let unit = |axis: &MapAxis| axis.unit.clone().unwrap_or_default();
-    let units = [unit(&ask.x), unit(&ask.y)];
-    let vary = Variation::new(&bottleneck, config, [(&ask.x.name, &units[0]), (&ask.y.name, &units[1])])?;
-    let axis = |axis: &MapAxis| match axis.log.unwrap_or(false) {
-        true => Axis::logarithmic(axis.from, axis.to, points),
-        false => Axis::linear(axis.from, axis.to, points),
+    let axis = |axis: &MapAxis| quell_analysis::MapAxis {
+        name: axis.name.clone(),
+        unit: axis.unit.clone().unwrap_or_else(|| default_unit(&axis.name).to_string()),
+        values: match axis.log.unwrap_or(false) {
+            true => Axis::logarithmic(axis.from, axis.to, points),
+            false => Axis::linear(axis.from, axis.to, points),
+        },
     };
     let show = ask.show.unwrap_or_default();
-    let (name, of, border) = show.about();
-    let plant = plant(ask.simplified);
-    let value = |x: f64, y: f64| -> Result<f64, String> {
-        let found = vary.value(show.shown(), plant, x, y).and_then(|found| match found {
-            Some(_) if show.of_stable() => {
-                let growth = vary.value(Shown::Loop(maps::Shown::Growth), plant, x, y)?;
-                Ok(found.filter(|_| growth.is_some_and(|growth| growth < 0.0)))
-            }
-            found => Ok(found),
-        });
-        match found {
-            Ok(Some(value)) if show == MapShown::PhaseMargin => Ok(value.to_degrees()),
-            Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(format!("unstable, or without a limit: no {name}")),
-            Err(TheoryError::NoEquilibrium { .. } | TheoryError::Quantity { .. }) => {
-                Err("no equilibrium".to_string())
-            }
-            // With its value it would be another reason at each point.
-            Err(TheoryError::Parameter(e)) => Err(format!("the algorithm refuses {}", e.field)),
-            Err(e) => Err(e.to_string()),
-        }
-    };
-    let grid = maps::map(&axis(&ask.x), &axis(&ask.y), value)?;
-    let mut missing: Vec<(String, usize)> = Vec::new();
-    for reason in grid.values.iter().filter_map(|value| value.as_ref().err()) {
-        match missing.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, count)) => *count += 1,
-            None => missing.push((reason.clone(), 1)),
-        }
+    let (x, y) = (axis(&ask.x), axis(&ask.y));
+    let sides = [x.label(), y.label()];
+    let mapper = Mapper::new(&bottleneck, config, MapRequest { x, y, show, plant: plant(ask.simplified) })?;
+    let map = mapper.map(|| ())?;
+    let (grid, missing) = (map.grid, map.missing);
+    if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
+        return Err(Fault::request(format!("no point on the map has a value; {}", first.example)));
     }
-    missing.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    if let (true, Some((reason, _))) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(Fault::request(format!("no point on the map has a value: {reason}")));
-    }
-    let values: Vec<f64> = grid.values.iter().map(|v| *v.as_ref().unwrap_or(&f64::NAN)).collect();
-    let is_stable = |border: Border, value: f64| match border {
-        Border::Below(at) => value < at,
-        Border::Above(at) => value > at,
-    };
-    let stable = border
-        .map(|border| values.iter().filter(|v| is_stable(border, **v)).count() as f64 / values.len() as f64);
-    let shown = if of.is_empty() { name.to_string() } else { format!("{name} ({of})") };
-    let side = |axis: &MapAxis, unit: &str| match unit {
-        "" => axis.name.clone(),
-        unit => format!("{} ({unit})", axis.name),
-    };
-    let sides = [side(&ask.x, &units[0]), side(&ask.y, &units[1])];
+    let (factor, unit) = mapper.scale();
+    let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().map_or(f64::NAN, |v| v * factor)).collect();
+    let shown = if unit.is_empty() { show.title().to_string() } else { format!("{} ({unit})", show.title()) };
     let kind = |axis: &MapAxis, label| match axis.log.unwrap_or(false) {
         true => picture::Axis::log(label),
         false => picture::Axis::linear(label),
     };
-    let title = format!("{label}: {name}");
+    let title = format!("{label}: {} over {} and {}", show.title(), ask.x.name, ask.y.name);
     let sheet =
-        Sheet::new(&title, "A map of the linear model over two quantities, with the border of stability.");
+        Sheet::new(&title, "A map of the linear model over two quantities, with the stability boundary.");
+    let here = mapper.here().map(|(x, y)| Spot { label: "now", x, y });
     let svg = picture::map(
         &sheet,
         &picture::Map {
@@ -245,13 +181,12 @@ pub(crate) fn map(study: &Study, ask: &MapRequest) -> Result<Map, Fault> {
             ys: &grid.y,
             value: picture::Axis::linear(&shown),
             values: &values,
-            missing: missing.first().map_or("no value", |(reason, _)| reason),
-            contour: border.map(|border| {
-                let (Border::Below(at) | Border::Above(at)) = border;
-                (at, "border of stability")
-            }),
-            spots: &[],
+            missing: missing.first().map_or("no value", |missing| missing.reason.as_str()),
+            contour: show.border().map(|border| (border.at() * factor, "stability boundary")),
+            spots: here.as_slice(),
         },
     );
-    Ok(Map { svg, x: Numbers(grid.x), y: Numbers(grid.y), values: Numbers(values), shown, stable, missing })
+    let (x, y, values) = (Numbers(grid.x), Numbers(grid.y), Numbers(values));
+    let missing = missing.into_iter().map(|missing| (missing.reason, missing.points)).collect();
+    Ok(Map { svg, x, y, values, shown, stable: map.stable, missing })
 }

@@ -33,7 +33,7 @@ export function rangeOf(field: Field, shape: Shape, value: Value | undefined, pa
   const known = KEYS[field.key];
   const whole = shape.kind === "number" && (shape.whole || /^(packets|queues|flows)$/.test(field.unit));
   const at = now ?? fallback;
-  if (!at) return null;
+  if (!at || field.range?.some) return null;
   let ends: readonly [number, number] | null = null;
   if (known && !parameter && shape.kind !== "flag") {
     const factor = unitFactor(shape, at.unit);
@@ -45,13 +45,26 @@ export function rangeOf(field: Field, shape: Shape, value: Value | undefined, pa
     const ratio = at.unit === fallback.unit ? 1 : unitFactor(shape, fallback.unit) / unitFactor(shape, at.unit);
     const middle = Number.isFinite(ratio) ? fallback.number * ratio : at.number;
     const most = field.unit === "" && shape.kind === "number" && middle <= 1 ? Math.min(1, middle * 100) : middle * 100;
-    ends = [middle / 100, most];
+    ends = within([middle / 100, most], field, shape, at.unit);
   }
   if (!ends || at.number < 0) return null;
   const floor = whole ? Math.max(1, Math.round(ends[0])) : ends[0];
   // A value beyond the ends moves them.
   const least = at.number > 0 ? Math.min(floor, at.number) : floor;
   return { least, most: Math.max(ends[1], at.number), log: true, whole };
+}
+
+/** A slider's ends, none of which the algorithm refuses. */
+function within(ends: readonly [number, number], field: Field, shape: Shape, unit: string): readonly [number, number] {
+  const { range } = field;
+  if (!range) return ends;
+  const factor = (range.unit ?? "") === unit ? 1 : unitFactor(shape, range.unit ?? "") / unitFactor(shape, unit);
+  // Packets and bytes cannot be compared.
+  if (Number.isNaN(factor)) return ends;
+  const inside = (at: number, outside: boolean | undefined, by: number) => at * factor * (outside ? by : 1);
+  const least = range.least === undefined ? ends[0] : inside(range.least, range.least_outside, 1.001);
+  const most = range.most === undefined ? ends[1] : inside(range.most, range.most_outside, 0.999);
+  return [Math.max(ends[0], least), Math.min(ends[1], most)];
 }
 
 /** The number of a value and its unit; `null` of expressions and names. */

@@ -22,6 +22,21 @@ export interface Schema {
   readonly required?: readonly string[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly string[];
+  /** What an algorithm takes of a parameter, where the other parameters have their defaults. */
+  readonly "x-range"?: Ends;
+}
+
+/** The ends of a range; an end that is `_outside` is not allowed itself. */
+export interface Ends {
+  /** Only some numbers are taken, such as powers of two: there are no ends. */
+  readonly some?: boolean;
+  readonly unit?: string;
+  readonly whole?: boolean;
+  readonly least?: number;
+  readonly least_outside?: boolean;
+  readonly most?: number;
+  readonly most_outside?: boolean;
 }
 
 /** What a value is, and so what edits it. */
@@ -68,6 +83,8 @@ export interface Field {
   readonly unit: string;
   /** Where the default comes from. */
   readonly source: string;
+  /** What an algorithm takes. */
+  readonly range?: Ends | undefined;
 }
 
 /** What a quantity measures; its units are `UNITS`. */
@@ -156,12 +173,15 @@ function tableOf(schema: Schema, root: Schema): Table {
 
 function fieldOf(key: string, schema: Schema, required: boolean, root: Schema): Field {
   const doc = (schema.description ?? resolve(schema, root).description ?? "").replaceAll(/\s*\n\s*/g, " ");
-  const plain = Object.keys(schema).every((name) => name === "description");
+  const { enum: names, "x-range": range } = schema;
+  const plain = Object.keys(schema).every((name) => ["description", "enum", "x-range"].includes(name));
   if (plain) {
     const parts = /^(.*?)\s*Unit: (.*?)\. Default: (.*)$/s.exec(doc);
     const [, says = doc, unit = "", rest = ""] = parts ?? [];
     const [fallback, source] = apart(rest);
-    return { key, doc: says, required, unit: unit === "1" ? "" : unit, fallback, source, shape: ofUnit(unit, doc) };
+    const own = names && { kind: "name" as const, names: names.map((value) => ({ value, doc: "" })) };
+    const shape = own ?? ofUnit(unit, doc, range?.whole ?? false);
+    return { key, doc: says, required, unit: unit === "1" ? "" : unit, fallback, source, shape, range };
   }
   const shape = key === "sweep" ? settings(true) : key === "cases" ? casesShape : shapeOf(schema, root);
   const fallback = schema.default === undefined ? "" : said(schema.default);
@@ -177,7 +197,7 @@ function apart(rest: string): [string, string] {
 }
 
 /** The shape of a parameter of an algorithm or of TCP, whose schema says it in words. */
-function ofUnit(unit: string, doc: string): Shape {
+function ofUnit(unit: string, doc: string, whole: boolean): Shape {
   const rule = /or the rule|left out|none|auto|or \{/.test(doc);
   switch (unit) {
     case "true or false":
@@ -205,7 +225,7 @@ function ofUnit(unit: string, doc: string): Shape {
     case "list of tables":
       return { kind: "any" };
     default:
-      return rule && unit === "1" && doc.includes("{") ? { kind: "any" } : { kind: "number", whole: false };
+      return rule && unit === "1" && doc.includes("{") ? { kind: "any" } : { kind: "number", whole };
   }
 }
 

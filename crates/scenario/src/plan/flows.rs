@@ -80,6 +80,14 @@ pub(super) fn draw_flows(
     moment: Option<Time>,
 ) -> Result<(Vec<FlowSpec>, Vec<FlowFact>), Problem> {
     let names = classes(s);
+    // Flows know their group and class by numbers of 16 bits.
+    let most = usize::from(u16::MAX);
+    let counted = groups.len() <= most && names.len() <= most;
+    require(
+        counted,
+        steps!["flows"],
+        format!("has {} groups, and at most {most} are allowed", groups.len()),
+    )?;
     let class_of = |name: &str| names.iter().position(|c| c == name).unwrap_or(0) as u16;
     let acks = class_of(ACKS);
     // What a link's delay draws is not made up for, as little as what it changes to.

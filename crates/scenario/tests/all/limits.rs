@@ -35,6 +35,19 @@ fn delivered(study: &Study) -> u64 {
     outcome.flows[0].segments.iter().map(|s| s.delivered_bytes).sum()
 }
 
+/// Groups have numbers of 16 bits, and none wraps.
+#[test]
+fn more_groups_than_have_a_number_are_refused() {
+    let groups: String =
+        (0..u16::MAX).map(|i| format!("[[flows]]\nname = \"g{i}\"\nrtt = \"60 ms\"\n")).collect();
+    let text = format!("{}{groups}", scenario("1 Gbit/s", 1_000_000, "10 s", "rtt = \"60 ms\""));
+    let refused = match parse(&text) {
+        Err(e) => e.to_string(),
+        Ok(study) => study.points[0].plan(0, 1, &Plugins::new()).err().unwrap().to_string(),
+    };
+    assert!(refused.contains("has 65536 groups, and at most 65535 are allowed"), "{refused}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

@@ -2,6 +2,7 @@
 
 use super::curves::{Chart, Curve, Form};
 use super::sweep;
+use crate::digits::magnitude;
 
 /// The numbers of a chart as CSV (RFC 4180): a row for each value of each curve, with its panel where there are
 /// several. Where values are means over replications, there follow half the width of the interval, its ends within what the
@@ -82,14 +83,13 @@ pub(crate) fn number(x: f64, digits: usize) -> String {
 
 /// A number to the place of the third digit of half the width of its interval.
 pub(crate) fn rounded_as(x: f64, half_width: f64) -> String {
-    let place = |v: f64| v.abs().log10().floor() as i32;
     if !x.is_finite() {
         return String::new();
     }
     if x == 0.0 {
         return "0".to_string();
     }
-    let digits = (place(x) - place(half_width) + 3).clamp(1, 15);
+    let digits = (magnitude(x) - magnitude(half_width) + 3).clamp(1, 15);
     number(x, digits as usize)
 }
 

@@ -1,5 +1,7 @@
 //! Axes: from values to pixels, and where the ticks are.
 
+use crate::digits::{magnitude, ten};
+
 /// An axis: its title, scale and range.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis<'a> {
@@ -77,14 +79,14 @@ impl Scale {
     /// The value in the measure of the axis; `None` where the axis has no place for it.
     fn measure(&self, value: f64) -> Option<f64> {
         match self.log {
-            true => (value > 1.0 / HUGE && value < HUGE).then(|| value.log10()),
+            true => (value > 1.0 / HUGE && value < HUGE).then(|| libm::log10(value)),
             false => (value.abs() < HUGE).then_some(value),
         }
     }
 
     /// The value of a measure.
     fn value(&self, measure: f64) -> f64 {
-        if self.log { 10f64.powf(measure) } else { measure }
+        if self.log { libm::pow(10.0, measure) } else { measure }
     }
 
     fn place(&self, measure: f64) -> f64 {
@@ -202,14 +204,14 @@ impl Scale {
         let mut power = self.low.floor();
         while power <= self.high + slack {
             for digit in 1..=9u8 {
-                let measure = power + f64::from(digit).log10();
+                let measure = power + libm::log10(f64::from(digit));
                 if measure < self.low - slack || measure > self.high + slack || (digit > 1 && stride > 2.0) {
                     continue;
                 }
                 let named = labeled.contains(&digit) && power.rem_euclid(stride) == 0.0;
                 let label = named.then(|| match digit {
                     1 => power_label(power as i32),
-                    _ => number(f64::from(digit) * 10f64.powf(power), 10f64.powf(power)),
+                    _ => number(f64::from(digit) * ten(power as i32), ten(power as i32)),
                 });
                 ticks.push(Tick { value: self.value(measure), label });
             }
@@ -221,7 +223,7 @@ impl Scale {
 
 /// 1, 2 or 5 times a power of ten, the least that is not below `rough`.
 fn nice_step(rough: f64) -> f64 {
-    let power = 10f64.powf(rough.log10().floor());
+    let power = ten(magnitude(rough));
     let step = [1.0, 2.0, 5.0].into_iter().find(|d| d * power >= rough * (1.0 - 1e-9));
     step.unwrap_or(10.0) * power
 }
@@ -241,12 +243,12 @@ pub(super) fn linear_ticks(low: f64, high: f64, step: f64) -> Vec<Tick> {
 /// A number with the digits that a step of `step` needs.
 pub(super) fn number(value: f64, step: f64) -> String {
     let value = if value.abs() < 1e-6 * step { 0.0 } else { value };
-    let exponent = step.abs().log10().floor() as i32;
+    let exponent = magnitude(step);
     if !(-5..=4).contains(&exponent) {
         if value == 0.0 {
             return "0".to_string();
         }
-        let power = value.abs().log10().floor() as i32;
+        let power = magnitude(value);
         let digits = (power - exponent).max(0) as usize;
         let text = format!("{:.digits$e}", value.abs());
         if let Some((mantissa, power)) = text.split_once('e') {
@@ -274,7 +276,7 @@ pub(super) fn rounded(value: f64) -> String {
     let text = format!("{value:.2e}");
     let power: i32 = text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0);
     match power {
-        -3..=5 => number(value, 10f64.powi((power - 2).min(0))),
+        -3..=5 => number(value, ten((power - 2).min(0))),
         _ => scientific(value, power),
     }
 }
@@ -290,7 +292,7 @@ fn scientific(value: f64, power: i32) -> String {
 fn power_label(power: i32) -> String {
     match power {
         0..=4 => format!("{}", 10i64.pow(power as u32)),
-        -3..=-1 => format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power)),
+        -3..=-1 => format!("{:.*}", power.unsigned_abs() as usize, ten(power)),
         _ => format!("10{}", superscript(power)),
     }
 }

@@ -47,7 +47,7 @@ impl Response<'_> {
         if f[0] == f[1] {
             return Some(v[0]);
         }
-        let share = (frequency / f[0]).ln() / (f[1] / f[0]).ln();
+        let share = libm::log(frequency / f[0]) / libm::log(f[1] / f[0]);
         Some(v[0] + share * (v[1] - v[0])).filter(|v| v.is_finite())
     }
 }

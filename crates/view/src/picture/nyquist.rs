@@ -38,7 +38,7 @@ impl Locus<'_> {
 
     /// The crossings of the unit circle.
     fn on_circle(&self) -> impl Iterator<Item = (f64, f64)> {
-        let size = |p: (f64, f64)| p.0.hypot(p.1);
+        let size = |p: (f64, f64)| libm::hypot(p.0, p.1);
         self.stretches().filter(move |(a, b)| (size(*a) < 1.0) != (size(*b) < 1.0)).map(move |(a, b)| {
             let share = (size(a) - 1.0) / (size(a) - size(b));
             let p = (a.0 + share * (b.0 - a.0), a.1 + share * (b.1 - a.1));
@@ -105,7 +105,7 @@ pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
 
 /// A head of an arrow in the middle of the longest stroke.
 fn arrow(strokes: &[Vec<Position>]) -> Option<[Position; 3]> {
-    let step = |w: &[Position]| (w[1].0 - w[0].0).hypot(w[1].1 - w[0].1);
+    let step = |w: &[Position]| libm::hypot(w[1].0 - w[0].0, w[1].1 - w[0].1);
     let length = |s: &Vec<Position>| s.windows(2).map(step).sum::<f64>();
     let stroke = strokes.iter().max_by(|a, b| length(a).total_cmp(&length(b)))?;
     let mut left = 0.5 * length(stroke);

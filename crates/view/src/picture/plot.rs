@@ -240,7 +240,7 @@ fn distance(p: Position, a: Position, b: Position) -> f64 {
     let length = dx * dx + dy * dy;
     let along = if length > 0.0 { ((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length } else { 0.0 };
     let along = along.clamp(0.0, 1.0);
-    (p.0 - a.0 - along * dx).hypot(p.1 - a.1 - along * dy)
+    libm::hypot(p.0 - a.0 - along * dx, p.1 - a.1 - along * dy)
 }
 
 /// A mark whose form tells as much as its color.

@@ -183,7 +183,7 @@ impl Ellipse {
         let xy = average(&|s| (s.0 - x) * (s.1 - y));
         let yy = average(&|s| (s.1 - y) * (s.1 - y));
         // The squared Mahalanobis distance of two dimensions is exponential with mean 2.
-        let radius = (-2.0 * EPSILON.ln()).sqrt();
+        let radius = (-2.0 * libm::log(EPSILON)).sqrt();
         // The covariance's Cholesky factor maps the circle to the ellipse.
         let l11 = xx.sqrt();
         let l21 = if l11 > 0.0 { xy / l11 } else { 0.0 };

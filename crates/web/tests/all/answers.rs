@@ -267,7 +267,17 @@ fn theory_says_what_analyze_does() {
     assert!(fault(&wrong)["message"].as_str().unwrap().contains("must be flows, rate, rtt"));
     wrong = map.clone();
     wrong["algorithm"] = json!("drop-tail");
-    assert!(fault(&wrong)["message"].as_str().unwrap().contains("no point on the map has a value"));
+    assert!(fault(&wrong)["message"].as_str().unwrap().contains("no model of drop-tail"));
+    // Reasons and checks are those of the command.
+    wrong = map.clone();
+    wrong["x"] = axis("rate", -1.0, 5.0);
+    assert!(fault(&wrong)["message"].as_str().unwrap().contains("must be positive over its whole range"));
+    let mut blank = map.clone();
+    blank["y"] = axis("rtt", 0.02, 20.0);
+    blank["algorithm"] = json!("pi");
+    blank["show"] = json!("phase-margin");
+    let missing = ok(&mut lab, &blank)["missing"].clone();
+    assert!(missing.to_string().contains("unstable, or without a limit: no phase margin"), "{missing}");
     wrong = map;
     wrong["points"] = json!(100_000);
     assert!(fault(&wrong)["message"].as_str().unwrap().contains("from 2 to 200"));

@@ -142,6 +142,142 @@ fn lists_grow_and_move() {
     }
 }
 
+/// Lines with their ends, however they end.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Whether a text has the lines of another, but for those of a range.
+fn has_the_rest(after: &str, lines: &[&str], range: std::ops::Range<usize>) -> bool {
+    let (above, below) = (lines[..range.start].concat(), lines[range.end..].concat());
+    // The last line of a text without an end has none.
+    let is_above = after.starts_with(&above) || above.trim_end() == after;
+    is_above && after.ends_with(&below) && after.len() + 2 >= above.len() + below.len()
+}
+
+/// Each value of each scenario, set and removed, in files with other ends of lines and a byte order mark, too: only the
+/// lines of that value change. Where it is removed, these are the comments right above it and an empty line, too.
+#[test]
+fn an_edit_changes_the_lines_of_its_key_alone() {
+    let mut lab = quell_web::Lab::default();
+    let mut tried = 0;
+    for (number, (name, text)) in scenarios().into_iter().enumerate() {
+        let all = tree(&mut lab, &text);
+        let all = all["places"].as_object().unwrap();
+        for (at, (path, _)) in all.iter().enumerate().skip(number % EVERY).step_by(EVERY) {
+            let text = match (at / EVERY) % 3 {
+                0 => text.clone(),
+                1 => text.replace('\n', "\r\n"),
+                _ => format!("\u{feff}{}", text.replace('\n', "\r\n").trim_end()),
+            };
+            let before = tree(&mut lab, &text);
+            let ends: Vec<u64> =
+                (0..).zip(text.encode_utf16()).filter(|(_, unit)| *unit == 10).map(|(at, _)| at).collect();
+            let line = |unit: u64| ends.partition_point(|end| *end < unit);
+            let place = |path: &str| {
+                let place = &before["places"][path];
+                let end = place["value"][1].as_u64().unwrap();
+                (place["line"].as_u64().unwrap() as usize - 1, line(end.saturating_sub(1)))
+            };
+            let (first, last) = place(path);
+            let old = lines(&text);
+
+            if before["places"][path]["form"] != "table" && !old[first].trim_start().starts_with('[') {
+                let after = edited(&mut lab, &text, path, Some("\"another\""));
+                assert!(has_the_rest(&after, &old, first..last + 1), "{name}: {path}: {after:?}");
+                assert_eq!(after.contains("\r\n"), text.contains("\r\n"));
+            }
+
+            let Some((holder, _)) = path.rsplit_once(['.', '[']).or(Some(("", ""))) else { continue };
+            let after = edited(&mut lab, &text, path, None);
+            let below = before["places"].as_object().unwrap().keys();
+            let below = below
+                .filter(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '['])));
+            let last = below.map(|other| place(other).1).max().unwrap_or(last).max(last);
+            let is_more = |line: &&&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+            let above = old[..first].iter().rev().take_while(is_more).count();
+            let under = old[last + 1..].iter().take_while(is_more).count();
+            // Without the last item, the one above is the last, and has no comma.
+            let above = if holder.is_empty() || above > 0 { above } else { 1 };
+            let most = first - above..last + 1 + under;
+            assert!(has_the_rest(&after, &old, most.clone()), "{name}: {path}: {most:?}: {after:?}");
+            assert_eq!(after.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
+            let is_whole =
+                |text: &str| lines(text).iter().all(|line| !line.ends_with('\n') || line.ends_with("\r\n"));
+            assert!(!text.contains('\r') || is_whole(&after), "{name}: {path}: {after:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 250, "{tried}");
+}
+
+/// Of each scenario, one value of so many is tried.
+const EVERY: usize = 11;
+
+/// Comments go with what they are on, and spaces stay as they are.
+#[test]
+fn what_is_removed_takes_its_comments_and_no_others() {
+    let mut lab = quell_web::Lab::default();
+    let tables = "# Head.\nschema = 1\n\n# Traffic.\n\n# First.\n[[flows]]\nname = \"a\" # A\n\n# Second.\n[[flows]]\n\
+                  # Its name.\nname = \"b\" # B\n[flows.tcp]\nx = 1\n\n# Third.\n[[flows]]\nname = \"c\"\n\n# End.\n";
+    let rows = "aqm = [ # All.\n  # One.\n  { algorithm = \"red\" }, # first\n  # Two.\n  { algorithm = \"pi\" }, # second\n\
+                \n  # Others.\n\n  # Three.\n  { algorithm = \"pie\" } # third\n  # Last.\n]\n";
+    for (text, path, gone, kept) in [
+        (
+            tables,
+            "flows[1]",
+            &["# Second.", "# Its name.", "# B", "x = 1"][..],
+            &["# First.", "# Third.", "# End.", "# A"][..],
+        ),
+        (tables, "flows[0]", &["# First.", "# A"], &["# Traffic.", "# Second.", "# Its name."]),
+        (tables, "flows[2]", &["# Third."], &["# Second.", "# End."]),
+        (tables, "flows", &["# First.", "# Second.", "# Third."], &["# Traffic.", "# End.", "# Head."]),
+        (tables, "schema", &["schema"], &["# Head.", "# Traffic."]),
+        (tables, "flows[1].tcp", &["x = 1", "[flows.tcp]"], &["# B", "# Third."]),
+        (rows, "aqm[0]", &["# One.", "# first"], &["# All.", "# Two.", "# second"]),
+        (rows, "aqm[1]", &["# Two.", "# second"], &["# One.", "# first", "# Others.", "# Three.", "# third"]),
+        (rows, "aqm[2]", &["# Three.", "# third"], &["# second", "# Others.", "# Last."]),
+    ] {
+        let after = edited(&mut lab, text, path, None);
+        assert!(gone.iter().all(|words| !after.contains(words)), "{path}: {after}");
+        assert!(kept.iter().all(|words| after.contains(words)), "{path}: {after}");
+        assert!(!after.contains("\n\n\n"), "{path}: {after}");
+    }
+    let moved = json!([{ "path": "aqm[2]", "value": null, "to": 0 }]);
+    let moved = ok(&mut lab, &json!({ "do": "edit", "text": rows, "edits": moved }));
+    let moved = moved["text"].as_str().unwrap();
+    assert!(moved.starts_with("aqm = [ # All.\n  # Three.\n  { algorithm = \"pie\" }, # third\n"), "{moved}");
+    assert_eq!(comments(moved).len(), comments(rows).len(), "{moved}");
+
+    for (text, path, value, want) in [
+        ("a = { b = 1, c = 2 }\n", "a.c", None, "a = { b = 1 }\n"),
+        ("a = { b = 1, c = 2 }\n", "a.b", None, "a = { c = 2 }\n"),
+        ("a = {b = 1, c = 2}\n", "a.b", None, "a = {c = 2}\n"),
+        ("a = {b = 1}\n", "a.b", None, "a = {}\n"),
+        ("a = { b = 1 }\n", "a.c", Some("2"), "a = { b = 1, c = 2 }\n"),
+        ("a = {b = 1}\n", "a.c", Some("2"), "a = {b = 1, c = 2}\n"),
+        ("a = {}\n", "a.c", Some("2"), "a = { c = 2 }\n"),
+        ("a = { b.c = 1, b.d = 2, e = 3 }\n", "a.b", None, "a = { e = 3 }\n"),
+        ("a = { b.c = 1, b.d = 2, e = 3 }\n", "a.e", None, "a = { b.c = 1, b.d = 2 }\n"),
+        ("a = { b = 1 }\n", "a.c.d", Some("2"), "a = { b = 1, c = { d = 2 } }\n"),
+        ("a = [ 1, 2 ]\n", "a[0]", None, "a = [ 2 ]\n"),
+        ("a = [ 1, 2 ]\n", "a[1]", None, "a = [ 1 ]\n"),
+        ("a = [1, 2]\n", "a[+]", Some("3"), "a = [1, 2, 3]\n"),
+        ("a = [ 1 ]\n", "a[+]", Some("3"), "a = [ 1, 3 ]\n"),
+        ("a = []\n", "a[+]", Some("3"), "a = [3]\n"),
+        ("a = [\n  1, 2, # low\n  3,\n]\n", "a[1]", None, "a = [\n  1, # low\n  3,\n]\n"),
+        ("a = [\n  1, 2,\n  3\n]\n", "a[2]", None, "a = [\n  1, 2\n]\n"),
+        ("a = [\n  # none\n]\n", "a[+]", Some("3"), "a = [\n  # none\n  3\n]\n"),
+        ("a = [ 1, 2 ]\n", "a[1]", Some("3"), "a = [ 1, 3 ]\n"),
+        ("a = 1\r\nb = 2\n", "c", Some("3"), "a = 1\r\nb = 2\nc = 3\n"),
+        ("a = 1\r\nb = 2\r\n", "c.d", Some("3"), "a = 1\r\nb = 2\r\n\r\n[c]\r\nd = 3\r\n"),
+        ("\u{feff}a = 1", "a", Some("3"), "\u{feff}a = 3"),
+        ("a = 1\nb = 2", "a", None, "b = 2"),
+    ] {
+        assert_eq!(edited(&mut lab, text, path, value), want, "{text}: {path}");
+    }
+}
+
 #[test]
 fn what_is_not_there_is_made() {
     let mut lab = quell_web::Lab::default();
