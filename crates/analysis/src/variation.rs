@@ -171,7 +171,7 @@ impl Variation {
         }
     }
 
-    /// The value of an axis at the bottleneck as it is; `None` for a parameter that is no plain number.
+    /// The value of an axis at the bottleneck as it is; `None` for a parameter that is not a plain number.
     pub(crate) fn now(&self, i: usize) -> Option<f64> {
         let (varies, unit) = &self.axes[i];
         let network = &self.bottleneck.network;
