@@ -189,7 +189,7 @@ fn figure(metric: &Quantity, unit: &str, value: f64) -> String {
     let text = figures::round(&Estimate { mean: value, half_width: None, n: 1 }, scale, false).mean;
     // Without the zeros that an exact value does not need.
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    match unit {
+    match unit.as_str() {
         "" => text.to_string(),
         "%" => format!("{text}%"),
         unit => format!("{text} {unit}"),
