@@ -40,8 +40,8 @@ NOT_GENERATED = ["docs/papers/README.md", "docs/papers/format.md"]
 
 PHRASES: dict[str, str] = {
     r"\banew\b": "again, new",
-    r"\bis no (?!longer|more than|less than|fewer|worse|better|later|earlier|larger|smaller|other)": "is not a",
-    r"\bare no (?!longer|more|less|fewer|worse|better|other)": "are not",
+    r"(?<!there )(?<!There )\bis no (?!longer|more than|less than|fewer|worse|better|later|earlier|larger|smaller|other)": "is not a",
+    r"(?<!there )(?<!There )\bare no (?!longer|more|less|fewer|worse|better|other)": "are not",
     r"\bwhoever\b": "anyone who",
     r"\bwhosoever\b": "anyone who",
     r"(?<=[.!?] )Who (?=[a-z]+s\b)": "If you",

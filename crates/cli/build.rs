@@ -1,5 +1,5 @@
-//! Says where git's log of what was checked out is, for whoever reads the commit from it. This script is not run again
-//! with each commit, which would compile the library again. It is the Python extension's too.
+//! Says where git's log of what was checked out is, to read the commit from it. This script is not run again with each
+//! commit, which would compile the library again. It is the Python extension's too.
 
 use std::path::{Path, PathBuf};
 

@@ -436,7 +436,7 @@ export type TableCell = {
    */
   mean: number,
   /**
-   * The lower end of its 95 % interval; null from a single replication.
+   * The lower end of its 95% interval; null from a single replication.
    */
   low: number | null,
   /**
@@ -474,7 +474,7 @@ export type TableDifference = {
    */
   mean: number,
   /**
-   * The lower end of its 95 % interval.
+   * The lower end of its 95% interval.
    */
   low: number | null,
   /**

@@ -1,17 +1,17 @@
 """Quell: a laboratory for active queue management (AQM).
 
 Run a scenario with :func:`run`, look at the :class:`Results` with pandas, polars or
-:mod:`quell.plot`, and write an algorithm of your own as a subclass of :class:`Aqm`.
+:mod:`quell.plot`, and write your own algorithm as a subclass of :class:`Aqm`.
 
 >>> import quell
 >>> results = quell.run("scenarios/main.toml", seeds=5)  # doctest: +SKIP
 >>> results.table()  # doctest: +SKIP
 >>> quell.plot.queue(results)  # doctest: +SKIP
 
-Replications are kept in a cache as they finish: :func:`sql` asks about all that was ever run, and
+Finished replications are kept in a cache: :func:`sql` queries everything you ever ran, and
 :mod:`quell.scale` spreads a study over machines.
 
-:mod:`quell.theory` gives the control theory of the same scenario.
+:mod:`quell.theory` applies control theory to the same scenario.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 class Aqm:
     """An algorithm that decides, for one queue, when to signal congestion.
 
-    Subclass it, define the methods that the algorithm needs (the others cost nothing), and give the
-    class to :func:`quell.run`: ``aqms={"mine": Mine}`` makes ``algorithm = "mine"`` known to the
-    scenario. Parameters beside the name are passed as keyword arguments.
+    Subclass it, define the methods that your algorithm needs (the others cost nothing), and pass the class
+    to :func:`quell.run`: ``aqms={"mine": Mine}`` makes ``algorithm = "mine"`` known to the
+    scenario. Parameters next to the name are passed as keyword arguments.
 
     The simulator promises: calls come in time order; every arrival comes to :meth:`on_enqueue`,
     whether or not the buffer has room; every update due at or before the time of a call has run, each
@@ -101,7 +101,7 @@ class Aqm:
         return PASS
 
     def on_overflow(self, cx: Context, pkt: Packet) -> None:
-        """Learn that the arrival just passed found the buffer full and is dropped.
+        """Learn that the arrival that just passed found the buffer full and is dropped.
 
         Parameters
         ----------

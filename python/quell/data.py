@@ -1,4 +1,4 @@
-"""Everything that was ever run, as one table for DuckDB (``pip install "quell[data]"``).
+"""Everything you ever ran, as one table for DuckDB (``pip install "quell[data]"``).
 
 A row is one link, segment (null: the whole measured window) and scope of one replication. It begins with
 what identifies the replication: ``key``, ``title``, ``settings`` (what distinguishes its point from the
@@ -32,8 +32,8 @@ def connect(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyCo
     Returns
     -------
     duckdb.DuckDBPyConnection
-        The database. The view reads the cache's index as it is at each query; what runs add to it is there
-        at once, what they lost by being killed from the next call on.
+        The database. The view reads the cache's index at each query, so it sees what runs add at once. What
+        killed runs did not add to the index appears from the next call on.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def connect(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyCo
 
 
 def sql(query: str, *, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyRelation:
-    """Ask a question about everything that was ever run.
+    """Query everything you ever ran.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def sql(query: str, *, cache: bool | str | os.PathLike[str] = True) -> duckdb.Du
 
 
 def results(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyRelation:
-    """Everything that was ever run, as a relation to filter and aggregate.
+    """Return everything you ever ran, as a relation to filter and aggregate.
 
     Parameters
     ----------

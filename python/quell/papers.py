@@ -1,4 +1,4 @@
-"""The documents' experiments, run again and judged: ``quell reproduce`` for Python."""
+"""Reproduce the documents' experiments and judge them: ``quell reproduce`` for Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMAND = "from quell._cli import main; raise SystemExit(main())"
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """A printed number and what was found.
+    """A printed number, and what Quell found.
 
     Attributes
     ----------
@@ -35,48 +35,48 @@ class Number:
     experiment : str
         The experiment that answers it.
     reading : str
-        The reading that is judged; empty for what is computed.
+        The reading that is judged; empty for a computed number.
     algorithm : str
         The label of the algorithm in the scenario.
     unit : str
         The unit of the numbers.
     low, high : float
-        What is printed; they differ for ranges only.
+        What is printed; they differ only for a range.
     mean : float or None
         The mean of the runs; none if nothing was run.
     half_width : float or None
-        Half of its 95 % interval.
+        Half of its 95% interval.
     seeds : int
-        How many seeds it is from.
+        How many seeds it comes from.
     prediction : tuple of float or None
-        Where 95 % of what was printed lies, if our runs are like the document's.
+        Where 95% of what was printed lies, if our runs are like the document's.
     band : tuple of float
         The interval in which the mean agrees.
     place : float or None
         Where the mean lies in it: -1 at its lower end, 1 at its upper.
     knife_edge : bool
-        Whether the 95 % interval of the mean crosses an end of the band.
+        Whether the 95% interval of the mean crosses an end of the band.
     idle_share : bool
         Whether it is a utilization that is judged by the share of time in which the link is idle.
     guess : float or None
         What a model without a simulation says: a full link, and a queue at its target.
     free : bool
-        Whether that comes out.
+        Whether that prediction is in the band.
     withheld : bool
-        Whether it comes out, but does not count, since the reading was chosen by it, or since it does not
-        come out under a rival of the reading.
+        Whether it agrees but does not count, because the reading was chosen by it, or because it does not
+        agree under a rival reading.
     off_middle : bool
         Whether it is a range of which only the middle is not where our runs would have it.
     elsewhere : list of int
-        Of a number that lies outside: how many other readings were run that were not fitted, how many
-        of them bring the mean into its band, and how many into the band of its mirror image at what was
+        For a number that lies outside: how many other readings that were not fitted were run, how many of
+        them bring the mean into its band, and how many into the band of its mirror image around what was
         found.
     ns2 : float or None
         The mean of ns-2's runs.
     ns2_runs : int or None
-        How many those are.
+        How many runs those are.
     ns2_reading : str or None
-        The reading that they are of, if the file names it.
+        The reading they belong to, if the file names it.
     verdict : str
         ``agrees``, ``inside``, ``explained``, ``fitted``, ``refuted``, ``open`` or ``missing``.
     why : str
@@ -112,7 +112,7 @@ class Number:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim and what is said of it.
+    """A claim and the verdict on it.
 
     Attributes
     ----------
@@ -131,9 +131,9 @@ class Claim:
     because : str or None
         Why it fails.
     why : str
-        What refutes it, or why that does not; may be empty.
+        What refutes it, or why it is not refuted; may be empty.
     ours : bool
-        Whether it is not the document's, and outside of the score.
+        Whether it is Quell's own claim, which does not count in the score.
     """
 
     experiment: str
@@ -149,7 +149,7 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class Verdicts:
-    """What is said of printed numbers and of claims.
+    """The verdicts on printed numbers and claims.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Verdicts:
         Returns
         -------
         dict of str to int
-            By verdict; those that nothing has are left out.
+            By verdict; verdicts that nothing has are left out.
         """
         verdicts = [number.verdict for number in self.numbers] + [
             claim.verdict for claim in self.claims if not claim.ours
@@ -224,7 +224,7 @@ def reproduce(
     threads: int | None = None,
     cache: bool | str | os.PathLike[str] = True,
 ) -> Verdicts:
-    """Run experiments of the published documents and judge what comes out.
+    """Run experiments of the published documents and judge the results.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def reproduce(
     quick : bool, default False
         One seed, and only the readings that are judged.
     seeds : int, optional
-        At most so many seeds; default: as many as each experiment says.
+        The most seeds; default: as many as each experiment says.
     threads : int, optional
         Number of threads; default: one per core.
     cache : bool, str or os.PathLike, default True
@@ -250,7 +250,7 @@ def reproduce(
     Raises
     ------
     ValueError
-        If there is no such document, experiment or table, ``names`` is empty, or files break a rule.
+        If the document, experiment or table does not exist, ``names`` is empty, or files break a rule.
     RunError
         If a replication failed.
     KeyboardInterrupt

@@ -1,8 +1,8 @@
 """Plots of results, with matplotlib (``pip install quell[plot]``).
 
-Every function takes :class:`quell.Results`, or loops of :mod:`quell.theory`, and draws into ``ax``, or
-into a new figure, and returns the axes, so that titles, limits and styles remain yours to change. Times
-are in seconds, delays in milliseconds, rates in Mbit/s. ``results.plot.queue()`` is ``queue(results)``.
+Every function takes :class:`quell.Results`, or loops of :mod:`quell.theory`, draws into ``ax`` or a new
+figure, and returns the axes, so you can change titles, limits and styles. Times are in seconds, delays in
+milliseconds, rates in Mbit/s. ``results.plot.queue()`` is ``queue(results)``.
 A panel for each algorithm, with common axes:
 
 >>> _, axes = plt.subplots(2, 3, sharex=True, sharey=True)  # doctest: +SKIP
@@ -160,7 +160,7 @@ def flow_trace(
     point: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot what a trace of senders has over time, one line per flow, of ``run(..., trace="flows")``.
+    """Plot a trace of senders over time, one line per flow, from ``run(..., trace="flows")``.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def flow_trace(
     Raises
     ------
     ValueError
-        If there is no such column, algorithm, flow, seed or point.
+        If the column, algorithm, flow, seed or point does not exist.
     OSError
         If the results have no trace of flows.
     """
@@ -440,7 +440,7 @@ def delay_goodput(
     link: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot delay against goodput: one mark per algorithm, with 95 % intervals over the seeds.
+    """Plot delay against goodput: one mark per algorithm, with 95% intervals over the seeds.
 
     Better algorithms lie further up and to the left.
 
@@ -515,8 +515,8 @@ def internals(
     Raises
     ------
     ValueError
-        If there is no such algorithm, seed, point or link, if it has no internal signals, or if
-        ``axes`` are fewer than the signals.
+        If the algorithm, seed, point or link does not exist, if the algorithm has no internal signals, or
+        if there are fewer ``axes`` than signals.
     """
     view = _View(results, point, link, None if algorithm is None else [algorithm])
     seed = view.seed(seed)
@@ -561,7 +561,7 @@ def flow_goodput(
     point: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot the goodput of every flow, sorted, one line per algorithm; flat is fair.
+    """Plot the goodput of every flow, sorted, one line per algorithm; a flat line is fair.
 
     Returns
     -------
@@ -598,11 +598,11 @@ def metric(
     link: str | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> list[Axes]:
-    """Plot a metric over a parameter of a sweep, with 95 % intervals, one line per algorithm.
+    """Plot a metric over a parameter of a sweep, with 95% intervals, one line per algorithm.
 
-    Of one point there is a bar for each algorithm. Intervals end at what the metric can be. The axis is
-    logarithmic where the values follow each other in equal ratios; what is not a number, such as a loss
-    recovery, is a category.
+    For a single point, there is one bar per algorithm. Intervals are clipped to the metric's possible
+    values. The axis is logarithmic if the values have equal ratios; values that are not numbers, such as
+    loss recoveries, are categories.
 
     Parameters
     ----------
@@ -610,12 +610,13 @@ def metric(
         The metric (:func:`quell.metric_list`); also ``"goodput_bps[ftp]"`` of a class, ``"internal:p"`` of an
         internal signal, or the ratio of two.
     over : str, optional
-        The swept field along the axis, or "segment", "size" (of transfers), "link" or "algorithm" for those
-        of the point; by default the first field that varies, numbers before names, or else the algorithms.
+        The swept field on the axis, or "segment", "size" (of transfers), "link" or "algorithm" to compare
+        those within the point; by default the first field that varies, numbers before names, or else the
+        algorithms.
     by : str, optional
-        The swept field with a panel for each of its values; by default the next that varies, if there is one.
+        The swept field that gets one panel per value; by default the next field that varies, if any.
     point : int, default 0
-        The point whose other fields are kept, in a sweep over more than two.
+        The point that sets the other fields, in a sweep over more than two.
     axes : sequence of matplotlib.axes.Axes, optional
         Where to draw, one per panel; by default a new figure.
 
@@ -627,8 +628,8 @@ def metric(
     Raises
     ------
     ValueError
-        If there is no such metric, field, algorithm, scope, point or link, if nothing varies, or if
-        ``axes`` are fewer than the panels.
+        If the metric, field, algorithm, scope, point or link does not exist, if nothing varies, or if there
+        are fewer ``axes`` than panels.
     """
     view = _View(results, point, link, algorithms)
     chart = results._chart(
@@ -720,7 +721,7 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
     Raises
     ------
     ValueError
-        If ``axes`` are not two.
+        If there are not two ``axes``.
     """
     if axes is None:
         _, grid = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")

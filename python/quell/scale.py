@@ -1,7 +1,7 @@
-"""Studies on more than one machine, by Dask (``pip install "quell[scale]"``).
+"""Studies on more than one machine, with Dask (``pip install "quell[scale]"``).
 
 :func:`run` is :func:`quell.run` for a Dask cluster. What Dask does is little: a study is a list of
-:class:`quell.Task`, :func:`quell.make` makes some of them, and what was made is told by the cache alone. Ray,
+:class:`quell.Task`, :func:`quell.make` makes some of them, and only the cache records what was made. Ray,
 joblib and ``concurrent.futures`` take the same two functions in as many lines: docs/scale.md has recipes.
 """
 
@@ -46,8 +46,9 @@ def run(
 ) -> quell.Results:
     """Run a scenario on a Dask cluster.
 
-    What the cache has is not run again, and what workers finish is in it at once: a worker that dies loses
-    what it was making, which others make. Ctrl-C cancels what has not begun; the next call goes on there.
+    Cached replications are not run again, and what workers finish goes into the cache at once. If a worker
+    dies, others redo what it was making. Ctrl-C cancels what has not started; the next call continues from
+    there.
 
     Parameters
     ----------
@@ -66,24 +67,24 @@ def run(
     cache : bool, str or os.PathLike, default True
         As for :func:`quell.run`. Without `store`, workers must see this folder under the same name.
     store : str, optional
-        Where workers put what they made if they share no folder with this machine: a URL that fsspec knows,
-        such as ``s3://bucket/quell``. What is missing here is taken from there, before and after.
+        Where workers put replications if they share no folder with this machine: a URL that fsspec knows,
+        such as ``s3://bucket/quell``. What is missing here is copied from there, before and after the run.
     retries : int, default 3
-        How often a batch is tried again after its worker died or failed.
+        How often to retry a batch after its worker died or failed.
     progress : callable, optional
-        Called with the number of replications that are finished and of all, whenever some are.
+        Called with the number of finished replications and of all, whenever some finish.
 
     Returns
     -------
     Results
-        The figures of every replication, as :func:`quell.run` gives them.
+        The metrics of every replication, as :func:`quell.run` returns them.
 
     Raises
     ------
     ScenarioError
         If the scenario breaks a rule.
     RunError
-        If a replication could not be made; says which and why.
+        If a replication failed; the message says which one and why.
     """
     folder = quell.cache_dir(cache)
     all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series)
@@ -182,7 +183,7 @@ def push(cache: str | os.PathLike[str], store: str, *, replace: bool = False) ->
     store : str
         A URL that fsspec knows, such as ``s3://bucket/quell``.
     replace : bool, default False
-        Also those that the store has, which may lack the time series.
+        Also copy entries that the store already has, which may lack the time series.
 
     Returns
     -------
@@ -216,9 +217,9 @@ def pull(
     cache : str or os.PathLike
         The cache's folder.
     keys : iterable of str, optional
-        Which; by default all that the store has.
+        Which entries; by default all that the store has.
     replace : bool, default False
-        Also those that the cache has, which may be damaged or lack the time series.
+        Also copy entries that the cache already has, which may be damaged or lack the time series.
 
     Returns
     -------

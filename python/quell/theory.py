@@ -1,12 +1,12 @@
-"""The control theory of AQM, to compare with packets (``pip install quell[theory]``).
+"""Control theory of AQM, to compare with packets (``pip install quell[theory]``).
 
-:func:`analyze` gives, for every algorithm of a scenario, its equilibrium, whether it is stable there and
-how far it is from the limit; :func:`design` finds parameters by the published rules; :class:`Loop` is the
+:func:`analyze` gives the equilibrium of every algorithm in a scenario, whether it is stable there, and by
+what margin; :func:`design` finds parameters by the published rules; :class:`Loop` is the
 linear model for everything else, with the exact delay; :func:`fluid` integrates the nonlinear model,
 :func:`map` and :func:`fluid_map` show where it is stable; :func:`measure` reads R, N and C from a packet
-capture. Figures are numpy arrays; times are in seconds, frequencies in rad/s, and rates in bit/s or
-packets/s, as names and documentation say. A question that has no answer raises
-:class:`quell.TheoryError`, which names the quantity and the reason.
+capture. Values are numpy arrays; times are in seconds, frequencies in rad/s, and rates in bit/s or
+packets/s, as names and documentation say. A question without an answer raises :class:`quell.TheoryError`,
+which names the quantity and the reason.
 
 >>> from quell import theory
 >>> [link] = theory.analyze(

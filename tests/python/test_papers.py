@@ -36,7 +36,7 @@ def test_a_row_at_one_seed(tmp_path: pathlib.Path) -> None:
 def test_names_that_are_not_there() -> None:
     with pytest.raises(ValueError, match=r"vrc-b3.*did you mean"):
         quell.reproduce("vrc-b3", papers=PAPERS)
-    with pytest.raises(ValueError, match="no such folder"):
+    with pytest.raises(ValueError, match="folder does not exist"):
         quell.reproduce(papers="no/such/folder")
 
 

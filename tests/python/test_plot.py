@@ -179,7 +179,7 @@ def test_a_notebook_shows_the_table(results: quell.Results) -> None:
     html = results._repr_html_()
     assert "<strong>Python tests</strong>" in html
     assert html.count("<tr>") == 4
-    assert "± half the width of the 95 % confidence interval; 6 replications" in html
+    assert "± half the width of the 95% confidence interval; 6 replications" in html
     assert results.plot.results is results
 
 

@@ -164,7 +164,7 @@ class TestCongestion:
         assert theory.fluid(net("pi", flows=10), 5, sample=0.01).shares.size == 0
 
     def test_what_has_no_law_is_refused(self) -> None:
-        with pytest.raises(TheoryError, match="no function of the probability"):
+        with pytest.raises(TheoryError, match="not a function of the signal probability"):
             net("pi", congestion="bbr3")
         with pytest.raises(TheoryError, match='must be "reno"'):
             theory.design("red", rate="10 Mbit/s", rtt="100 ms", flows=20, congestion="cubic")

@@ -106,7 +106,7 @@ pub struct MarginFigures {
     pub period_s: Option<f64>,
     /// Its damping ratio.
     pub damping: f64,
-    /// The time in which it falls to 2 %, if it does.
+    /// The time in which it falls to 2%, if it does.
     pub settling_s: Option<f64>,
 }
 
@@ -229,7 +229,8 @@ impl Assessment {
             .collect();
         let all: Vec<Oscillation> = series.iter().filter_map(|s| oscillation(s, from_s)).collect();
         let Some(first) = series.first().filter(|_| !all.is_empty()) else {
-            let why = "The queue of the simulated packets is not judged: it does not move, or there are too few samples after the warm-up.";
+            let why = "The simulated packets' queue is not judged because it does not move, or because there are too \
+                few samples after the warm-up.";
             self.reasons.push(why.into());
             return;
         };
@@ -332,7 +333,8 @@ fn drops(config: &AqmConfig, p: f64, network: &FluidNetwork) -> Option<String> {
     };
     (network.signal == Signal::Mark && p > from).then(|| {
         format!(
-            "From {} on it drops packets instead of marking them ({source}), and it signals {}: the model has marks only.",
+            "From {} on, it drops packets instead of marking them ({source}), and it signals {}; the model has only \
+             marks.",
             short(from),
             short(p)
         )
@@ -348,7 +350,7 @@ fn kinds(classes: &[Share], scalables: &Scalables) -> String {
     let rate = |of: &[Share]| mean(of, |c| c.rate() / c.flows);
     let each = |of: &[Share]| {
         format!(
-            "a window of {} packets, a round trip of {} and {} % of its packets signaled",
+            "a window of {} packets, a round trip of {} and {}% of its packets signaled",
             short(mean(of, |c| c.window)),
             time(mean(of, |c| c.rtt)),
             short(100.0 * mean(of, |c| c.signaled.0))
@@ -382,7 +384,7 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
         if let Some(settling) = mode.settling {
             let swing =
                 mode.period.map_or(String::new(), |t| format!(", oscillating with a period of {}", time(t)));
-            all.push(format!("A disturbance decays to 2 % in {}{swing}.", time(settling)));
+            all.push(format!("A disturbance decays to 2% in {}{swing}.", time(settling)));
         }
     } else {
         let swing = mode.period.map_or(String::new(), |t| format!(" with a period of {}", time(t)));
@@ -403,24 +405,26 @@ fn reasons(analysis: &Analysis, network: &FluidNetwork) -> Vec<String> {
     let window = equilibrium.point.classes.iter().map(|c| c.window).fold(f64::INFINITY, f64::min);
     if window < LEAST_WINDOW {
         all.push(format!(
-            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2): timeouts, which the model omits, play a part.",
+            "A window of {} packets is too short for fast retransmit (RFC 5681 section 3.2), so timeouts, which the \
+             model omits, matter.",
             short(window)
         ));
     }
     if let Some(bend) = analysis.bend().filter(|bend| bend.moved > bend.within) {
         all.push(format!(
-            "The verdict is that of swings below {} packets, where the curve bends, and without signals the windows move \
-             the average by {} packets in a round trip: the curve is as good as a step, around which the queue swings. \
-             How far is not in a linear model; the nonlinear fluid follows it (--check).",
+            "The verdict holds for swings below {} packets, where the curve bends, but without signals the windows \
+             move the average by {} packets per round trip. So the curve acts like a step, around which the queue \
+             swings. A linear model cannot say how far; the nonlinear fluid model can (--check).",
             short(bend.within),
             short(bend.moved)
         ));
     }
     if equilibrium.point.queue > 0.0 && equilibrium.point.queue < 1.0 {
-        all.push("The queue is shorter than one packet: the fluid model does not apply.".into());
+        all.push("The queue is shorter than one packet, so the fluid model does not apply.".into());
     }
     if equilibrium.point.queue > 0.95 * network.buffer {
-        all.push("The queue's equilibrium is near the end of the buffer: overflows, which the linear model omits, play a part.".into());
+        all.push("The queue's equilibrium is near the end of the buffer, so overflows, which the linear model omits, \
+            matter.".into());
     }
     all
 }
@@ -511,7 +515,7 @@ tcp = { ecn = true }
             "min_th = \"20 packets\"\nmax_th = \"25 packets\"\nmax_p = 1.0\nweight = 1.0\ngentle = false";
         let wide = "min_th = \"20 packets\"\nmax_th = \"180 packets\"\nmax_p = 0.1\nweight = 0.0002";
         let says = |all: &[Assessment], what: &str| all[0].reasons.iter().any(|r| r.contains(what));
-        let step = "the curve is as good as a step";
+        let step = "the curve acts like a step";
         let (study, mut all) = assess(&red(steep), false);
         assert!(says(&all, step), "{:?}", all[0].reasons);
         let bottleneck = Bottleneck::of_point(&study.points[0], None, None, 1, &Plugins::new()).unwrap();
@@ -572,9 +576,7 @@ tcp = { ecn = true }
         let (_, mut late) = assess(SCENARIO, false);
         late[0].compare(&results, 0, "bottleneck", 39.9);
         assert!(late[0].packets.is_none());
-        assert!(
-            late[0].reasons.last().unwrap().starts_with("The queue of the simulated packets is not judged")
-        );
+        assert!(late[0].reasons.last().unwrap().starts_with("The simulated packets' queue is not judged"));
     }
 
     /// Every congestion control under a PI that is shaped for it: packets rest where their fluid does, with the share of
@@ -584,8 +586,8 @@ tcp = { ecn = true }
         use quell_theory::rules::design::{Target, design};
         use quell_units::{BitRate, Bytes, Duration};
         let mut apart = Vec::new();
-        // Losses at equal distances leave CUBIC a smaller window than those of chance: 14 to 17 % (docs/theory.md), which
-        // is 37 % of the marks.
+        // Losses at equal distances leave CUBIC a smaller window than those of chance: 14 to 17% (docs/theory.md), which
+        // is 37% of the marks.
         for (name, rate, within) in [
             ("reno", 20_000_000, 0.85..1.15),
             ("cubic", 20_000_000, 1.0..1.37),

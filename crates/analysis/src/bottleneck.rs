@@ -249,10 +249,11 @@ impl Kind {
         let is_scalable = matches!(congestion, Congestion::Scalable(_));
         let congestion = congestion.as_ect1(most(ect1));
         if mixed(ect1) {
-            left_out.push(format!("{ect1} of {all} flows of a kind send ECT(1); all are treated alike"));
+            left_out
+                .push(format!("{ect1} of {all} flows of the same kind send ECT(1); all are treated alike"));
         } else if ect1 > 0 && !is_scalable {
             left_out.push(format!(
-                "{ect1} flows send ECT(1), though {name} is not scalable: the model has them as ECT(0)"
+                "{ect1} flows send ECT(1) although {name} is not scalable; the model treats them as ECT(0)"
             ));
         }
         if alike < all {
@@ -267,29 +268,30 @@ impl Kind {
                 .collect();
             let tie = laws.iter().filter(|(_, flows)| *flows == alike).count() > 1;
             left_out.push(format!(
-                "{} of {all} flows have another congestion control ({}): the model gives all of them the law of {name}, which {}",
+                "{} of {all} flows have another congestion control ({}); the model gives all of them the law of \
+                 {name}, which {}",
                 all - alike,
                 listed.join("; "),
-                if tie { "of equally many comes first in the scenario" } else { "most have" }
+                if tie { "comes first in the scenario among the equally frequent" } else { "most have" }
             ));
         }
         if matches!(congestion, Congestion::Cubic(_)) && delayed > 0 {
             left_out.push(format!(
-                "{delayed} of {all} receivers delay acknowledgments, each of which counts as one packet to the window; the \
-                 cubic function is that of growth by packets"
+                "{delayed} of {all} receivers delay acknowledgments, each of which counts as one packet for the \
+                 window; the cubic function assumes growth by packets"
             ));
         }
         if every[0] > 1 && every[0] != every[all - 1] {
             left_out.push(format!(
-                "acknowledgments are of every {} to {} packets; all are treated alike",
+                "acknowledgments cover {} to {} packets; all are treated alike",
                 every[0],
                 every[all - 1]
             ));
         }
         if count(|s| s.rounds) > 0 {
             left_out.push(
-                "with growth = \"whole-packets\" DCTCP's estimate is Linux's, in 1024ths, which forgets shares of marks below \
-                 1/64: windows above some tens of packets need more marks than the law has"
+                "with growth = \"whole-packets\", DCTCP's estimate is Linux's, in 1024ths, which forgets shares of \
+                 marks below 1/64; windows above some tens of packets need more marks than in the law"
                     .to_string(),
             );
         }
@@ -482,7 +484,7 @@ think = "500 ms"
         let seen = see(", congestion = \"cubic\"", "").unwrap();
         assert_eq!(
             seen.left_out[0],
-            "10 of 40 flows have another congestion control (10 reno): the model gives all of them the law of cubic, \
+            "10 of 40 flows have another congestion control (10 reno); the model gives all of them the law of cubic, \
              which most have"
         );
         let bbr = "tcp = { congestion = \"bbr3\", recovery = \"rack\", pacing = true }";
@@ -495,12 +497,15 @@ think = "500 ms"
         };
         assert_eq!(
             mixed(30).unwrap().left_out[0],
-            "10 of 40 flows have another congestion control (10 bbr3, which has no law of this kind): the model gives \
+            "10 of 40 flows have another congestion control (10 bbr3, which has no law of this kind); the model gives \
              all of them the law of reno, which most have"
         );
         let tie = mixed(10).unwrap();
         assert_eq!(tie.network.congestion.name(), "reno");
-        assert!(tie.left_out[0].ends_with("which of equally many comes first in the scenario"), "{tie:?}");
+        assert!(
+            tie.left_out[0].ends_with("which comes first in the scenario among the equally frequent"),
+            "{tie:?}"
+        );
         assert!(mixed(9).unwrap_err().to_string().contains("10 of the 19 long-lived flows"));
         let half = see(&format!("{dctcp}, delayed_ack = \"40 ms\""), "").unwrap().network.scalables.unwrap();
         assert_eq!(half.congestion, Congestion::named("dctcp").unwrap().growing(0.5));
@@ -526,7 +531,7 @@ think = "500 ms"
             e.contains("30 of the 40 long-lived flows over the link bottleneck: congestion = \"ledbat\": "),
             "{e}"
         );
-        assert!(e.contains("holds the delay that it measures"), "{e}");
+        assert!(e.contains("holds the measured delay"), "{e}");
     }
 
     /// Many different round-trip times become few classes with the same flows and the same mean.

@@ -27,7 +27,7 @@ pub enum MapShown {
     PhaseMargin,
     /// The delay margin of a stable loop, in seconds.
     DelayMargin,
-    /// The time in which the slowest mode decays to 2 %, in seconds.
+    /// The time in which the slowest mode decays to 2%, in seconds.
     Settling,
     /// The queue at equilibrium, in packets.
     Queue,
@@ -79,7 +79,7 @@ impl MapShown {
     /// Its name, its title, what it is in words, its unit, and the border between its stable and its unstable values.
     fn about(self) -> (&'static str, &'static str, &'static str, &'static str, Option<Border>) {
         let growth = "Real part of the slowest mode's root, per second: negative is stable";
-        let settling = "Time in which the slowest mode decays to 2 %, in seconds";
+        let settling = "Time in which the slowest mode decays to 2%, in seconds";
         let swing =
             "Swing of the fluid model's queue after 300 round trips, relative to its mean (time domain)";
         let settled = Some(Border::Below(Swing::SETTLED));

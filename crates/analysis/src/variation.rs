@@ -143,11 +143,11 @@ impl Variation {
             Varies::Flows | Varies::Rate | Varies::Rtt if from <= 0.0 => {
                 refuse(name, "must be positive over its whole range")
             }
-            Varies::Flows if !given.is_empty() => refuse(name, "is a number without a unit"),
+            Varies::Flows if !given.is_empty() => refuse(name, "must be a number without a unit"),
             Varies::Flows => Ok(()),
             Varies::Rate => with_unit::<BitRate>(name, to, given)
                 .map(drop)
-                .or_else(|_| refuse(name, "must have a unit of rates, such as rate=1..100Mbit/s")),
+                .or_else(|_| refuse(name, "must have a unit of rate, such as rate=1..100Mbit/s")),
             Varies::Rtt => with_unit::<Duration>(name, to, given)
                 .map(drop)
                 .or_else(|_| refuse(name, "must have a unit of time, such as rtt=10..500ms")),
@@ -171,7 +171,7 @@ impl Variation {
         }
     }
 
-    /// The value of an axis at the bottleneck as it is; `None` for a parameter that is no plain number.
+    /// The value of an axis at the bottleneck as it is; `None` for a parameter that is not a plain number.
     pub(crate) fn now(&self, i: usize) -> Option<f64> {
         let (varies, unit) = &self.axes[i];
         let network = &self.bottleneck.network;

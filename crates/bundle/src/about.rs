@@ -59,7 +59,7 @@ fn read_orcid(text: &str) -> Result<String, String> {
         });
     if !is_formed || check_digit(&bare[..15]) != bare[15] {
         return Err(format!(
-            "\"{}\" is not an ORCID: it must have sixteen digits of which the last checks the others, such as \
+            "\"{}\" is not an ORCID: it must have sixteen digits, the last of which is a check digit, such as \
              0000-0002-1825-0097",
             cut(text.trim())
         ));
@@ -112,7 +112,7 @@ impl FromStr for License {
             return match text
                 .contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"{}|\\^`".contains(c))
             {
-                true => Err("must be an address without spaces".to_string()),
+                true => Err("must be a URL without spaces".to_string()),
                 false => {
                     let url = text.to_string();
                     Ok(License { name: url.clone(), title: format!("The license at {url}"), url })
@@ -128,7 +128,7 @@ impl FromStr for License {
             }),
             None => {
                 let (rule, nearest) = unknown("license", text, &names);
-                let known = format!("known: {}; or give its address (https://...)", names.join(", "));
+                let known = format!("known: {}; or give its URL (https://...)", names.join(", "));
                 Err(suggest(&rule, nearest.as_deref(), Some(&known)))
             }
         }

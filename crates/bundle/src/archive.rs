@@ -49,7 +49,7 @@ pub struct Bundle {
 const ARCHIVE: Limit = Limit::of_tables("a bundle");
 /// The most files of a bundle: far above any, and few enough to look at.
 const MOST_FILES: usize = 100_000;
-/// The most bytes of a bundle's files together, unpacked: what is larger is not a study but a bomb.
+/// The most bytes of a bundle's files together, unpacked; a larger one is not a study but a zip bomb.
 const MOST_BYTES: u64 = 64 << 30;
 const ABOUT: Limit = Limit::of_text("a bundle's metadata");
 /// The limit of the files that scenarios name.
@@ -121,8 +121,8 @@ pub fn open(path: &Path, on_bytes: &OnBytes<'_>) -> Result<Bundle, BundleError> 
     let packer = metadata.packer.unwrap_or_else(|| results.run.commit.clone());
     if let Some(first) = differing.first().filter(|_| packer == quell_lab::commit()) {
         return Err(damaged(format!(
-            "{first}: is not what this program makes of {RESULTS}, and its commit ({}) packed the bundle: the file or \
-             the results were changed, and the hashes with them",
+            "{first}: is not what this program makes from {RESULTS}, although its commit ({}) packed the bundle: the \
+             file or the results were changed, and the hashes with them",
             cut(&packer)
         )));
     }
@@ -134,7 +134,8 @@ pub fn open(path: &Path, on_bytes: &OnBytes<'_>) -> Result<Bundle, BundleError> 
 fn ends(file: &mut File, bytes: u64) -> Result<(), String> {
     const LENGTH: u64 = 22;
     let cut_off = || {
-        "is damaged or cut off, or has bytes behind its end: get it again, and compare its SHA-256 with the published one"
+        "is damaged or cut off, or has bytes after its end: download it again, and compare its SHA-256 with the \
+         published one"
             .to_string()
     };
     let mut record = Vec::new();
@@ -187,7 +188,7 @@ fn check_scenario(
         let alias = metadata.files.get(*name).and_then(|file| file.alias.as_ref());
         match alias.and_then(|alias| named.get(alias)) {
             None => {
-                return Err(format!("{name}: is no file that the scenario of {RESULTS}run.json names"));
+                return Err(format!("{name}: is not a file that the scenario of {RESULTS}run.json names"));
             }
             Some(Some(sha256)) if !sha256.eq_ignore_ascii_case(found) => {
                 return Err(format!("{name}: is not the file that was run, which has the SHA-256 {sha256}"));
@@ -210,7 +211,7 @@ fn differing(results: &Results, hashes: &BTreeMap<&str, String>) -> Vec<String> 
     names.into_iter().filter(|name| made.get(*name) != hashes.get(name)).map(str::to_string).collect()
 }
 
-/// The size of an archive and its SHA-256 in hexadecimal, for whoever publishes it.
+/// The size of an archive and its SHA-256 in hexadecimal, for publishing it.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -236,19 +237,19 @@ fn measure_open(file: &mut File) -> std::io::Result<(u64, String)> {
     Ok((bytes, hex(&hash.finalize())))
 }
 
-/// The flaw of an archive, for whoever has it.
+/// The flaw of an archive, for its reader.
 fn broken(error: &ZipError) -> String {
     match error {
         ZipError::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => "is cut off".to_string(),
         ZipError::Io(e) => format!("cannot be read: {e}"),
         ZipError::CompressionMethodNotSupported(n) => {
             format!(
-                "is compressed by method {n} of zip, and bundles are by DEFLATE (8): pack it again with Quell"
+                "is compressed with zip method {n}, but bundles use DEFLATE (8): pack it again with Quell"
             )
         }
         ZipError::InvalidArchive(why) => {
             format!(
-                "is damaged or cut off: {why}; get it again, and compare its SHA-256 with the published one"
+                "is damaged or cut off: {why}; download it again, and compare its SHA-256 with the published one"
             )
         }
         other => format!("is damaged: {other}"),
@@ -258,7 +259,7 @@ fn broken(error: &ZipError) -> String {
 /// The files of an archive with their sizes, by name; refuses what no bundle has.
 fn inside(zip: &mut ZipArchive<File>) -> Result<BTreeMap<String, u64>, String> {
     if zip.len() > MOST_FILES {
-        return Err(format!("has {} files, and a bundle has at most {MOST_FILES}", zip.len()));
+        return Err(format!("has {} files, but a bundle has at most {MOST_FILES}", zip.len()));
     }
     // Two files of one name, data that overlap, headers that say something else: programs would unpack different things.
     zip.validate_header_consistency().map_err(|e| broken(&e))?;
@@ -278,10 +279,10 @@ fn inside(zip: &mut ZipArchive<File>) -> Result<BTreeMap<String, u64>, String> {
             return refuse(why);
         }
         if file.is_symlink() || !file.is_file() {
-            return refuse("is not a regular file, and bundles have no others");
+            return refuse("is not a regular file, but bundles have only regular files");
         }
         if file.encrypted() {
-            return refuse("is encrypted, and bundles are not");
+            return refuse("is encrypted, but bundles are not");
         }
         total = total.saturating_add(file.size());
         if total > MOST_BYTES {
@@ -423,11 +424,11 @@ impl Metadata {
         let root = entity("./")?;
         for key in ["name", "description", "datePublished"] {
             if root[key].as_str().is_none_or(str::is_empty) {
-                return Err(format!("the root has no \"{key}\", which RO-Crate asks for"));
+                return Err(format!("the root has no \"{key}\", which RO-Crate requires"));
             }
         }
         let license =
-            root["license"]["@id"].as_str().ok_or("the root has no \"license\", which RO-Crate asks for")?;
+            root["license"]["@id"].as_str().ok_or("the root has no \"license\", which RO-Crate requires")?;
         entity(license)?;
         if !is_a(root, "Dataset") {
             return Err("the root is not a \"Dataset\"".to_string());
@@ -475,7 +476,7 @@ impl Metadata {
             }
         }
         match [SUMS, "results/run.json"].iter().find(|name| !self.files.contains_key(**name)) {
-            Some(name) => Err(format!("{name}: is missing, and every bundle has it")),
+            Some(name) => Err(format!("{name}: is missing, although every bundle has it")),
             None => Ok(()),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn collect(
     all.extend(scenario(results, inputs)?);
     all.extend(made(results));
     let page = readme::page(results, about, &all);
-    all.push(Entry::new(README, "What this is, how to check it, how to compute it again", page));
+    all.push(Entry::new(README, "What this is, how to check it, and how to compute it again", page));
     all.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(all)
 }
@@ -43,7 +43,7 @@ pub(crate) fn made(results: &Results) -> Vec<Entry> {
     all.push(Entry::new(REPORT, "Report: tables and figures as one page", report::html(results)));
     all.push(Entry::new(
         "tables/metrics.csv",
-        "Every metric with its unit, 95 % interval and number of seeds",
+        "Every metric with its unit, 95% interval and number of seeds",
         tables::metrics(results),
     ));
     all.push(Entry::new(

@@ -4,7 +4,7 @@
 pub(crate) const METADATA: &str = "ro-crate-metadata.json";
 /// The list of all hashes, for `sha256sum --check`.
 pub(crate) const SUMS: &str = "SHA256SUMS";
-/// The page for whoever opens the archive.
+/// The page for anyone who opens the archive.
 pub(crate) const README: &str = "README.md";
 /// The folder of the results as they were.
 pub(crate) const RESULTS: &str = "results/";

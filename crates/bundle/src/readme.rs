@@ -1,4 +1,4 @@
-//! The page for whoever opens a bundle: what it is, how to check it, and how to compute it again.
+//! The page for anyone who opens a bundle: what it is, how to check it, and how to compute it again.
 
 use std::fmt::Write as _;
 
@@ -49,14 +49,14 @@ fn how_to_check(results: &Results) -> String {
     let commit =
         if is_known(&run.commit) { format!("git -C quell checkout {}\n", run.commit) } else { String::new() };
     let mut out = format!(
-        "## How to check it\n\nWithout Quell, in the unpacked folder:\n\n```sh\nsha256sum --check SHA256SUMS\n```\n\n\
-         With Quell, whose version that made this is:\n\n```sh\ngit clone {REPOSITORY}\n{commit}\
-         cargo build --release --bin quell --manifest-path quell/Cargo.toml    # the program: quell/target/release/quell\n\
-         ```\n\n`quell bundle verify FILE` checks every hash, the metadata, that the results are whole, and that scenario, \
-         tables, figures and report are those of the results. "
+        "## How to check it\n\nWithout Quell, in the unpacked folder:\n\n```sh\nsha256sum --check \
+         SHA256SUMS\n```\n\nWith Quell, in the version that made this:\n\n```sh\ngit clone {REPOSITORY}\n{commit}cargo \
+         build --release --bin quell --manifest-path quell/Cargo.toml    # the program: \
+         quell/target/release/quell\n```\n\n`quell bundle verify FILE` checks every hash and the metadata, that the \
+         results are complete, and that the scenario, tables, figures and report match them. "
     );
     if run.live {
-        out += "Real packets were sent, in real time: nothing can be computed again.\n\n";
+        out += "Real packets were sent in real time, so nothing can be computed again.\n\n";
         return out;
     }
     let seconds: f64 = results.replications.iter().map(|r| r.elapsed_s).sum();
@@ -64,11 +64,11 @@ fn how_to_check(results: &Results) -> String {
     let count = plural(results.replications.len(), "replication");
     let _ = write!(
         out,
-        "It also computes replications again and compares them bit for bit:\n\n\
-         ```sh\nquell bundle verify FILE --rerun=10%\nquell bundle verify FILE --rerun\n```\n\n\
-         Time: the {count} took {} of one core together on the machine that made this, the longest of them {}. They \
-         run on all cores at once (`--threads N` for fewer), and ask for no network, no graphics and no other hardware. \
-         Results do not depend on the machine or on the number of threads.\n\n",
+        "It also reruns replications and compares them bit for bit:\n\n```sh\nquell bundle verify FILE \
+         --rerun=10%\nquell bundle verify FILE --rerun\n```\n\nTime: the {count} together took {} of one core on the \
+         machine that made this, and the longest took {}. They run on all cores at once (use `--threads N` for fewer), \
+         and need no network, graphics or other hardware. Results do not depend on the machine or on the number of \
+         threads.\n\n",
         time(seconds),
         time(longest),
     );
@@ -83,8 +83,8 @@ fn how_to_check(results: &Results) -> String {
             };
             let _ = write!(
                 out,
-                "To run it yourself, or to change it, unpack the archive and run the scenario{how}, in the unpacked folder:\n\n\
-                 ```sh\n{again}\nquell show results\nquell report results --out report.html\n```\n\n"
+                "To run or change it yourself, unpack the archive and run the scenario{how} in the unpacked \
+                 folder:\n\n```sh\n{again}\nquell show results\nquell report results --out report.html\n```\n\n"
             );
         }
         None => out += "`quell show results` prints the tables of the unpacked results.\n\n",
@@ -122,8 +122,8 @@ fn what_made_it(results: &Results) -> String {
     }
     let _ = writeln!(out, "Seeds: {}. Digest of all replications: `{}`.\n", seeds(run), run.digest);
     if !run.engine.is_empty() {
-        out += "Fingerprints of the engine; an engine with the same ones computes the same:\n\n\
-                | algorithm | fingerprint |\n| --- | --- |\n";
+        out += "Fingerprints of the engine (an engine with the same fingerprints computes the same):\n\n| algorithm | \
+                fingerprint |\n| --- | --- |\n";
         for (algorithm, print) in &run.engine {
             let _ = writeln!(out, "| {algorithm} | `{print}` |");
         }

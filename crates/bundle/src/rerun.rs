@@ -71,18 +71,18 @@ impl Engines {
         match (self.other.is_empty(), self.same.is_empty()) {
             (true, _) => {}
             (false, true) if self.other.len() > 1 => sentences.push(format!(
-                "with all of its algorithms ({}) this engine has another fingerprint: what all have in common, such as \
-                 senders, traffic or links, computes something else here",
+                "this engine has different fingerprints for all algorithms ({}), so something they have in common, \
+                 such as senders, traffic or links, computes something else here",
                 self.other.join(", ")
             )),
             (false, true) => sentences.push(format!(
-                "with {} this engine has another fingerprint: the algorithm or the engine itself computes something \
-                 else here",
+                "this engine has a different fingerprint for {}, so the algorithm or the engine itself computes \
+                 something else here",
                 self.other.join(", ")
             )),
             (false, false) => sentences.push(format!(
-                "with {} this engine has another fingerprint, and with {} the same: it is these algorithms that compute \
-                 something else here",
+                "this engine has a different fingerprint for {}, but the same for {}, so the former compute something \
+                 else here",
                 self.other.join(", "),
                 self.same.join(", ")
             )),
@@ -124,7 +124,7 @@ impl Bundle {
     /// is not one here.
     pub fn rerun(&self, share: Share, options: &Options<'_>) -> Result<Rerun, BundleError> {
         if self.results.run.live {
-            let why = "real packets were sent, in real time, which cannot be computed again; verify it without --rerun";
+            let why = "real packets were sent in real time, which cannot be computed again; verify it without --rerun";
             return Err(BundleError::BadInput(why.to_string()));
         }
         let drawn = self.draw(share);
@@ -250,9 +250,9 @@ mod tests {
         let said = |e: Engines| e.difference().unwrap();
         assert!(
             said(engines(&["red"], &["pie"], &[]))
-                .contains("with pie this engine has another fingerprint, and with red")
+                .contains("this engine has a different fingerprint for pie, but the same for red")
         );
-        assert!(said(engines(&[], &["pie", "red"], &[])).contains("what all have in common"));
+        assert!(said(engines(&[], &["pie", "red"], &[])).contains("something they have in common"));
         assert!(said(engines(&[], &["pie"], &[])).contains("the algorithm or the engine itself"));
         assert!(said(engines(&["red"], &[], &["mine"])).contains("no mine in this catalog"));
         assert!(said(engines(&[], &["pie"], &[])).ends_with("made by commit c0"));

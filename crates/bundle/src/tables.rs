@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use quell_lab::{Metric, Results, View, distinct};
 
 /// Every metric of every point, link, class and algorithm as a mean over the seeds, over the whole measured window: a row
-/// for each, with its unit, half the width of its 95 % interval (empty where there is none) and the number of seeds.
+/// for each, with its unit, half the width of its 95% interval (empty where there is none) and the number of seeds.
 /// Numbers read back the same.
 pub(crate) fn metrics(results: &Results) -> String {
     let points = &results.run.points;

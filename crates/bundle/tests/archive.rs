@@ -224,7 +224,7 @@ fn what_was_changed_with_all_its_hashes_is_refused() {
             &[],
         ))
     };
-    let made = "is not what this program makes of results/";
+    let made = "is not what this program makes from results/";
     assert!(changed("scenario/small.toml").contains("is not the scenario of results/run.json"));
     for file in [
         "tables/metrics.csv",
@@ -243,7 +243,7 @@ fn what_was_changed_with_all_its_hashes_is_refused() {
     assert!(without("report.html").contains(&format!("report.html: {made}")));
     let with = |file: &str| packed.refused(&forged(&packed, |_, bytes| Some(bytes), &[(file, b"x")]));
     assert!(with("tables/more.csv").contains(&format!("tables/more.csv: {made}")));
-    assert!(with("scenario/more.csv").contains("is no file that the scenario"));
+    assert!(with("scenario/more.csv").contains("is not a file that the scenario"));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn nothing_stands_behind_the_end() {
     let packed = Packed::new();
     for behind in [&b"x"[..], b"PK\x05\x06", &[0; 40], &packed.bytes[packed.bytes.len() - 22..]] {
         let why = packed.refused(&[&packed.bytes, behind].concat());
-        assert!(why.contains("has bytes behind its end"), "{why}");
+        assert!(why.contains("has bytes after its end"), "{why}");
     }
 }
 

@@ -107,8 +107,8 @@ impl Config {
         }
     }
 
-    /// The queue, empty, whose life begins at `now`, with memory for all that it may hold. Its random stream
-    /// is that which the simulator gives to the first link.
+    /// The queue, empty, whose life begins at `now`, with memory for all that it may hold. It has the random stream
+    /// that the simulator gives to the first link.
     ///
     /// # Errors
     /// Names the field that breaks a rule.

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 /// The most ranges behind a hole that are kept for a flow.
 const MOST_RANGES: usize = 256;
 
-/// Whole numbers to 0.1 %; larger ones count as `largest`.
+/// Whole numbers to 0.1%; larger ones count as `largest`.
 pub(super) fn histogram(largest: u64) -> Histogram<u64> {
     Histogram::new_with_max(largest, 3).expect("three digits and constant bounds are supported")
 }
@@ -118,8 +118,7 @@ impl Stream {
         self.selected.iter().map(|(from, to)| u64::from(to.wrapping_sub(*from))).sum()
     }
 
-    /// Takes in a range behind the acknowledgment; one before it tells of a segment that came twice
-    /// (RFC 2883).
+    /// Takes in a range behind the acknowledgment; one before it reports a segment that came twice (RFC 2883).
     fn select(&mut self, ack: u32, (mut from, mut to): (u32, u32)) {
         let place = |at: u32| at.wrapping_sub(ack) as i32;
         if place(from) < 0 || place(to) <= place(from) || self.selected.len() >= MOST_RANGES {

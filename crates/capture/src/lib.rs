@@ -21,11 +21,10 @@
 //! ([`Capacity`]). Where the capture was made decides which holds: behind the slowest link the spacing of
 //! packets shows it, before that link only what comes back does.
 //!
-//! Two directions are kept apart, for a link carries both: *up* is what the side sends that opens
-//! connections, *down* what comes back to it. The opener is whoever sent the SYN; where that was not
-//! captured, the end with the higher port, or else who spoke first. On an access link that is the
-//! link's own direction. Where both sides of a link open connections it is not, and
-//! [`Options::inside`] says who is on one side: up is then what leaves it.
+//! Two directions are kept apart, for a link carries both: *up* is what the side sends that opens connections, *down*
+//! what comes back to it. The opener is the end that sent the SYN; if that was not captured, it is the end with the
+//! higher port, or else the one that sent first. On an access link that is the link's own direction. Where both sides
+//! of a link open connections it is not, and [`Options::inside`] says who is on one side: up is then what leaves it.
 //!
 //! Lengths are those of whole frames, as `capinfos` counts them.
 #![deny(missing_docs)]

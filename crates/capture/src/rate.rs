@@ -52,7 +52,7 @@ struct Bin {
     gaps: f64,
 }
 
-/// The rates at which packets follow each other: a histogram with bins of 1 %.
+/// The rates at which packets follow each other: a histogram with bins of 1%.
 #[derive(Debug)]
 pub(super) struct Dispersion {
     bins: Vec<Bin>,
@@ -65,7 +65,7 @@ pub(super) struct Dispersion {
 const LEAST_RATE: f64 = 1e3;
 const BINS: usize = 2315;
 const STEP: f64 = 1.01;
-/// Bins on either side of the mode that count as one: 2.5 % each way.
+/// Bins on either side of the mode that count as one: 2.5% each way.
 const AROUND: usize = 2;
 /// The share of the pairs that must agree on a rate ([`Pairs::told`]).
 const CONVINCING: f64 = 0.5;

@@ -78,7 +78,7 @@ pub struct RoundTrips {
     pub mean_s: f64,
     /// The smallest.
     pub min_s: f64,
-    /// The quantiles 5, 25, 50, 75 and 95 %, to 0.1 %.
+    /// The quantiles 5, 25, 50, 75 and 95%, to 0.1%.
     pub quantiles_s: [f64; 5],
 }
 
@@ -96,7 +96,7 @@ pub struct Pairs {
     pub rate_bps: f64,
     /// The pairs in all.
     pub pairs: u64,
-    /// The share of them within 2.5 % of the rate.
+    /// The share of them within 2.5% of the rate.
     pub share: f64,
     /// At least half of the pairs agree, of ten or more, and their gaps are at least ten ticks of the
     /// capture's clock.
@@ -127,7 +127,7 @@ pub struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Tells whether the stretches agree: half of them within 5 % of the median on either side. They do not
+    /// Tells whether the stretches agree: half of them within 5% of the median on either side. They do not
     /// where the link beyond changes, or carries traffic that is not in the capture, or where losses are
     /// repaired: an acknowledgment that fills a gap stands for all that came behind it.
     pub fn agrees(&self) -> bool {

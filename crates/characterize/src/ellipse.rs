@@ -103,11 +103,11 @@ pub(crate) fn picture(title: &str, ellipses: &[Ellipse]) -> Option<String> {
     let drawn: Vec<_> = ellipses.iter().map(line).collect();
     let lines: Vec<SeriesLine<'_>> =
         ellipses.iter().zip(&drawn).map(|(e, (x, y))| SeriesLine { label: &e.algorithm, x, y }).collect();
-    let description = "For each algorithm a cross at the median of its flows' delays and goodputs, and the ellipse of one \
-                       standard deviation about their mean.";
+    let description = "For each algorithm, a cross at the median of its flows' delays and goodputs, and the ellipse of \
+                       one standard deviation about their mean.";
     let sheet = Sheet::new(title, description);
     let (x, y) = (
-        Axis::linear("what queues add to the round-trip time (ms)"),
+        Axis::linear("queueing delay in the round-trip time (ms)"),
         Axis::linear("goodput of a flow (Mbit/s)"),
     );
     Some(series(&sheet, x, y, &lines))

@@ -249,6 +249,6 @@ fn knobs(candidate: &Candidate) -> Vec<Knob> {
 /// The rate and the round-trip time that a plan is for, in words.
 pub(crate) fn network(rate: BitRate, rtt: Duration) -> String {
     format!(
-        "{rate}, {rtt}, packets of 1514 bytes, a buffer of one bandwidth-delay product (20 packets at least)"
+        "{rate}, {rtt}, packets of 1514 bytes, a buffer of one bandwidth-delay product (at least 20 packets)"
     )
 }

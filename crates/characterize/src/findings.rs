@@ -17,7 +17,7 @@ pub const RELEVANT: f64 = 0.02;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Better: the 95 % interval of the paired difference excludes zero, and it is more than [`RELEVANT`].
+    /// Better: the 95% interval of the paired difference excludes zero, and it is more than [`RELEVANT`].
     Better,
     /// No such difference.
     Same,

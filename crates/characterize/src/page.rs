@@ -296,18 +296,18 @@ const WRITTEN: &str = "<!-- Written by make characterize. -->";
 /// The same in Markdown, without pictures: the matrix, a table for each section, and the facts.
 pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Facts]) -> String {
     let mut text = format!(
-        "# Characterization by RFC 7928\n\n{WRITTEN}\n\nEvery scenario of RFC 7928 sections 4.4 to 10, for {} algorithms beside \
-         drop-tail: {}; {} seeds. The scenarios are in `crates/characterize/suite`. `quell characterize NAME...` does the same for \
-         a link of your own, and writes a page with pictures.\n\n",
+        "# Characterization by RFC 7928\n\n{WRITTEN}\n\nEvery scenario of RFC 7928 sections 4.4 to 10, for {} \
+         algorithms compared with drop-tail: {}; {} seeds. The scenarios are in `crates/characterize/suite`. `quell \
+         characterize NAME...` does the same for your own link, and writes a page with figures.\n\n",
         plan.algorithms.len() - 1,
         network(plan.request.rate, plan.request.rtt),
         plan.request.seeds,
     );
     text.push_str(
-        "A figure is better (▲) or worse (▼) than drop-tail's if the 95 % interval of the difference, paired by seed, excludes zero \
-         and the difference is more than 2 %. The first table counts them. No scenario of the RFC has \
-         ECT(1) packets: of algorithms with a queue or a threshold for them only the Classic part is seen here (docs/l4s.md has \
-         the other).\n\n",
+        "A result is better (▲) or worse (▼) than drop-tail's if the 95% interval of the difference, paired by seed, \
+         excludes zero and the difference is more than 2%. The first table counts them. No scenario of the RFC has \
+         ECT(1) packets, so for algorithms with a queue or a threshold for them, only the Classic part is tested here \
+         (docs/l4s.md has the other).\n\n",
     );
     let heads: Vec<&str> = findings.by_number().iter().map(|(number, _)| *number).collect();
     text.push_str(&format!("| algorithm | {} | all |\n", heads.join(" | ")));
@@ -358,9 +358,10 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
     let rows = stability(facts);
     if !rows.is_empty() {
         text.push_str(
-            "\n## 8.3: Stability\n\nWhat the linear model says under mild, medium and heavy congestion; margins of gain (a factor), phase \
-             (degrees) and delay (ms). An algorithm that is not listed has no continuous form; `quell analyze` says why.\n\n\
-             | algorithm | load | verdict | gain | phase | delay |\n| --- | --- | --- | --- | --- | --- |\n",
+            "\n## 8.3: Stability\n\nWhat the linear model says under mild, medium and heavy congestion, with margins \
+             of gain (a factor), phase (degrees) and delay (ms). Algorithms that are not listed have no continuous \
+             form; `quell analyze` says why.\n\n| algorithm | load | verdict | gain | phase | delay |\n| --- | --- | \
+             --- | --- | --- | --- |\n",
         );
         for row in rows.iter().filter(|row| row.verdict != "no model") {
             let StabilityRow { algorithm, load, verdict, gain, phase, delay, .. } = row;
@@ -368,8 +369,8 @@ pub fn markdown(plan: &Plan, results: &Results, findings: &Findings, facts: &[Fa
         }
     }
     text.push_str(
-        "\n## 11: Implementation cost\n\n[Performance](performance.md) has what a decision costs.\n\n| algorithm | decides | queues | \
-         state, bytes (without tables) | timer |\n| --- | --- | --- | --- | --- |\n",
+        "\n## 11: Implementation cost\n\n[Performance](performance.md) has the cost of a decision.\n\n| algorithm | \
+         decides | queues | state, bytes (without tables) | timer |\n| --- | --- | --- | --- | --- |\n",
     );
     for f in facts {
         let timer = f.cost.update_s.map_or("none".to_string(), |s| format!("{} ms", three_digits(1e3 * s)));

@@ -143,15 +143,14 @@ fn is_enough(point: &Point, request: &Request) -> Result<(), ScenarioError> {
     let least = PACKETS * packet.get() as f64 * 8.0 / measured.as_secs_f64();
     if (request.rate.bps() as f64) < least {
         return Err(point.refuse(format!(
-            "its link must carry at least {PACKETS} packets of {packet} in the {measured} that are measured, which takes \
-             {}",
+            "its link must carry at least {PACKETS} packets of {packet} in the measured {measured}, which takes {}",
             BitRate::from_bps(least.ceil() as u64)
         )));
     }
     let most = Duration::from_secs_f64(measured.as_secs_f64() / ROUND_TRIPS);
     if request.rtt > most {
         return Err(point.refuse(format!(
-            "the {measured} that are measured must have at least {ROUND_TRIPS} round trips, which are then at most {most}"
+            "the measured {measured} must have at least {ROUND_TRIPS} round trips of at most {most}"
         )));
     }
     Ok(())

@@ -170,7 +170,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Section>, String> {
         if !suite().iter().any(|section| is(section, name)) {
             let mut known: Vec<&str> = suite().iter().map(|s| s.section.as_str()).collect();
             known.dedup();
-            return Err(format!("section \"{name}\": has no scenario; there are: {}", known.join(", ")));
+            return Err(format!("section \"{name}\": has no scenario; must be one of: {}", known.join(", ")));
         }
     }
     Ok(suite().iter().filter(|section| names.is_empty() || names.iter().any(|n| is(section, n))).collect())

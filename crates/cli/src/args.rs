@@ -11,36 +11,36 @@ use quell_units::text::cut;
 #[cfg(feature = "theory")]
 use quell_units::{BitRate, Duration};
 
-/// The form of printed results.
+/// The format of printed results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A table to read.
+    /// A readable table.
     #[default]
     Table,
     /// JSON.
     Json,
 }
 
-/// The form of printed tables of results.
+/// The format of printed tables of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// Tables to read.
+    /// Readable tables.
     #[default]
     Table,
     /// JSON; docs/results.md describes it.
     Json,
-    /// CSV: one row per algorithm, point and link, with the ends of intervals and the number of seeds.
+    /// CSV: one row per algorithm, point and link, with interval bounds and the number of seeds.
     Csv,
-    /// A table of Markdown.
+    /// A Markdown table.
     Md,
-    /// A tabular of LaTeX, for booktabs.
+    /// A LaTeX tabular for booktabs.
     Latex,
 }
 
-/// The form of tables of results.
+/// The format of tables of results.
 #[derive(Clone, Debug, Args)]
 pub struct TableFormatArgs {
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: TableFormat,
 }
@@ -51,7 +51,7 @@ pub enum EngineChoice {
     /// The fast engine.
     #[default]
     Fast,
-    /// The plain engine, against which the fast one is tested; same sample path, slower.
+    /// The plain engine that the fast one is tested against: the same sample path, but slower.
     Reference,
 }
 
@@ -61,16 +61,16 @@ pub enum SeriesChoice {
     /// The replications that the report can draw.
     #[default]
     Drawn,
-    /// All replications: their series take more room than everything else.
+    /// All replications. Their series take more space than everything else.
     All,
     /// No replication.
     None,
 }
 
-/// The form of the output.
+/// The output format.
 #[derive(Clone, Debug, Args)]
 pub struct FormatArgs {
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
 }
@@ -82,31 +82,31 @@ pub struct Changes {
     /// `aqm.red.max_th="0.5 * dumbbell.buffer"`.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
-    /// Vary a field over a list (`flows.ftp.count=10,20,50`) or a range (`aqm.red.max_p=0.02..0.2:log:5`,
-    /// also `:lin:N` and `:step:S`); several options: every combination. "A=1,2; B=3,4" links fields.
+    /// Vary a field over a list (`flows.ftp.count=10,20,50`) or a range (`aqm.red.max_p=0.02..0.2:log:5`, also `:lin:N`
+    /// and `:step:S`). Several options run every combination; "A=1,2; B=3,4" varies fields together.
     #[arg(long = "sweep", value_name = "KEY=VALUES")]
     pub sweep: Vec<String>,
 }
 
-/// Changes to a scenario, and how it is run.
+/// Changes to a scenario, and how to run it.
 #[derive(Clone, Debug, Args)]
 pub struct SimulationArgs {
-    /// The seeds: how many ("10": seeds 1 to 10), a range ("11-20"), a list ("1,5,9"), or "auto": as many for
-    /// each algorithm and point as --precision or a comparison needs.
+    /// Seeds to run: a count ("10" means seeds 1 to 10), a range ("11-20"), a list ("1,5,9"), or "auto", which runs as
+    /// many for each algorithm and point as --precision or a comparison needs.
     #[arg(long, value_name = "N|LIST|auto", value_parser = seeds, conflicts_with = "seed")]
     pub seeds: Option<Seeds>,
-    /// Half the width of the 95 % interval at which --seeds auto stops: a share of the mean (1%) or a value with the
-    /// metric's unit (0.5, "2 ms"). In a comparison, a smaller difference than this does not matter.
+    /// The precision at which --seeds auto stops: half the width of the 95% interval, as a share of the mean (1%) or a
+    /// value in the metric's unit (0.5, "2 ms"). In a comparison, differences smaller than this do not matter.
     #[arg(long, value_name = "METRIC=WIDTH", value_delimiter = ',', value_parser = aim)]
     pub precision: Vec<Aim>,
-    /// The most seeds that --seeds auto gives an algorithm; default: 50.
+    /// The most seeds that --seeds auto may use for an algorithm; default: 50.
     #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     pub max_seeds: Option<u32>,
-    /// One seed, to repeat a single replication.
+    /// Run this one seed, to repeat a single replication.
     #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
-    /// The algorithms, one or several with commas; default: all of the scenario. A label of the scenario keeps the
-    /// parameters that it has there; any other name is the catalog's, with its defaults and what --set gives it.
+    /// Algorithms to run, separated by commas; default: all in the scenario. A label from the scenario keeps its
+    /// parameters; any other name comes from the catalog, with its defaults and whatever --set changes.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
     #[command(flatten)]
@@ -120,11 +120,11 @@ pub struct SimulationArgs {
     /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
-    /// The replications whose time series are kept: those that the report can draw (the first seeds, at most
-    /// ten of each algorithm and about a hundred in all), all, or none.
+    /// Which replications keep their time series: those that the report can draw (the first seeds, at most ten per
+    /// algorithm and about a hundred in all), all, or none.
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
     pub series: SeriesChoice,
-    /// Where finished replications are kept and found again.
+    /// Where finished replications are kept and reused from.
     #[command(flatten)]
     pub cache: CacheUse,
 }
@@ -138,7 +138,7 @@ pub struct WatchArgs {
     /// Do not show progress.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Where finished replications are kept and found again.
+    /// Where finished replications are kept and reused from.
     #[command(flatten)]
     pub cache: CacheUse,
 }
@@ -146,7 +146,7 @@ pub struct WatchArgs {
 /// The choice of a cache.
 #[derive(Clone, Debug, Args)]
 pub struct CacheDir {
-    /// Folder of the cache; default: what QUELL_CACHE names, or quell in the user's folder for caches.
+    /// Cache folder; default: $QUELL_CACHE, or quell in your cache folder.
     #[arg(long, value_name = "DIR", global = true)]
     pub cache: Option<PathBuf>,
 }
@@ -157,25 +157,25 @@ pub struct CacheUse {
     /// The cache's folder.
     #[command(flatten)]
     pub dir: CacheDir,
-    /// Neither look for replications in a cache nor keep them there.
+    /// Do not read from or write to the cache.
     #[arg(long, conflicts_with_all = ["cache", "fresh", "verify"])]
     pub no_cache: bool,
-    /// Run every replication again, whatever the cache has.
+    /// Run every replication again, even if it is in the cache.
     #[arg(long)]
     pub fresh: bool,
-    /// Run this share of the replications that the cache has again, such as "1%", and fail if one differs.
+    /// Rerun this share of the cached replications, such as "1%", and fail if any differs.
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "fresh")]
     pub verify: Option<f64>,
 }
 
-/// The figures that a table of results shows.
+/// The metrics that a table of results shows.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ViewArgs {
-    /// Metrics to show, by name or title (`quell show --help` lists them), or "all"; NAME[CLASS] for those of a
-    /// class, internal:SIGNAL for the average of an algorithm's internal signal, A/B for the ratio of two.
+    /// Metrics to show, by name or title (`quell show --help` lists them), or "all". Use NAME[CLASS] for one traffic
+    /// class, internal:SIGNAL for the mean of an algorithm's internal signal, and A/B for a ratio.
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// The link to show, or "all" for every link in one table; default: the first bottleneck.
+    /// Link to show, or "all" for every link in one table; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
     /// Also print a table for each traffic class.
@@ -257,7 +257,7 @@ fn seeds(text: &str) -> Result<Seeds, String> {
         return match text.trim().parse::<u32>() {
             Ok(n) if n >= 1 && u64::from(n) <= MAX_SEEDS => Ok(Seeds::Count(n)),
             _ => Err(format!(
-                "must be a number of seeds (1 to {MAX_SEEDS}), a range or a list, or auto; \"{}\" is none of them",
+                "must be a number of seeds (1 to {MAX_SEEDS}), a range, a list, or auto, not \"{}\"",
                 cut(text.trim())
             )),
         };
@@ -276,13 +276,13 @@ fn seeds(text: &str) -> Result<Seeds, String> {
         }
     }
     if list.is_empty() {
-        Err(format!("\"{}\" names no seed: must name at least one", cut(text.trim())))
+        Err(format!("\"{}\" names no seed: give at least one", cut(text.trim())))
     } else {
         Ok(Seeds::List(list))
     }
 }
 
-/// Reads the precision that is wanted of a metric: `utilization=1%`.
+/// Reads the precision wanted for a metric: `utilization=1%`.
 fn aim(text: &str) -> Result<Aim, String> {
     let wrong = || format!("\"{}\" must have the form METRIC=WIDTH, such as utilization=1%", cut(text));
     let (name, width) = text.rsplit_once('=').ok_or_else(wrong)?;
@@ -291,7 +291,7 @@ fn aim(text: &str) -> Result<Aim, String> {
     Ok(Aim { metric, width: Some(width) })
 }
 
-/// A figure by its name.
+/// A metric by its name.
 pub fn metric(name: &str) -> Result<Quantity, String> {
     name.parse().map_err(|why| format!("metric \"{}\": {why}", cut(name.trim())))
 }
@@ -314,7 +314,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     let share = number.trim().parse::<f64>().ok().map(|x| x * unit);
     share
         .filter(|x| (0.0..=1.0).contains(x))
-        .ok_or_else(|| "must be a share of 0 to 100 %, such as 1%".to_string())
+        .ok_or_else(|| "must be a share from 0% to 100%, such as 1%".to_string())
 }
 
 #[cfg(test)]
@@ -335,7 +335,7 @@ mod tests {
             // The part that is wrong, as the user wrote it.
             assert!(error.split('"').nth(1).is_some_and(|named| wrong.contains(named)), "{wrong}: {error}");
         }
-        assert!(seeds("many").unwrap_err().ends_with("\"many\" is none of them"));
+        assert!(seeds("many").unwrap_err().ends_with("not \"many\""));
     }
 
     #[test]

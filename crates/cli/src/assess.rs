@@ -21,7 +21,7 @@ use crate::{simulate, terminal};
 /// A network: that of a scenario, or one link and one kind of flow in a few words.
 #[derive(Clone, Debug, Args)]
 pub struct NetworkArgs {
-    /// The scenario file; or --rate, --rtt, --flows and --aqm instead.
+    /// The scenario file, unless you give --rate, --rtt, --flows and --aqm.
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
     /// The link's rate, such as 10Mbit/s.
@@ -33,31 +33,31 @@ pub struct NetworkArgs {
     /// The number of long-lived flows.
     #[arg(long, value_name = "N", conflicts_with = "scenario", value_parser = whole(1..=200_000_u32))]
     pub flows: Option<u32>,
-    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets; where an algorithm needs
-    /// more, 200 ms.
+    /// The link's buffer; default: twice the bandwidth-delay product, at least 100 packets, or 200 ms if an algorithm
+    /// needs more.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
     /// Size of a packet on the wire; default: 1000 B.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario", value_parser = packet)]
     pub packet: Option<Bytes>,
-    /// The flows' congestion control: reno (default), cubic, dctcp or prague; in place of what a scenario's flows have,
-    /// with what it needs.
+    /// The flows' congestion control: reno (default), cubic, dctcp or prague. In a scenario, it replaces that of its
+    /// flows and sets what it needs.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub congestion: Option<Congestion>,
-    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    /// Additional scalable flows, such as prague=10 or dctcp=10; they are marked even with --drops.
     #[arg(long, value_name = "NAME=N", conflicts_with = "scenario", value_parser = beside)]
     pub beside: Option<(u32, Congestion)>,
     /// Drop packets instead of marking them (ECN).
     #[arg(long, conflicts_with = "scenario")]
     pub drops: bool,
-    /// Algorithms: labels of the scenario (default: all), or catalog names without a scenario.
+    /// Algorithms: labels in the scenario (default: all), or catalog names without a scenario.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub aqm: Vec<String>,
     #[command(flatten)]
     pub changes: Changes,
 }
 
-/// The part of the flows' delay that the linear model keeps.
+/// Which part of the flows' delay the linear model keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PlantChoice {
     /// The whole delay.
@@ -79,10 +79,11 @@ pub fn congestion(text: &str) -> Result<Congestion, String> {
 
 /// Scalable flows, as a name and how many.
 pub fn beside(text: &str) -> Result<(u32, Congestion), String> {
-    let (name, count) = text.split_once('=').ok_or("must be a name and how many, such as prague=10")?;
+    let (name, count) =
+        text.split_once('=').ok_or("must be a name and a number of flows, such as prague=10")?;
     let law = congestion(name)?;
     if !matches!(law, Congestion::Scalable(_)) {
-        return Err(format!("{name} is not scalable: dctcp and prague are"));
+        return Err(format!("{name} is not scalable: must be dctcp or prague"));
     }
     match count.parse() {
         Ok(flows @ 1..=200_000) => Ok((flows, law)),
@@ -132,10 +133,7 @@ fn with_congestion(study: &Study, mut document: Document, to: Congestion) -> Res
     }
     let needs: Vec<String> = needs.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let with = if needs.is_empty() { String::new() } else { format!(", with {}", needs.join(", ")) };
-    terminal::note(&format!(
-        "{option} takes the place of what these flows have{with}: {}",
-        groups.join(", ")
-    ));
+    terminal::note(&format!("{option} replaces what these flows have{with}: {}", groups.join(", ")));
     let blame =
         |e: ScenarioError| ScenarioError { file: format!("{} with {option}", e.file), line: None, ..e };
     Ok(document.study(&Plugins::new()).map_err(blame)?)
@@ -183,8 +181,8 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
     let congestion = args.congestion.unwrap_or_default();
     if args.drops && matches!(congestion, Congestion::Scalable(_)) {
         return Err(bad_input!(
-            "--drops: {0} lives on the share of marks, and with --drops there are none (RFC 8257 section 3): leave out \
-             --drops, or name a --congestion that losses reduce (reno, cubic)",
+            "--drops: {0} needs the share of marks, and --drops gives it none (RFC 8257 section 3); leave out --drops, \
+             or choose a --congestion that reacts to losses (reno, cubic)",
             congestion.name()
         ));
     }
@@ -220,8 +218,8 @@ fn from_options(args: &NetworkArgs) -> Result<Study, Failure> {
 pub fn check_beside(beside: Option<(u32, Congestion)>, congestion: Congestion) -> Result<(), Failure> {
     match (beside, congestion) {
         (Some(_), Congestion::Scalable(_)) => Err(bad_input!(
-            "--beside: stands for scalable flows beside Classic ones, and --congestion {} is scalable, too: name reno or \
-             cubic there",
+            "--beside: adds scalable flows to Classic ones, but --congestion {} is scalable, too; choose reno or cubic \
+             for it",
             congestion.name()
         )),
         _ => Ok(()),
@@ -289,8 +287,8 @@ pub fn check(
     let cut_short = |i: usize| {
         watch.finish();
         Ok(Checked::Part(match i {
-            0 => format!("none of {all} points checked: there is only the theory's verdict"),
-            _ => format!("{i} of {all} points checked; the others have only the theory's verdict"),
+            0 => format!("none of {all} points was checked; all have only the theory's verdict"),
+            _ => format!("{i} of {all} points were checked; the others have only the theory's verdict"),
         }))
     };
     for (i, (point, found)) in study.points.iter().zip(found).enumerate() {
@@ -330,7 +328,9 @@ pub fn limits(assessment: &Assessment) -> String {
     if let Some(packets) = &assessment.packets {
         let verdict = match (packets.agrees, packets.queue.motion) {
             (Some(true), _) => "The packets confirm it",
-            (Some(false), Motion::Irregular) => "The packets do not oscillate, but noise moves the queue far",
+            (Some(false), Motion::Irregular) => {
+                "The packets do not oscillate, but noise moves the queue widely"
+            }
             (Some(false), _) => "The packets contradict it",
             (None, _) => "The packets",
         };

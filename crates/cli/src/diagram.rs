@@ -32,15 +32,15 @@ pub fn check(diagram: Diagram, found: &[PointVerdicts], checked: bool, file: &Pa
     match diagram {
         Diagram::Bode | Diagram::Nyquist => first(found).map(drop),
         Diagram::Series if !checked => Err(bad_input!(
-            "--diagram series: shows queues over time, which only a check records; add --check"
+            "--diagram series: shows queues over time, which are recorded only with a check; add --check"
         )),
         Diagram::Series => one(found).map(drop),
         Diagram::Verdicts if !checked => Err(bad_input!(
-            "--diagram verdicts: compares the theory with packets, which only a check simulates; add --check"
+            "--diagram verdicts: compares the theory with packets, which are simulated only with a check; add --check"
         )),
         Diagram::Verdicts => match found.iter().flat_map(|f| &f.assessments).any(|a| a.margins.is_some()) {
             true => Ok(()),
-            false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
+            false => Err(bad_input!("--svg: none of these algorithms has a loop to draw")),
         },
     }
 }
@@ -61,7 +61,7 @@ fn one(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     match found {
         [one] => Ok(&one.assessments),
         _ => Err(bad_input!(
-            "--svg: a sweep has a loop for each of its points; set one value, or draw --diagram verdicts with --check"
+            "--svg: a sweep has one loop per point; set a single value, or use --diagram verdicts with --check"
         )),
     }
 }
@@ -71,7 +71,7 @@ fn first(found: &[PointVerdicts]) -> Result<&[Assessment], Failure> {
     let assessments = one(found)?;
     match assessments.iter().any(|a| a.control.is_some()) {
         true => Ok(assessments),
-        false => Err(bad_input!("--svg: no algorithm here has a loop to draw")),
+        false => Err(bad_input!("--svg: none of these algorithms has a loop to draw")),
     }
 }
 
@@ -122,13 +122,13 @@ fn series(title: &str, assessments: &[Assessment]) -> Result<String, Failure> {
         lines.extend(a.packets.as_ref().map(|p| (format!("{} (packets)", a.label), &p.queue)));
     }
     if lines.is_empty() {
-        return Err(bad_input!("--diagram series: there is nothing to draw; add --check"));
+        return Err(bad_input!("--diagram series: nothing to draw; add --check"));
     }
     let lines: Vec<SeriesLine<'_>> =
         lines.iter().map(|(label, s)| SeriesLine { label, x: &s.series.0, y: &s.series.1 }).collect();
     let sheet = Sheet::new(
         title,
-        "The queue over time: of the fluid model from an empty start, and of simulated packets.",
+        "The queue over time in the fluid model, starting empty, and in the packet simulation.",
     );
     Ok(picture::series(&sheet, Axis::linear("time (s)"), Axis::linear("queue (packets)"), &lines))
 }
@@ -163,7 +163,8 @@ fn verdicts(title: &str, found: &[PointVerdicts]) -> Result<String, Failure> {
     let cases: Vec<Cases<'_>> = panels.iter().map(|(label, cases)| Cases { label, cases }).collect();
     let sheet = Sheet::new(
         title,
-        "For each algorithm and setting, the gain margin of the linear model against how far the queue of the simulated packets swings.",
+        "For each algorithm and setting, the gain margin of the linear model against how far the simulated packets' \
+         queue swings.",
     );
     Ok(picture::verdicts(&sheet, &of, &cases))
 }

@@ -70,7 +70,7 @@ pub fn unknown_name<'a>(what: &str, wrong: &str, names: impl IntoIterator<Item =
     let names: Vec<&str> = names.into_iter().collect();
     if what.starts_with("algorithm") && quell_aqm::catalog::find(wrong).is_some() {
         let there = names.join(", ");
-        return bad_input!("{what} \"{wrong}\": is in the catalog, but not here; here are: {there}");
+        return bad_input!("{what} \"{wrong}\": is in the catalog but not here; must be one of: {there}");
     }
     let (rule, nearest) = unknown(what, wrong, &names);
     let known = format!("known: {}", names.join(", "));
@@ -94,7 +94,7 @@ mod tests {
         );
         assert_eq!(
             message("pi"),
-            "algorithm \"pi\": is in the catalog, but not here; here are: drop-tail, red, ared"
+            "algorithm \"pi\": is in the catalog but not here; must be one of: drop-tail, red, ared"
         );
         assert_eq!(
             message("something"),

@@ -133,13 +133,16 @@ impl Place {
                 None if may_differ => {}
                 None => {
                     return Err(bad_input!(
-                        "{}: another run is about to write its results there; choose another folder with --out",
+                        "{}: another run is going to write its results there; choose another folder with --out",
                         quell_files::name(&dir)
                     ));
                 }
             }
         }
-        Err(bad_input!("{}: no number is free; choose a folder with --out", quell_files::name(&wanted)))
+        Err(bad_input!(
+            "{}: every numbered name is taken; choose a folder with --out",
+            quell_files::name(&wanted)
+        ))
     }
 
     /// The folder.
@@ -292,14 +295,15 @@ fn refuse_to_lose(dir: &Path, overwrite: bool) -> Result<(), Failure> {
         (true, _) => Ok(()),
         (false, true) if overwrite => match foreign_files(dir).first() {
             Some(name) => refuse(&format!(
-                "holds more than results ({name}), which --overwrite would lose; move it, or name another folder with --out"
+                "holds other things besides results ({name}), which --overwrite would delete; move them, or name \
+                 another folder with --out"
             )),
             None => Ok(()),
         },
         (false, true) => {
-            refuse("already holds results; --overwrite replaces them, --out names another folder")
+            refuse("already holds results; use --overwrite to replace them, or --out to name another folder")
         }
-        (false, false) => refuse("holds other files; results need their own folder"),
+        (false, false) => refuse("holds other files; results need a folder of their own"),
     }
 }
 
@@ -322,7 +326,7 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Results, Failure> {
     }
     let part = |(name, path): (String, &PathBuf)| Ok((name, read(path)?));
     let parts = names(&paths).into_iter().zip(&paths).map(part).collect::<Result<_, Failure>>()?;
-    Results::join(parts).ok_or_else(|| bad_input!("no results folder is named"))
+    Results::join(parts).ok_or_else(|| bad_input!("name a results folder"))
 }
 
 /// Reads a results folder.
@@ -384,7 +388,7 @@ mod tests {
         let out = base.path().join("results");
         let first = Place::choose(Some(&out), "x", false).unwrap();
         let second = Place::choose(Some(&out), "x", true);
-        assert!(message(second.map(drop)).contains("another run is about to write"));
+        assert!(message(second.map(drop)).contains("another run is going to write"));
         drop(first);
         assert!(Place::choose(Some(&out), "x", false).is_ok());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0, "nothing is left");

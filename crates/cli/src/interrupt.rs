@@ -41,7 +41,7 @@ pub fn leave() -> &'static AtomicBool {
     listen()
 }
 
-/// True if whoever started this program wants it to outlive its terminal (`nohup`).
+/// True if this program was started to outlive its terminal (`nohup`).
 #[cfg(target_os = "linux")]
 fn hang_ups_are_ignored() -> bool {
     // proc(5): bit N - 1 is signal N. Where it cannot be read, hang-ups are left as they are.
@@ -62,7 +62,7 @@ pub fn listen() -> &'static AtomicBool {
         let on_interrupt = stop.clone();
         let _ = ctrlc::set_handler(move || {
             if on_interrupt.swap(true, Ordering::Relaxed) && !LEFT.load(Ordering::Relaxed) {
-                terminal::complain("interrupted", "twice; what was not finished is lost");
+                terminal::complain("interrupted", "twice; unfinished work is lost");
                 std::process::exit(SIGNALED + SIGINT);
             }
         });

@@ -55,12 +55,11 @@ impl Parameter {
 pub struct Value {
     /// The mean over the replications.
     pub mean: f64,
-    /// Half the width of its 95 % interval; null from a single replication or where every seed gave
-    /// the same path.
+    /// Half the width of its 95% interval; null for a single replication, or if every seed gave the same path.
     pub half_width: Option<f64>,
-    /// The lower end of the interval, no lower than the figure can be.
+    /// The lower end of the interval, clipped to the metric's possible values.
     pub low: Option<f64>,
-    /// The upper end of the interval, no higher than the figure can be.
+    /// The upper end of the interval, clipped to the metric's possible values.
     pub high: Option<f64>,
     /// The number of replications that it comes from.
     pub n: usize,

@@ -29,10 +29,11 @@ impl KeptResults {
 }
 
 /// The help where results cannot be written after the work.
-const HOW_TO_GO_ON: &str = "; what is finished is in the cache, unless there is none: make room, and the same command goes on from there";
+const HOW_TO_GO_ON: &str = "; finished replications are in the cache, unless it is off: free some space and run the \
+    same command to continue";
 
-/// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache
-/// does not have them or `partial` ones are wanted: whoever stops a large study does not wait for its files.
+/// Writes results and, if wanted, their report. Those of a run that was stopped are written only if the cache does not
+/// have them or `partial` ones are wanted: someone who stops a large study does not want to wait for its files.
 pub fn keep(place: Option<Place>, results: &Results, with_report: bool, partial: bool) -> KeptResults {
     let in_cache = results.run.partial && results.run.kept && !partial;
     let Some(place) = place.filter(|_| !in_cache) else { return KeptResults::default() };
@@ -60,13 +61,13 @@ pub fn interrupted(results: &Results, folder: Option<&Path>, of_scenario: bool) 
     }
     let (finished, asked) = (results.replications.len(), results.asked());
     let kept = match folder {
-        Some(folder) => format!("; they are kept in {} and marked partial", quell_files::name(folder)),
+        Some(folder) => format!("; they are in {}, marked partial", quell_files::name(folder)),
         None if results.run.kept => {
             let look = match of_scenario {
-                true => ", and `quell run` with --finished makes results of them",
+                true => ", or add --finished to write their results",
                 false => "",
             };
-            format!("; they are in the cache: the same command goes on from there{look}")
+            format!("; they are in the cache: run the same command to continue{look}")
         }
         None => String::new(),
     };

@@ -65,9 +65,8 @@ pub fn measure(
     };
     let measured = live.measure(&how, line)?;
     meter.finish();
-    measured.ok_or_else(|| {
-        Failure::Interrupted("before the first replication was finished: nothing is kept".into())
-    })
+    measured
+        .ok_or_else(|| Failure::Interrupted("before the first replication finished; nothing was kept".into()))
 }
 
 /// Keeps results and prints their tables, and says where everything is.

@@ -123,7 +123,7 @@ fn message(bytes: Vec<u8>, name: &str, path: &Path) -> (Read, Option<ScenarioErr
     let mut wrong = read.err();
     if total > MOST_BYTES {
         let rule = format!(
-            "names files of {}, and the page takes at most {}; `quell run` has no such limit",
+            "names files of {}, but the page accepts at most {}; `quell run` has no such limit",
             terminal::size(total as u64),
             terminal::size(MOST_BYTES as u64)
         );
@@ -173,8 +173,8 @@ fn results(path: &Path) -> Result<Vec<u8>, Failure> {
         bytes += packed.len();
         if bytes > MOST_BYTES {
             return Err(bad_input!(
-                "{}: has more than {} of results, which is what the page takes; `quell show` and `quell report` have no \
-                 such limit",
+                "{}: has more than {} of results, the most that the page accepts; `quell show` and `quell report` have \
+                 no such limit",
                 quell_files::name(path),
                 terminal::size(MOST_BYTES as u64)
             ));

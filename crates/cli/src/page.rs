@@ -40,8 +40,8 @@ impl Fonts {
         let family = match wanted {
             _ if families.is_empty() => {
                 return Err(bad_input!(
-                    "--pdf and --png need a font, and the system has none: install one (on Debian and Ubuntu: \
-                     apt install fonts-liberation), or draw with --svg, which names its font only"
+                    "--pdf and --png need a font, and this system has none: install one (on Debian and Ubuntu: apt \
+                     install fonts-liberation), or use --svg, which only names its font"
                 ));
             }
             Some(name) => {
@@ -80,7 +80,12 @@ impl Fonts {
         let (width, height) = (dots(tree.size().width()), dots(tree.size().height()));
         let mut image = Pixmap::new(width, height)
             .filter(|_| u64::from(width) * u64::from(height) <= MOST_DOTS)
-            .ok_or_else(|| bad_input!("--dpi {dpi}: {width} x {height} dots are too many; ask for fewer"))?;
+            .ok_or_else(|| {
+                bad_input!(
+                    "--dpi {dpi}: gives {width} x {height} dots, which is too many; choose a lower \
+                resolution"
+                )
+            })?;
         resvg::render(&tree, Transform::from_scale(factor, factor), &mut image.as_mut());
         image.encode_png().map_err(|e| Failure::cannot("write the picture as PNG", e))
     }

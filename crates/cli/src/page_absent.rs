@@ -9,7 +9,8 @@ impl Fonts {
     /// Refuses: this build draws SVG only.
     pub fn find(_: Option<&str>) -> Result<Fonts, Failure> {
         Err(bad_input!(
-            "--pdf and --png are not in this build: cargo build --release -p quell-cli has them (feature all); --svg is"
+            "--pdf and --png are not in this build; use --svg, or build them with cargo build --release -p quell-cli \
+             (feature all)"
         ))
     }
 

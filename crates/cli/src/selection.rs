@@ -101,11 +101,11 @@ impl Selection {
             let elsewhere = quell_lab::distinct(elsewhere);
             found.push(match elsewhere.split_first() {
                 Some((first, _)) => format!(
-                    "metric {figure} does not apply at link {}; it does at {}: --link {first}, or --link all",
+                    "metric {figure} does not apply at link {}, but it does at {}; use --link {first} or --link all",
                     shown.join(", "),
                     elsewhere.join(", ")
                 ),
-                None => format!("metric {figure} does not apply here, at any link"),
+                None => format!("metric {figure} does not apply to any link here"),
             });
         }
         found
@@ -372,8 +372,8 @@ fn caption(results: &Results) -> String {
         (least, most) => {
             let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
             format!(
-                "mean ± half-width of the 95 % confidence interval over {seeds} seeds; [low, high] where it ends at what is \
-                 possible\n{}",
+                "mean ± half-width of the 95% confidence interval over {seeds} seeds; [low, high] if the interval is \
+                 cut off at a limit of the metric\n{}",
                 rules(results)
             )
         }

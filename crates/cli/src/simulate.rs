@@ -36,8 +36,8 @@ pub fn read(path: &Path, args: &SimulationArgs, baseline: Option<&str>) -> Resul
     Ok(changed(path, &args.changes, seeds, chosen)?.0)
 }
 
-/// Leaves in each point the algorithms of these labels, in their order, and adds those of the catalog that it lacks
-/// with the defaults that they have there; without any, leaves all.
+/// Keeps in each point the algorithms with these labels, in their order, and adds those that it lacks from the catalog,
+/// with their defaults; without labels, keeps all.
 pub fn choose(study: &mut Study, names: &[String]) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
@@ -116,8 +116,7 @@ pub fn auto(
     }
     if aims.is_empty() {
         return Err(bad_input!(
-            "--seeds auto needs to know how narrow which intervals must be, such as --precision \
-             utilization=1%,queue_packets=5%"
+            "--seeds auto needs target interval widths, such as --precision utilization=1%,queue_packets=5%"
         ));
     }
     let auto = Auto {
@@ -165,11 +164,11 @@ pub fn change(
             return Err(no_longer(option, name));
         }
         if document.sweeps(field) {
-            terminal::note(&format!("{option}: takes the place of the scenario's sweep of it"));
+            terminal::note(&format!("{option}: replaces the scenario's sweep of this field"));
         }
         if let Some((field, value)) = changes.set[at + 1..].iter().find(|later| is_of(later, field)) {
             let later = set_option(field, value);
-            terminal::note(&format!("{option} has no effect: {later} comes after it"));
+            terminal::note(&format!("{option} has no effect because {later} comes after it"));
         }
         options.push(option);
     }
@@ -193,7 +192,7 @@ fn is_of((of, _): &(String, String), field: &str) -> bool {
 /// The error of an option after which no algorithm has a name that another option uses.
 fn no_longer(option: String, name: &str) -> ScenarioError {
     let rule = format!(
-        "no algorithm is called \"{}\" any more, which the command names: name what it is called then",
+        "no algorithm is called \"{}\" after this change, but the command names it: use its new name",
         cut(name)
     );
     ScenarioError {
@@ -390,8 +389,8 @@ pub fn check_space(study: &Study, args: &SimulationArgs, results: Option<&Path>)
     let needed = quell_lab::space(study, &options, free.unwrap_or(u64::MAX));
     let check = |folder: &Path, bytes: u64, elsewhere: &str| match quell_lab::free_space(folder) {
         Some(free) if free < bytes => Err(bad_input!(
-            "{}: needs at least {} of room, and {} is free; make room, name another disk with {elsewhere}, or keep \
-             no time series (--series none)",
+            "{}: needs at least {} of disk space, but {} is free; free some space, choose another disk with \
+             {elsewhere}, or keep no time series (--series none)",
             quell_files::name(folder),
             terminal::size(bytes),
             terminal::size(free)
@@ -426,29 +425,27 @@ pub fn run(
     let results = results?;
     if finished {
         return match results.replications.is_empty() {
-            true => Err(bad_input!("--finished: the cache has no replication of it")),
+            true => Err(bad_input!("--finished: the cache has no replications of this scenario")),
             false => Ok(results),
         };
     }
     let (of, reused) = (results.replications.len(), results.run.reused);
     if let (Some(cache), 1.., false) = (&watch.cache, reused, args.quiet) {
         terminal::note(&format!(
-            "{reused} of {of} replications are from the cache ({}); --fresh runs them again",
+            "{reused} of {of} replications are from the cache ({}); use --fresh to run them again",
             quell_files::name(cache.dir())
         ));
     }
     if let (Some(_), Some(share)) = (&watch.cache, args.cache.verify) {
         terminal::note(&match results.run.verified {
             0 => format!(
-                "--verify: none of {reused} replications from the cache fell into the sample of {}%",
+                "--verify: none of {reused} cached replications fell into the {}% sample",
                 share * 100.0
             ),
             1 => {
-                format!("--verify: 1 of {reused} replications from the cache was run again, and is the same")
+                format!("--verify: 1 of {reused} cached replications was rerun and is the same")
             }
-            n => format!(
-                "--verify: {n} of {reused} replications from the cache were run again, and all are the same"
-            ),
+            n => format!("--verify: {n} of {reused} cached replications were rerun, and all are the same"),
         });
     }
     if results.replications.is_empty() {
@@ -477,7 +474,7 @@ pub fn reuse(args: &CacheUse) -> Reuse {
 
 /// The failure for a missing cache where one is needed.
 pub fn no_cache() -> Failure {
-    bad_input!("there is no cache: --cache DIR or QUELL_CACHE must name a folder")
+    bad_input!("no cache is set: name a folder with --cache DIR or QUELL_CACHE")
 }
 
 /// The cache that the command line names, or the user's. `None`: neither is there.
@@ -550,7 +547,8 @@ impl Watch {
     ) -> T {
         let progress = |part: &Progress| {
             if self.stop.load(Ordering::Relaxed) && !self.said.swap(true, Ordering::Relaxed) {
-                self.meter.note("stopping; finished replications are kept (Ctrl-C again quits at once)");
+                self.meter
+                    .note("stopping; finished replications are kept (press Ctrl-C again to quit at once)");
             }
             let elapsed = self.since.elapsed();
             let done = (i as f64 + part.done) / n as f64;

@@ -166,7 +166,7 @@ pub struct Meter {
 /// The time after which the progress of what is mostly short is shown.
 #[cfg(feature = "theory")]
 const SOON: Duration = Duration::from_secs(2);
-/// The time between lines where there is no terminal.
+/// The time between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 /// The steps of the bar.
 const STEPS: u64 = 1000;
@@ -178,7 +178,7 @@ impl Meter {
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
             // The template is a constant that indicatif accepts; its default would do too.
-            if let Ok(style) = ProgressStyle::with_template("{wide_bar:.cyan/dim} {percent:>3} %  {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar:.cyan/dim} {percent:>3}%  {msg}") {
                 bar.set_style(style.progress_chars("━╸─"));
             }
             bar
@@ -218,7 +218,7 @@ impl Meter {
         let since = last.map_or(elapsed, |at| at.elapsed());
         if since >= LINE_EVERY {
             *last = Some(Instant::now());
-            say(&format!("{:3.0} %  {text}", done * 100.0));
+            say(&format!("{:3.0}%  {text}", done * 100.0));
         }
     }
 

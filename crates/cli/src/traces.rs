@@ -35,24 +35,23 @@ pub enum TraceKind {
 /// The traces that a run keeps.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TraceArgs {
-    /// Keep traces of the first seed of each algorithm at each point: of senders and packets as tables (flows,packets), or in
-    /// the formats of others (pcapng,qlog,perfetto);
-    /// needs --out.
+    /// Record traces of the first seed of each algorithm at each point: senders and packets as tables (flows,packets),
+    /// or in the formats of other tools (pcapng,qlog,perfetto). Needs --out.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub trace: Vec<TraceKind>,
-    /// The time between two samples of a sender, such as 10ms; default: a sample after each change.
+    /// Time between samples of a sender, such as 10ms; default: a sample after each change.
     #[arg(long, value_name = "TIME", requires = "trace")]
     pub trace_step: Option<Duration>,
-    /// The flows that are traced, by the names of their groups or by number; default: all.
+    /// Flows to trace, by group name or number; default: all.
     #[arg(long, value_name = "NAME|NUMBER", value_delimiter = ',', requires = "trace")]
     pub trace_flows: Vec<String>,
-    /// The links whose packets are traced; default: all that are measured.
+    /// Links whose packets are traced; default: all measured links.
     #[arg(long, value_name = "LINK", value_delimiter = ',', requires = "trace")]
     pub trace_links: Vec<String>,
-    /// The number of seeds that are traced, of each algorithm at each point.
+    /// Number of seeds to trace for each algorithm at each point.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "trace", value_parser = whole(1..=u32::MAX))]
     pub trace_seeds: u32,
-    /// The room that traces may take on disk, such as 500MB; what would be more is refused before anything runs.
+    /// Disk space that traces may use, such as 500MB; Quell refuses larger ones before anything runs.
     #[arg(long, value_name = "SIZE", default_value = "2 GB", requires = "trace")]
     pub trace_limit: Bytes,
 }
@@ -62,7 +61,7 @@ pub fn report(results: &Results, folder: &Path) -> String {
     let kept = folder.join(TraceTable::Flows.file()).is_file();
     let trace = kept.then(|| read_trace(folder, TraceTable::Flows)).transpose();
     if let Err(why) = &trace {
-        terminal::say(&format!("note: the report has no pictures of senders: {why}"));
+        terminal::say(&format!("note: the report has no figures of senders: {why}"));
     }
     let pictures = trace.ok().flatten().map(|trace| pictures(results, &trace));
     report::html_with(results, &pictures.unwrap_or_default())
@@ -114,7 +113,7 @@ impl TraceArgs {
     pub fn check_place(&self, out: Option<&Path>) -> Result<(), Failure> {
         match out {
             None if !self.trace.is_empty() => {
-                Err(bad_input!("--trace: traces are files of a results folder; name it with --out DIR"))
+                Err(bad_input!("--trace: writes files to a results folder; name it with --out DIR"))
             }
             _ => Ok(()),
         }
@@ -135,15 +134,17 @@ impl TraceArgs {
             return Ok(None);
         }
         if seeds == Some(&Seeds::Auto) {
-            return Err(bad_input!("--trace needs to know its seeds: give --seeds a number instead of auto"));
+            return Err(bad_input!(
+                "--trace must know the seeds in advance: give --seeds a number instead of auto"
+            ));
         }
         options.check(study).map_err(|why| bad_input!("--trace: {why}"))?;
         let size = trace_size(study, &options);
         let (disk, memory) = (size.disk as u64, size.memory as u64);
-        let less = "trace fewer flows (--trace-flows), links (--trace-links) or points, samples at a step \
-                    (--trace-step 100ms), or a shorter run (--set duration=\"10 s\")";
+        let less = "trace fewer flows (--trace-flows), links (--trace-links) or points, sample less often \
+                    (--trace-step 100ms), or shorten the run (--set duration=\"10 s\")";
         let about = format!(
-            "--trace: about {} rows of {}, {} on disk and {} of memory at a time",
+            "--trace: about {} rows of {}, with {} on disk and up to {} of memory",
             quell_units::text::three_digits(size.rows),
             match size.replications {
                 1 => "1 replication".to_string(),
@@ -154,21 +155,21 @@ impl TraceArgs {
         );
         if disk > self.trace_limit.get() {
             return Err(bad_input!(
-                "{about}; more than --trace-limit {}, which can be raised: {less}",
+                "{about}; exceeds --trace-limit {}; raise it, or {less}",
                 terminal::size(self.trace_limit.get())
             ));
         }
         if let Some(free) = free_space(folder).filter(|free| *free < disk) {
-            return Err(bad_input!("{about}; {} is free: {less}", terminal::size(free)));
+            return Err(bad_input!("{about}; only {} is free: {less}", terminal::size(free)));
         }
         if let Some(free) = free_memory().filter(|free| *free < memory) {
-            return Err(bad_input!("{about}; {} of memory is free: {less}", terminal::size(free)));
+            return Err(bad_input!("{about}; only {} of memory is free: {less}", terminal::size(free)));
         }
         let of = match self.trace_seeds {
             1 => "the first seed".to_string(),
             n => format!("the first {n} seeds"),
         };
-        terminal::note(&format!("{about}: of {of} of each algorithm at each point (--trace-seeds)"));
+        terminal::note(&format!("{about}, for {of} of each algorithm at each point (--trace-seeds)"));
         let tracing = Tracing::new(options, folder);
         #[cfg(feature = "all")]
         let tracing = match self.formats() {

@@ -198,7 +198,7 @@ fn configured(variant: &Variant) -> AqmConfig {
     table.try_into().unwrap_or_else(|e| panic!("{}/{}: {e}", variant.algorithm, variant.name))
 }
 
-/// Numbers that a generator gave, for whoever looks.
+/// Numbers that a generator gave, for inspection.
 type Draws = Rc<RefCell<Vec<f64>>>;
 
 /// An algorithm, or a discipline, whose draws are recorded.

@@ -1,6 +1,6 @@
 //! Processes that have left the group in which an implementation was started.
 //!
-//! On Linux whoever is orphaned below this process becomes its child while an implementation runs ("child subreaper",
+//! On Linux, any process orphaned below this one becomes its child while an implementation runs ("child subreaper",
 //! prctl(2)), so that a process that has left its group and its session is found all the same, and no right is needed
 //! for that. Elsewhere there is the group alone.
 //!

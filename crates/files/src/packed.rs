@@ -108,7 +108,7 @@ fn damaged(by: &str, why: impl std::fmt::Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("the {by} stream is damaged: {why}"))
 }
 
-/// What the decoder says, in words for whoever has the file: its own are for its authors.
+/// What the decoder says, in words for the file's user: its own words are for its authors.
 fn undecodable(e: FrameDecoderError) -> io::Error {
     let mut cause: &(dyn Error + 'static) = &e;
     while let Some(deeper) = cause.source() {

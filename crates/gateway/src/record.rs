@@ -92,7 +92,7 @@ pub enum Event {
     Closed,
 }
 
-/// The state in which a line goes on from another log: its algorithm begins anew with what waits.
+/// The state in which a line goes on from another log: its algorithm restarts with what waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resumed {
     /// What its link is doing.

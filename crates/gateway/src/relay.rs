@@ -319,7 +319,7 @@ impl<P: Ports> Relay<P> {
     }
 
     /// Ends the log and begins another one in `to`, which replays without the one before it: what waits stays, and the
-    /// algorithms begin anew, as after a reload. Nothing changes where no log is written.
+    /// algorithms restart, as after a reload. Nothing changes where no log is written.
     ///
     /// # Errors
     /// If a line cannot be built: then nothing has changed.

@@ -237,8 +237,8 @@ pub fn tcp_info(socket: std::os::fd::BorrowedFd<'_>) -> io::Result<TcpInfo> {
     })
 }
 
-/// Closes every descriptor but stdin, stdout and stderr: what whoever started this process has left open. Only before
-/// this process has opened any itself.
+/// Closes every descriptor but stdin, stdout and stderr: what this process's parent has left open. Only before this
+/// process has opened any itself.
 pub fn close_inherited() {
     // SAFETY: one system call; nothing in this process owns a descriptor above 2 yet. A kernel without it closes none.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };

@@ -457,8 +457,8 @@ fn configure(side: Side, host: &Host, config: &WireConfig) -> Result<(), WireErr
     })
 }
 
-/// A command that will run in a user namespace in which it is root, for whoever is not; the namespaces of
-/// networks follow inside. It is killed when the thread that starts it ends.
+/// A command that will run in a user namespace in which it is root, for users who are not; the namespaces of networks
+/// follow inside. It is killed when the thread that starts it ends.
 ///
 /// # Errors
 /// If such a namespace is not allowed.

@@ -420,7 +420,7 @@ fn marks_of_the_gateway_meet_no_rule_of_others() {
     }
 }
 
-/// Both processes are killed, and somebody loads mangle anew: what then sees a mark of the gateway's.
+/// Both processes are killed, and somebody reloads mangle: what then sees a mark of the gateway's.
 #[test]
 fn after_a_kill_a_mark_stays_only_behind_the_table_security() {
     for net in nets() {
@@ -457,8 +457,8 @@ fn after_a_kill_a_mark_stays_only_behind_the_table_security() {
     }
 }
 
-/// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed anew with
-/// another mark, and can be reached while a closed gateway has no worker.
+/// What the router itself sends and receives waits in the same lines, and is marked as well; it is not routed again
+/// with another mark, and can be reached while a closed gateway has no worker.
 #[test]
 fn the_routers_own_traffic_is_shaped_too() {
     nets().for_each(own_traffic_is_shaped);
@@ -771,14 +771,14 @@ fn a_file_is_read_again_under_load_and_a_bad_one_changes_nothing() {
     for (text, expected) in [
         (config("90 Mbit", "\"red\""), "gateway.toml:2: up = \"90 Mbit\": "),
         (config("90 Mbit/s", "\"red\"\nmax_p = 7"), "max_p"),
-        (config("90 Mbit/s", "\"read\""), "is no algorithm; did you mean \"red\"? Known: "),
+        (config("90 Mbit/s", "\"read\""), "is not an algorithm; did you mean \"red\"? Known: "),
         (config("90 Mbit/s", "\"red\"").replace("g1", "g0"), "wan cannot change while it runs"),
     ] {
         std::fs::write(&path, text).unwrap();
         let done = net.asked("reload", &[]);
         let said = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.code() == Some(2) && said.contains(expected), "{said}");
-        assert!(said.contains("goes on as it was"), "{said}");
+        assert!(said.contains("continues unchanged"), "{said}");
     }
     // Also where the command line of the start goes before it.
     std::fs::write(&path, config("90 Mbit/s", "\"red\"") + "\n").unwrap();
@@ -894,7 +894,7 @@ fn links_that_flap_fragments_and_a_full_disk_do_no_harm() {
     assert_eq!(packets("/queue/enqueued/packets"), packets("/sent/packets"));
     assert_eq!(running.worker(), worker, "the worker was not started again: {}", running.said());
     let (code, _, said) = running.stop();
-    assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
+    assert!(code == Some(1) && said.contains("the log is incomplete"), "{said}");
     // What is there can be replayed.
     check_log(&std::fs::read(&log).unwrap(), false);
 }
@@ -940,7 +940,7 @@ fn a_full_disk_stops_no_worker_that_starts_again() {
         std::thread::sleep(20 * MS);
     }
     let (code, _, said) = running.stop();
-    assert!(code == Some(1) && said.contains("the log is not whole"), "{said}");
+    assert!(code == Some(1) && said.contains("the log is incomplete"), "{said}");
     // What is there is not for the next one to destroy.
     let before = std::fs::read(&log).unwrap();
     let done = net.gateway(&net.args(&with_log)).output().unwrap();
@@ -977,13 +977,13 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
         (done.status.code(), String::from_utf8(text).unwrap())
     };
     let (code, said) = with(&[]);
-    assert!(code == Some(0) && said.contains("nothing is in the way"), "{said}");
+    assert!(code == Some(0) && said.contains("no problems found"), "{said}");
     assert!(said.contains("-o g1 -j NFQUEUE --queue-num 7000 --queue-bypass"), "{said}");
     for (more, expected) in [
         // A veth says that it carries 10 Gbit/s.
         (
             vec!["--up", "11Gbit/s"],
-            "is more than g1 carries, 10 Gbit/s: the queue would be there and not here; --up 9.5 Gbit/s",
+            "is more than g1 carries, 10 Gbit/s, so the queue would form there and not here; use --up 9.5 Gbit/s",
         ),
         (vec!["--down", "300Gbit/s", "--aqm", "drop-tail"], "more than this machine moves"),
         (vec!["--log", "/nowhere/log"], "mkdir -p /nowhere"),
@@ -995,7 +995,7 @@ fn what_stands_in_the_way_is_said_before_anything_is_touched() {
     }
     // A device may come later, and a name that is wrong shows beside those that there are.
     let (code, said) = with(&["--wan", "g7"]);
-    let note = "note: no device \"g7\" here yet: Quell waits for it; there are g0, g1, lo";
+    let note = "note: device \"g7\" does not exist yet, so Quell waits for it; the devices are g0, g1, lo";
     assert!(code == Some(0) && said.contains(note), "{said}");
     // This kernel may have no queue statement for nft; then that is what is said.
     let (code, said) = with(&["--firewall", "nft"]);

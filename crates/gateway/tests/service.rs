@@ -104,7 +104,7 @@ fn a_device_that_comes_goes_and_comes_back_is_waited_for() {
     let mut command = net.gateway(&net.args(&WIDE));
     command.env("NOTIFY_SOCKET", &path);
     let running = Running::new(command);
-    running.says("no device \"g1\" here yet: Quell waits for it; there are g0, lo, p1");
+    running.says("device \"g1\" does not exist yet, so Quell waits for it; the devices are g0, lo, p1");
     // Whoever waits for the service does not give it up.
     let mut bytes = [0; 256];
     let n = service.recv(&mut bytes).unwrap();
@@ -174,10 +174,10 @@ fn a_device_that_comes_too_slow_is_said() {
     running.says("device t1 carries 4 Mbit/s, no longer 10 Mbit/s");
     running.says("down 4 Mbit/s is all that t1 carries, 4 Mbit/s");
     carries("-1\n");
-    running.says("device t1 no longer says what it carries");
-    assert!(!running.said().contains("another one"), "{}", running.said());
+    running.says("device t1 no longer reports its rate");
+    assert!(!running.said().contains("replaced by another"), "{}", running.said());
     net.on(G, "ip link del t1; ip tuntap add t1 mode tun");
-    running.says("device t1 is another one of that name");
+    running.says("device t1 was replaced by another of that name");
     assert_eq!(running.stop().0, Some(0));
 }
 
@@ -206,13 +206,13 @@ fn the_only_killed_gateway_is_cleaned_and_the_only_one_that_runs_reloads() {
     let mut first = start("first", "g1", "7000");
     let reload = ["reload", "--up", "100Mbit/s"];
     let (code, text) = said(&reload);
-    assert!(code == Some(0) && text.contains("gateway \"first\" goes on with"), "{text}");
+    assert!(code == Some(0) && text.contains("gateway \"first\" continues with"), "{text}");
     signal(first.supervisor(), "KILL");
     first.wait();
     let mut second = start("second", "g0", "7004");
     // The one that runs is none to clean, and the one that was killed none to reload.
     let (code, text) = said(&reload);
-    assert!(code == Some(0) && text.contains("gateway \"second\" goes on with"), "{text}");
+    assert!(code == Some(0) && text.contains("gateway \"second\" continues with"), "{text}");
     let (code, text) = said(&["clean"]);
     assert!(code == Some(0) && text.contains("the rules of gateway \"first\" are gone"), "{text}");
     let mut first = start("first", "g1", "7000");

@@ -80,7 +80,7 @@ pub enum Ending {
 pub struct Crossing {
     /// Its ending.
     pub ending: Ending,
-    /// The interval that holds the crossing, if one is known: with a probability of at least 95 %, for normal
+    /// The interval that holds the crossing, if one is known: with a probability of at least 95%, for normal
     /// samples and a metric that crosses the value once.
     pub interval: Option<(f64, f64)>,
     /// True if the metric rises along the axis, if that is known.

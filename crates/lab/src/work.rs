@@ -1,5 +1,5 @@
-//! Replications one by one, for whoever spreads them over processes or machines: what a study needs, and
-//! making some of it. Nothing is kept but the cache, so any of it may be lost and asked for again.
+//! Replications one by one, to spread over processes or machines: what a study needs, and making some of it. Nothing is
+//! kept but the cache, so any of it may be lost and asked for again.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ pub enum Made {
     Failed(String),
 }
 
-/// The tasks of a study, the longest first: whoever takes them in this order ends soonest.
+/// The tasks of a study, the longest first; taking them in this order ends soonest.
 ///
 /// # Errors
 /// If an algorithm is from outside the catalog, so that nothing identifies it, or has no fingerprint.

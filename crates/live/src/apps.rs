@@ -55,15 +55,17 @@ impl Tcp {
         }
         if let Some(codepoint) = tcp.codepoint.filter(|c| tcp.ecn && *c != tcp.congestion.codepoint()) {
             let value = format!("\"{}\"", codepoint.show());
-            let rule = format!("Linux sends {congestion} with its own codepoint; leave codepoint out");
+            let rule = format!("Linux sends {congestion} with its own codepoint; leave out codepoint");
             return Err(job.refuse_flow(fact, "tcp.codepoint", &value, &rule));
         }
         let packet = tcp.packet.get() + tcp.header.get();
         // The kernel's smallest segment is 88 bytes with options.
         if !(160..=9000).contains(&packet) {
             let value = format!("\"{}\"", tcp.packet);
-            let rule =
-                format!("with its header {} must be 160 B to 9 kB, which hosts can send", Bytes::new(packet));
+            let rule = format!(
+                "including the header, {} must be from 160 B to 9 kB, which hosts can send",
+                Bytes::new(packet)
+            );
             return Err(job.refuse_flow(fact, "tcp.packet", &value, rule));
         }
         Ok(Tcp { congestion, packet, simulated: tcp.packet.get(), ecn: tcp.ecn })
@@ -119,8 +121,8 @@ pub(crate) fn tcp_app(
                 sim::App::Responsiveness(_) => "\"responsiveness\"",
                 _ => "\"pages\"",
             };
-            let rule = "hosts here have no player, no browser and no prober; transfers that are asked for (kind = \"transfers\" or \
-                        \"sessions\" with request) are live";
+            let rule = "live hosts have no video player, browser or prober; use transfers with requests (kind = \
+                        \"transfers\" or \"sessions\" with request)";
             return Err(job.refuse_flow(fact, "kind", kind, rule));
         }
     };

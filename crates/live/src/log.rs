@@ -100,7 +100,7 @@ impl Job<'_> {
             })
             .collect();
         if groups.is_empty() {
-            return Err(cannot(&"no packet came to the bottleneck"));
+            return Err(cannot(&"no packet reached the bottleneck"));
         }
         let text = PointInfo::of(self.point).scenario;
         let mut table: Table = text.parse().map_err(|e| cannot(&e))?;

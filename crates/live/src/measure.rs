@@ -58,8 +58,8 @@ impl Job<'_> {
         }
         if report.counters.starved > 0 || report.counters.refused > 0 || report.pauses > 0 {
             (how.note)(&format!(
-                "{label} with seed {seed}: {} reads put off, {} packets refused by a host, {} pauses: the machine was \
-                 not up to it",
+                "{label} with seed {seed}: {} delayed reads, {} packets refused by a host, {} pauses: the machine was \
+                 too slow or too busy",
                 report.counters.starved, report.counters.refused, report.pauses
             ));
         }

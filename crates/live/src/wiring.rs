@@ -56,7 +56,7 @@ impl Wiring {
     pub fn of(job: &Job<'_>, known: &[String]) -> Result<Wiring, LiveError> {
         if job.point.scenario.dumbbell.is_none() {
             let other = if job.point.scenario.graph.is_some() { "graph" } else { "parking_lot" };
-            let rule = format!("[{other}]: a wire is one bottleneck, and needs [dumbbell] in its place");
+            let rule = format!("[{other}]: a wire is a single bottleneck; use [dumbbell] instead");
             return Err(job.refuse(rule));
         }
         let plan = job.point.plan(job.aqm, job.seed, &Plugins::new())?;
@@ -89,16 +89,16 @@ fn refuse_unwireable(job: &Job<'_>, plan: &Plan) -> Result<Ways, LiveError> {
             name => name,
         };
         if !ways.both().contains(&Some(LinkId(i as u32))) && (!link.rate.is_constant() || link.loss > 0.0) {
-            let rule = "a wire's only links that change their rate or lose packets are the bottleneck and the way back";
+            let rule = "on a wire, only the bottleneck and the reverse direction can change their rate or lose packets";
             return Err(job.refuse(format!("the link {name}: {rule}; change those")));
         }
         if link.rate.initial.bps() == 0 {
-            let rule = "a wire begins with a rate; let the first change come later than 0 s";
+            let rule = "a wire starts with a rate; make the first change later than 0 s";
             return Err(job.refuse(format!("{name}.rate = {} at 0 s: {rule}", link.rate.initial)));
         }
         let most = link.rate.values().fold(BitRate::from_bps(0), BitRate::max);
         if link.queue.is_some() && most > FASTEST {
-            let rule = format!("a wire relays at most {FASTEST}; take a slower link");
+            let rule = format!("a wire relays at most {FASTEST}; use a slower link");
             return Err(job.refuse(format!("{name}.rate = {most}: {rule}")));
         }
     }
@@ -110,7 +110,7 @@ fn line(job: &Job<'_>) -> Result<LineConfig, LiveError> {
     let at = job.point.link_at(FORWARD, Time::ZERO, &Plugins::new())?;
     let Some((_, aqm)) = at.algorithms.get(job.aqm).cloned() else {
         return Err(
-            job.refuse(format!("{} is a plug-in, and a wire has the catalog's algorithms", job.label))
+            job.refuse(format!("{} is a plug-in, but a wire runs only algorithms in the catalog", job.label))
         );
     };
     Ok(LineConfig {
@@ -131,7 +131,7 @@ fn back(job: &Job<'_>, plan: &Plan, ways: &Ways, line: &LineConfig) -> Result<Op
     let aqm = if manages {
         let algorithms = job.point.link_at(BACK, Time::ZERO, &Plugins::new())?.algorithms;
         let of = if algorithms.len() == 1 { algorithms.first() } else { algorithms.get(job.aqm) };
-        let rule = "the way back has a plug-in, and a wire has the catalog's algorithms";
+        let rule = "the reverse direction has a plug-in, but a wire runs only algorithms in the catalog";
         of.ok_or_else(|| job.refuse(rule))?.1.clone()
     } else {
         AqmConfig::DropTail(Default::default())
@@ -177,9 +177,8 @@ fn courses(job: &Job<'_>, plan: &Plan, ways: &Ways) -> Result<[Course; 2], LiveE
         }
     }
     if all.iter().any(|changes| changes.len() > MOST) {
-        let rule = format!(
-            "more than {MOST} changes of rates and delays; let them come more slowly, or of fewer flows"
-        );
+        let rule =
+            format!("more than {MOST} changes of rates and delays; make them less often, or for fewer flows");
         return Err(job.refuse(format!("changes: {rule}")));
     }
     let [there, returning] = all;
@@ -226,7 +225,8 @@ fn crowd(
                 (kind, start, 1, largest)
             }
             _ => {
-                let rule = "nobody sends what was recorded; on a wire, hosts send by kinds bulk, transfers, sessions and udp";
+                let rule = "a wire cannot send recorded packets; hosts there send kinds bulk, transfers, sessions and \
+                    udp";
                 return Err(job.refuse_flow(&fact, "kind", "\"trace\"", rule));
             }
         };

@@ -156,8 +156,8 @@ impl Columns {
         let rows = found.first().map_or(0, |(_, column)| column.len());
         if let Some((name, column)) = found.iter().find(|(_, column)| column.len() != rows) {
             return Err(format!(
-                "has {} cells in \"{name}\" and {rows} in \"{}\": it is damaged; run the scenario again \
-                 (run.json has the command)",
+                "has {} cells in \"{name}\" and {rows} in \"{}\": it is damaged; run the scenario again (run.json has \
+                 the command)",
                 column.len(),
                 found[0].0
             ));

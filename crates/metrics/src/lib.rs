@@ -1,7 +1,7 @@
-//! The figures of simulations: [`reduce`] turns the outcome of a replication into [`Metric`]s and tables,
-//! [`Results`] holds those of a whole run and answers with [`Estimate`]s and paired [`Difference`]s.
+//! The metrics of simulations. [`reduce`] turns the outcome of a replication into [`Metric`]s and tables; [`Results`]
+//! holds those of a whole run and answers with [`Estimate`]s and paired [`Difference`]s.
 //!
-//! Nothing here touches files, threads or clocks: it computes the same in a browser.
+//! Nothing here touches files, threads or clocks, so it computes the same in a browser.
 //!
 //! ```
 //! use quell_metrics::{Estimate, Metric, Quantity};

@@ -1,4 +1,5 @@
-//! The remarks that a reader of results needs: no intervals, no steady state, acknowledgments that are dropped, a cap.
+//! The remarks that a reader of results needs: no intervals, no steady state, dropped acknowledgments, the cap on
+//! seeds.
 
 use quell_scenario::{ACKS, Scenario};
 
@@ -113,25 +114,25 @@ impl Results {
         };
         let fixed = note(
             fixed.collect(),
-            "every seed gave the same sample path because nothing is random; so there are no intervals",
+            "every seed gave the same sample path because nothing is random, so no intervals are shown",
         );
         let drifting = note(
             drifting.collect(),
-            "not steady: the mean queue of the last third of the window differs from that of the first; \
-             a longer warmup may help",
+            "not steady: the mean queue in the last third of the window differs from that in the first; a longer \
+             warmup may help",
         );
         let ack_drops: Vec<_> = (0..self.run.points.len()).map(|p| self.ack_drops(p)).collect();
         let starving = [true, false].map(|can_spare| {
             let all = || ack_drops.iter().flatten().filter(|d| d.can_spare == can_spare);
             let most = all().max_by(|a, b| a.share.total_cmp(&b.share))?;
-            let way_back = "the way back can have another algorithm (the link's reverse.aqm)";
+            let way_back = "the reverse direction can have its own algorithm (the link's reverse.aqm)";
             let help = match can_spare {
                 true => format!("signal = \"by-size\" spares small packets, and {way_back}"),
                 false => way_back.to_string(),
             };
             let what = format!(
-                "drops acknowledgments, up to {:.1} % of those that reach {}: they are not ECN-capable, and a \
-                 flow with a small window starves without them; {help}",
+                "drops acknowledgments, up to {:.1}% of those that reach {}, because they are not ECN-capable; a flow \
+                 with a small window starves without them; {help}",
                 100.0 * most.share,
                 most.link
             );
@@ -152,7 +153,7 @@ impl Results {
         let capped = note(
             capped.iter().map(|at| at.iter().map(|stop| stop.algorithm.as_str()).collect()).collect(),
             &format!(
-                "less is known of {} than was asked, with {most} seeds, which is the cap",
+                "{most} seeds (the cap) were not enough to reach the requested precision of {}",
                 open.join(", ")
             ),
         );

@@ -1,4 +1,4 @@
-//! Replications as bytes: all their tables in one piece, as the cache and whoever computes elsewhere hand them over.
+//! Replications as bytes: all their tables in one piece, as the cache and remote workers hand them over.
 
 use serde::{Deserialize, Serialize};
 

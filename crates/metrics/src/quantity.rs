@@ -1,5 +1,5 @@
-//! The figures that can be asked for: a metric, of a class if need be, the average of an internal signal, and the
-//! ratio of two of these.
+//! The quantities that can be asked for: a metric, perhaps of a class, the average of an internal signal, and the ratio
+//! of two of these.
 
 use std::fmt;
 use std::str::FromStr;
@@ -166,7 +166,7 @@ impl FromStr for Quantity {
         match <[Term; 2]>::try_from(terms) {
             Ok([of, over]) => Ok(Quantity { of, over: Some(over) }),
             Err(mut terms) if terms.len() == 1 => Ok(Quantity { of: terms.remove(0), over: None }),
-            Err(_) => Err("divides more than once; a ratio is of two figures".to_string()),
+            Err(_) => Err("divides more than once; a ratio has two metrics".to_string()),
         }
     }
 }
@@ -175,13 +175,13 @@ fn term(text: &str) -> Result<Term, String> {
     let text = text.trim();
     if let Some(signal) = text.strip_prefix(INTERNAL) {
         return match signal {
-            "" => Err("names no signal; write internal:p, or another one".to_string()),
+            "" => Err("names no signal; name one, such as internal:p".to_string()),
             _ => Ok(Term::Internal(signal.to_string())),
         };
     }
     let (name, scope) = match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
         Some((_, "")) => {
-            return Err("names no class within []; write \"all\", \"data\" or a class".to_string());
+            return Err("names no class in []; write \"all\", \"data\" or a class".to_string());
         }
         Some((name, scope)) => (name.trim(), Some(scope.to_string())),
         None => (text, None),
@@ -273,7 +273,7 @@ mod tests {
         assert!(why("loss/nothing-like-it").starts_with("unknown metric; known:"));
         assert!(why("a").starts_with("unknown metric"));
         assert!(why("").starts_with("unknown metric"));
-        assert!(why("loss/loss/loss").contains("two figures"));
+        assert!(why("loss/loss/loss").contains("two metrics"));
         assert!(why("loss[]").contains("names no class"));
         assert!(why("internal:").contains("names no signal"));
     }

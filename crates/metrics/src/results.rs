@@ -164,8 +164,8 @@ impl Results {
         Some(if self.is_fixed(view.point, algorithm) { estimate.without_interval() } else { estimate })
     }
 
-    /// The error of an interval over so many seeds at a point: 5 %, unless the number of seeds was decided
-    /// by what the intervals said (see [`Looks`](crate::sequential::Looks)).
+    /// The error of an interval over so many seeds at a point: 5%, unless the intervals decided the number of seeds
+    /// (see [`Looks`](crate::sequential::Looks)).
     fn error_at(&self, point: usize, seeds: usize) -> f64 {
         let of_point = self.run.sequential.iter().find(|s| s.stops.iter().any(|stop| stop.point == point));
         of_point.and_then(|s| s.looks.as_ref()).map_or(ERROR, |looks| looks.error_at(seeds))

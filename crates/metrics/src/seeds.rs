@@ -64,7 +64,7 @@ pub struct Stop {
     pub seeds: usize,
     /// The reason for which it got no more.
     pub reason: Reason,
-    /// The metrics of which less is known than was asked.
+    /// The metrics that are not known as precisely as requested.
     pub open: Vec<Quantity>,
 }
 
@@ -111,7 +111,7 @@ impl Auto {
             return Err(format!("max seeds = {}: must be at least 2, for an interval", self.max_seeds));
         }
         if self.aims.is_empty() {
-            return Err("no metric is named whose precision decides the number of seeds".to_string());
+            return Err("name a metric whose precision decides the number of seeds".to_string());
         }
         if let (None, Some(aim)) = (&self.baseline, self.aims.iter().find(|a| a.width.is_none())) {
             return Err(format!("{}: needs a width, such as 1%", aim.metric));
@@ -156,13 +156,13 @@ impl Sequential {
         let at = |looks: &Looks| looks.iter().map(|l| l.samples.to_string()).collect::<Vec<_>>().join(", ");
         match (&self.asked.baseline, &self.looks) {
             (Some(baseline), Some(looks)) => format!(
-                "seeds were added until each difference from {baseline} was decided or within the width asked \
-                 ({words}), or there were {most}; the intervals of all looks (at {} seeds) hold together with 95 %, so \
-                 they are wider than usual ones",
+                "seeds were added until each difference from {baseline} was decided or within the requested width \
+                 ({words}), up to {most} seeds; the intervals of all looks (at {} seeds) hold together with 95% \
+                 confidence, so they are wider than usual",
                 at(looks)
             ),
             _ => format!(
-                "seeds were added until the 95 % intervals were as narrow as asked ({words}), or there were {most}"
+                "seeds were added until the 95% intervals were as narrow as requested ({words}), up to {most} seeds"
             ),
         }
     }

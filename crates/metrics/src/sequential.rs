@@ -1,10 +1,10 @@
 //! The statistics of studies that decide themselves when there are enough samples. Nothing here runs
 //! anything.
 //!
-//! A 95 % interval is right 95 times in 100 if the number of samples was fixed before. Who looks again and
-//! again, and stops as soon as it excludes 0, is wrong three times as often. [`Looks`] are for decisions: they
-//! share the error out, so that *all* their intervals together are right 95 times in 100 (repeated confidence
-//! intervals, Jennison and Turnbull 1984). [`widths`] is for intervals that must become narrow enough.
+//! A 95% interval is right 95 times in 100 if the number of samples was fixed in advance. If you look repeatedly and
+//! stop as soon as it excludes 0, you are wrong three times as often. [`Looks`] are for decisions: they divide the
+//! error, so that *all* their intervals together are right 95 times in 100 (repeated confidence intervals, Jennison and
+//! Turnbull 1984). [`widths`] is for intervals that must become narrow enough.
 
 use serde::{Deserialize, Serialize};
 
@@ -74,9 +74,8 @@ impl Looks {
 
 /// The numbers of samples after which an interval is looked at, up to `most` (at least 2).
 ///
-/// At each the usual 95 % interval is computed, and the first that is narrow enough ends it (Chow and Robbins
-/// 1965). That is right in the limit of narrow intervals; what it is for wide ones is measured in
-/// `tests/sequential.rs`.
+/// At each, the usual 95% interval is computed, and the first one that is narrow enough ends the run (Chow and Robbins
+/// 1965). This is right in the limit of narrow intervals; `tests/sequential.rs` measures it for wide ones.
 pub fn widths(most: usize) -> Vec<usize> {
     let most = most.max(2);
     let mut all = vec![FIRST_WIDTH.min(most)];

@@ -8,13 +8,13 @@ use crate::metric::Range;
 /// The probability with which an interval misses what it is for.
 pub const ERROR: f64 = 0.05;
 
-/// A mean over replications and its 95 % confidence interval.
+/// A mean over replications and its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the 95 % interval (Student's t); `None` from a single
-    /// replication, or where every seed gave the same path.
+    /// Half the width of the 95% interval (Student's t); `None` for a single replication, or if every seed gave the
+    /// same path.
     pub half_width: Option<f64>,
     /// The number of replications that it comes from.
     pub n: usize,
@@ -26,8 +26,8 @@ impl Estimate {
         Estimate::with_error(samples, ERROR)
     }
 
-    /// [`Estimate::of`] with an interval that misses the mean with probability `error` (of normal samples)
-    /// rather than 5 %.
+    /// [`Estimate::of`] with an interval that misses the mean with probability `error` (for normal samples) rather than
+    /// 5%.
     pub fn with_error(samples: &[f64], error: f64) -> Option<Estimate> {
         if samples.is_empty() {
             return None;

@@ -88,7 +88,7 @@ impl Cell {
         if is_window { rest } else { &self.case }
     }
 
-    /// Says whether another is of the same network: the same quantity of the same algorithm in the same table, in
+    /// Says whether another one has the same network: the same quantity of the same algorithm in the same table, in
     /// another window.
     pub(crate) fn is_same_network(&self, other: &Cell) -> bool {
         let of = |c: &Cell| [1, 3, 4].map(|i| c.part(i).to_string());
@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// A range is no wider for its band: the band is around its middle.
+    /// A range is not wider for its band: the band is around its middle.
     #[test]
     fn a_range_has_its_band_around_the_middle() {
         let cell =

@@ -104,7 +104,7 @@ impl Measured {
 }
 
 impl Test {
-    /// The number by which the error of a test that holds is divided: 5 at 99 %, where that of others is 5 %.
+    /// The number by which the error of a test that holds is divided: 5 at 99%, where that of others is 5%.
     pub(crate) fn stricter(&self) -> f64 {
         self.confidence.map_or(1.0, |confidence| ERROR / (1.0 - confidence))
     }
@@ -207,7 +207,7 @@ impl FromStr for Test {
                 Some((said, percent)) => {
                     let usual = 100.0 * (1.0 - ERROR);
                     let percent = percent.parse().ok().filter(|percent| (usual..100.0).contains(percent));
-                    let must = || format!("\"{text}\": a confidence must lie from {usual} to below 100 %");
+                    let must = || format!("\"{text}\": a confidence must lie from {usual} to below 100%");
                     (said, Some(0.01 * percent.ok_or_else(must)?))
                 }
                 None => (&text[..], None),

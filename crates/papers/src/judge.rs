@@ -22,7 +22,7 @@ use crate::value::Value;
 pub enum Verdict {
     /// The mean lies in the band around it.
     Agrees,
-    /// It lies in the 95 % prediction interval of what was printed.
+    /// It lies in the 95% prediction interval of what was printed.
     Inside,
     /// It is outside of both, and another reading shows why: nothing excludes that, it was not fitted, and the interval of
     /// enough runs lies in the band. Or it is [withheld](JudgedCell::withheld).
@@ -115,13 +115,13 @@ pub struct JudgedCell<'a> {
     pub label: &'a str,
     /// The value that was found, in its unit; `None`: nothing was run.
     pub found: Option<Estimate>,
-    /// The interval in which the printed number lies with a probability of 95 %.
+    /// The interval in which the printed number lies with a probability of 95%.
     pub prediction: Option<(f64, f64)>,
     /// The interval in which the mean agrees.
     pub band: (f64, f64),
     /// The place of the mean in that interval, from -1 at its lower end to 1 at its upper.
     pub place: Option<f64>,
-    /// Whether the 95 % interval of the mean crosses an end of the band: other seeds might judge otherwise.
+    /// Whether the 95% interval of the mean crosses an end of the band: other seeds might judge otherwise.
     pub knife_edge: bool,
     /// Whether it is utilization that is judged by the idle share.
     pub idle: bool,
@@ -676,7 +676,7 @@ fn at(value: f64) -> crate::cells::Printed {
 /// The fewest runs for a prediction: from fewer it is so wide that nearly every number lies inside.
 const LEAST_RUNS: usize = 5;
 
-/// The interval of the printed number, with a probability of 95 %, if our runs are like those of the document and their
+/// The interval of the printed number, with a probability of 95%, if our runs are like those of the document and their
 /// figures normal: the mean, and Student's t times their deviation for one more run, for the mean of some more, or
 /// (Bonferroni) for all of some more. None from fewer runs than [`LEAST_RUNS`].
 fn prediction(samples: &[f64], printed: PrintedOf) -> Option<(f64, f64)> {
@@ -749,7 +749,7 @@ pub fn text(e: &Estimate) -> String {
     }
 }
 
-/// Says whether the printed number lies in the 95 % prediction interval of one more run of ns-2.
+/// Says whether the printed number lies in the 95% prediction interval of one more run of ns-2.
 fn could_be_one_of(cell: &Cell, ns2: &Ns2, band: Band) -> bool {
     let n = ns2.runs as f64;
     let half = ns2.std.unwrap_or(0.0) * t_quantile(ns2.runs - 1, ERROR) * (1.0 + 1.0 / n).sqrt();
@@ -777,8 +777,9 @@ mod tests {
         assert_eq!(prediction(&samples[..1], PrintedOf::OneRun), None);
     }
 
-    /// Mean 10, deviation 2. A range of seven is inside if both its ends are, if its middle is no further away than
-    /// 3.19 * 2 * sqrt(0.218 + 0.2) = 4.1 (t(4, 0.9833) = 3.19), and if it is not narrower than seven such runs make it.
+    /// Mean 10, deviation 2. A range of seven is inside if both its ends are, if its middle is at most this far away:
+    /// 3.19 * 2 * sqrt(0.218 + 0.2) = 4.1 (t(4, 0.9833) = 3.19), and if it is not narrower than seven such runs make
+    /// it.
     #[test]
     fn a_range_is_inside_with_its_ends_its_middle_and_its_width() {
         let nearness = |low: f64, high: f64, printed| {

@@ -47,7 +47,7 @@ impl LiveRecord {
         let seeds = if self.seeds == 1 { "one seed".to_string() } else { format!("{} seeds", self.seeds) };
         let priority = if self.real_time { ", at real-time priority" } else { "" };
         format!(
-            "`{}`, version {}: {} measured of {}, {seeds}; Linux {} on {} processors with a load of {}{priority}; 99 % of \
+            "`{}`, version {}: {} measured of {}, {seeds}; Linux {} on {} processors with a load of {}{priority}; 99% of \
              packets left at most {} late in the worst run",
             self.command,
             self.version,

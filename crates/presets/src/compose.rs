@@ -69,15 +69,15 @@ fn write(load: &Load, link: &Link, options: &Options) -> String {
             remark(&mut out, &format!("- {kind}, {what}: {source}."));
         }
     }
-    remark(&mut out, &format!("What says most: --metric '{}'", load.metrics.join(",")));
+    remark(&mut out, &format!("Most informative: --metric '{}'", load.metrics.join(",")));
     let title = format!("{} over {}", of.title, over.title);
     out.push_str(&format!(
-        "\nschema = 1\ntitle = {}\ndialect = \"linux\" # hosts as they are: CUBIC, SACK, delayed acknowledgments\n\n",
+        "\nschema = 1\ntitle = {}\ndialect = \"linux\" # hosts as deployed: CUBIC, SACK, delayed acknowledgments\n\n",
         toml::Value::String(title)
     ));
     out.push_str(&format!("duration = \"{duration}\"\nwarmup = \"{warmup}\"\nseeds = 3\n"));
     out.push_str(&format!(
-        "mean_packet = \"{MEAN_PACKET}\" # by which algorithms convert packets to bytes\n\n"
+        "mean_packet = \"{MEAN_PACKET}\" # algorithms use it to convert packets to bytes\n\n"
     ));
     out.push_str(&changes_until(over.text.trim_end(), duration));
     let names = if options.aqm.is_empty() { &load.aqm } else { &options.aqm };
@@ -88,7 +88,7 @@ fn write(load: &Load, link: &Link, options: &Options) -> String {
             out.push_str(&format!("\n{key} = {value} # for this link; the default is for the Internet"));
         }
     }
-    out.push_str("\n\n# Flows without `rtt` have the round trip of the link.\n");
+    out.push_str("\n\n# Flows without `rtt` have the link's round-trip time.\n");
     out.push_str(of.text.trim_end());
     out.push('\n');
     out
@@ -124,7 +124,7 @@ fn changes_until(text: &str, end: Duration) -> String {
     };
     let mut lines: Vec<&str> = text.lines().filter(|line| !late(line)).collect();
     if lines.len() < text.lines().count() {
-        lines.insert(0, "# Later changes are left out: the run ends before.");
+        lines.insert(0, "# Later changes are left out because the run ends before them.");
     }
     lines.join("\n")
 }

@@ -17,9 +17,9 @@ pub fn page() -> String {
     for load in loads() {
         section(&mut out, "loads", &load.preset);
         let metrics: Vec<String> = load.metrics.iter().map(|m| format!("`{m}`")).collect();
-        out.push_str(&format!("- what says most of it: {}\n", metrics.join(", ")));
-        out.push_str(&format!("- algorithms, unless others are named: {}\n", load.aqm.join(", ")));
-        out.push_str(&format!("- time: {}, figures from {} on\n", load.duration, load.warmup));
+        out.push_str(&format!("- most informative metrics: {}\n", metrics.join(", ")));
+        out.push_str(&format!("- default algorithms: {}\n", load.aqm.join(", ")));
+        out.push_str(&format!("- time: {}, metrics from {} on\n", load.duration, load.warmup));
     }
     out
 }

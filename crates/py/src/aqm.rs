@@ -313,7 +313,7 @@ fn kept(name: &str) -> &'static str {
     }
 }
 
-/// All that an algorithm may know when it decides; valid during the call that it was given to.
+/// Everything an algorithm may know when it decides; valid only during the call that receives it.
 #[pyclass(module = "quell")]
 #[derive(Default)]
 pub struct Context {
@@ -356,8 +356,8 @@ impl Context {
 impl Context {
     /// Draw a random number from this queue's own stream.
     ///
-    /// The stream depends on the seed of the replication alone, so an algorithm that draws here
-    /// gives the same results each time, on every machine.
+    /// The stream depends only on the seed of the replication, so an algorithm that draws here gives the same results
+    /// each time, on every machine.
     ///
     /// Returns
     /// -------
@@ -534,18 +534,18 @@ impl Verdict {
 /// Parameters
 /// ----------
 /// cause : {"early", "forced", "overflow"}, default "early"
-///     Why: by chance before the queue is full, because a limit of the algorithm was passed, or
-///     because the buffer is full. Results count the three separately.
+///     Why: by chance before the queue is full, because a limit of the algorithm was exceeded, or because the buffer is
+///     full. Results count the three separately.
 ///
 /// Returns
 /// -------
 /// Verdict
-///     To be returned by ``on_enqueue`` or ``on_dequeue``.
+///     Return it from ``on_enqueue`` or ``on_dequeue``.
 ///
 /// Raises
 /// ------
 /// ValueError
-///     If the cause is none of the three.
+///     If the cause is not one of the three.
 #[pyfunction]
 #[pyo3(signature = (cause = "early"))]
 pub fn signal(cause: &str) -> PyResult<Verdict> {
@@ -562,12 +562,12 @@ pub fn signal(cause: &str) -> PyResult<Verdict> {
 /// Returns
 /// -------
 /// Verdict
-///     To be returned by ``on_enqueue`` or ``on_dequeue``.
+///     Return it from ``on_enqueue`` or ``on_dequeue``.
 ///
 /// Raises
 /// ------
 /// ValueError
-///     If the cause is none of the three.
+///     If the cause is not one of the three.
 #[pyfunction]
 #[pyo3(signature = (cause = "early"))]
 pub fn drop(cause: &str) -> PyResult<Verdict> {

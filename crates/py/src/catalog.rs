@@ -14,10 +14,10 @@ use crate::errors;
 /// Returns
 /// -------
 /// list of dict of str to str
-///     For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``,
-///     ``family``, ``source`` (who published it where) and ``label`` (how far it can be trusted:
-///     ``experimental``, ``faithful`` if every equation has known answers, ``reproduced`` if
-///     most of the published numbers that need a simulation come out).
+///     For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``, ``family``,
+///     ``source`` (who published it where) and ``label`` (how far it can be trusted: ``experimental``, ``faithful`` if
+///     every equation is tested against known answers, ``reproduced`` if most of the published numbers that need a
+///     simulation are reproduced).
 ///
 /// Examples
 /// --------
@@ -82,14 +82,14 @@ fn entry<'py>(py: Python<'py>, e: &Entry) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// List the parts of which TCP senders are made.
+/// List the parts that make up TCP senders.
 ///
 /// Returns
 /// -------
 /// list of dict of str to str
-///     For each value of each key by which senders are chosen, in the order of the documentation: ``key``
-///     (of a group's ``tcp`` table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and
-///     ``source`` (where it is specified).
+///     For each value of each key that selects a part, in the order of the documentation: ``key`` (of a group's ``tcp``
+///     table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and ``source`` (where it is
+///     specified).
 ///
 /// Examples
 /// --------
@@ -108,14 +108,14 @@ pub fn tcp_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Parameters
 /// ----------
 /// name : str
-///     A value that :func:`tcp_list` lists; with its key where another one has that name: ``recovery.reno``.
+///     A value that :func:`tcp_list` lists, or with its key if the name is ambiguous: ``recovery.reno``.
 ///
 /// Returns
 /// -------
 /// dict
-///     The fields of :func:`tcp_list`; ``needs`` and ``refuses``, lists of settings; ``choices``, what was chosen
-///     where its source leaves something open; and ``parameters``: for each key that it reads and not every
-///     sender, its ``name``, ``doc``, ``unit``, ``default``, ``range`` and the ``source`` of the default.
+///     The fields of :func:`tcp_list`; ``needs`` and ``refuses``, lists of settings; ``choices``, what Quell does where
+///     its source leaves something open; and ``parameters``: for each key that it reads but not every sender does, its
+///     ``name``, ``doc``, ``unit``, ``default``, ``range`` and the ``source`` of the default.
 ///
 /// Raises
 /// ------
@@ -166,14 +166,20 @@ fn parameter(py: Python<'_>, doc: ParamDoc) -> PyResult<Bound<'_, PyDict>> {
     Ok(row)
 }
 
-/// List the figures that a run returns.
+/// List the metrics that a run returns.
 ///
 /// Returns
 /// -------
 /// list of dict of str to str
-///     For each figure its ``name`` (the column in ``Results.metrics``, unit included), ``title``,
-///     ``unit`` ("1" for a pure number), ``doc``, ``source`` (where it comes from; may be empty), and
-///     ``better``: ``higher``, ``lower`` or ``neither``.
+///     For each metric, its ``name`` (the column in ``Results.metrics``, unit included), ``title``, ``unit`` ("1" for a
+///     pure number), ``doc``, ``source`` (where it comes from; may be empty), and ``better``: ``higher``, ``lower`` or
+///     ``neither``.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> [m["name"] for m in quell.metric_list()][:2]
+/// ['utilization', 'throughput_bps']
 #[pyfunction]
 pub fn metric_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);

@@ -7,7 +7,7 @@ use quell_lab::{Cache, Quantity, Series, TraceOptions, TraceTable};
 
 use crate::errors;
 
-/// A figure by its name.
+/// A metric by its name.
 pub fn metric(name: &str) -> PyResult<Quantity> {
     name.parse().map_err(|why| errors::argument(format!("metric \"{name}\": {why}")))
 }

@@ -19,7 +19,7 @@ use crate::{errors, value};
 /// aqm : sequence of str, optional
 ///     The algorithms, by their names in the catalog; default: those of the load.
 /// duration : str, optional
-///     How long is simulated, such as "20 s"; default: what the load says, or the most that the link allows.
+///     The simulated time, such as "20 s"; default: the load's own, or less on a fast link.
 ///
 /// Returns
 /// -------

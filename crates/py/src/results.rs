@@ -79,7 +79,7 @@ impl Results {
         Ok(View { point, link, segment, scope: scope.to_string() })
     }
 
-    /// The figures of views that arguments ask for, as one table.
+    /// The metrics of views that arguments ask for, as one table.
     fn grid(
         &self,
         metrics: Option<Vec<String>>,
@@ -126,7 +126,7 @@ impl Results {
         std::iter::once(("point", number)).chain(columns).collect()
     }
 
-    /// Figures by name; by default those that a scope has.
+    /// Metrics by name; by default those that a scope has.
     fn chosen(&self, names: Option<Vec<String>>, scope: &str) -> PyResult<Vec<Quantity>> {
         let Some(names) = names else {
             return Ok(Metric::table_of(scope).iter().map(|m| Quantity::from(*m)).collect());
@@ -145,9 +145,9 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// Columns: One row per replication, link, segment (null: the whole measured window) and scope
-    /// ("all", "data", a class, "lane:…" or, of transfers by size, "size:0-10kB" and so on), one column per figure; null
-    /// where a figure does not apply.
+    /// Columns: One row per replication, link, segment (null: the whole measured window) and scope ("all", "data", a
+    /// class, "lane:…" or, for transfers by size, "size:0-10kB" and so on), with one column per metric; null if a
+    /// metric does not apply.
     #[getter]
     fn metrics(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Metrics)
@@ -178,8 +178,8 @@ impl Results {
         self.columns(py, Table::Flows)
     }
 
-    /// Columns: One row per replication and finished transfer: when it began, its completion time, size and slowdown, and
-    /// when its sender knew (null: not by the end of the run).
+    /// Columns: One row per replication and finished transfer: when it began, its completion time, size and slowdown,
+    /// and when its sender knew that it was complete (null: not by the end of the run).
     #[getter]
     fn transfers(&self, py: Python<'_>) -> PyResult<Columns> {
         self.columns(py, Table::Transfers)
@@ -204,13 +204,13 @@ impl Results {
         self.columns(py, Table::Replications)
     }
 
-    /// A trace: of senders over time, or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
-    /// keep it. Its columns are those of docs/traces.md.
+    /// Read a trace of senders over time or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
+    /// keep it. docs/traces.md describes its columns.
     ///
     /// Parameters
     /// ----------
     /// name : {"flows", "packets"}
-    ///     Which.
+    ///     Which trace.
     ///
     /// Returns
     /// -------
@@ -220,9 +220,9 @@ impl Results {
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no trace of that name.
+    ///     If no trace has that name.
     /// OSError
-    ///     If the results have none, or it is damaged.
+    ///     If the results have no such trace, or it is damaged.
     #[pyo3(text_signature = "($self, name)")]
     fn trace(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
         let Some(table) = TraceTable::find(name) else {
@@ -324,8 +324,8 @@ impl Results {
         Ok(list)
     }
 
-    /// list of str: What a reader of the figures should know: what may surprise in the scenarios (ECN in vain, a key
-    /// without effect), and what the figures call for (no steady state, one sample path for all seeds).
+    /// list of str: What a reader of the results should know: surprises in the scenarios (useless ECN, a key without
+    /// effect) and in the results (no steady state, one sample path for all seeds).
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes()
@@ -337,8 +337,8 @@ impl Results {
         &self.0.run.commit
     }
 
-    /// dict of str to str: The fingerprints of the engine that made it, by algorithm: results with equal ones are of engines that
-    /// compute the same.
+    /// dict of str to str: The fingerprints of the engine that made it, by algorithm: results with equal fingerprints
+    /// come from engines that compute the same.
     #[getter]
     fn engine<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -354,15 +354,15 @@ impl Results {
         value::from_json(py, &json)
     }
 
-    /// Summarize: each algorithm's figures, means over the seeds with 95 % intervals.
+    /// Summarize each algorithm's metrics as means over the seeds with 95% intervals.
     ///
     /// Parameters
     /// ----------
     /// metrics : sequence of str, optional
-    ///     Which figures, by name or title (:func:`metric_list`); by default those of the standard table, or of
-    ///     transfers if the scope is a size.
-    ///     ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
-    ///     algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
+    ///     Which metrics, by name or title (:func:`metric_list`); by default those of the standard table, or of
+    ///     transfers if the scope is a size. ``name[class]`` is the metric of a class, whatever the scope;
+    ///     ``internal:signal`` is the mean of an algorithm's internal signal; and ``a/b`` is the ratio of two metrics,
+    ///     taken in each replication.
     /// point : int, optional
     ///     Which point of a sweep; by default all.
     /// link : str, optional
@@ -376,15 +376,29 @@ impl Results {
     /// Returns
     /// -------
     /// Columns
-    ///     One row per algorithm and figure that applies: ``algorithm``, ``metric``, ``unit``,
-    ///     ``mean``, ``half_width`` (of the 95 % interval, Student's t; null for a single seed), ``n``
-    ///     (seeds). Of all points of a sweep, before these ``point``, and each field that varies with its value
-    ///     as text.
+    ///     One row per algorithm and metric that applies: ``algorithm``, ``metric``, ``unit``, ``mean``, ``half_width``
+    ///     (of the 95% interval, Student's t; null for a single seed), ``n`` (seeds). For all points of a sweep,
+    ///     ``point`` comes first, and each field that varies, with its value as text.
     ///
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such figure, point, link, segment or scope.
+    ///     If the metric, point, link, segment or scope does not exist.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> scenario = {
+    /// ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+    /// ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    /// ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+    /// ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+    /// ... }
+    /// >>> table = quell.run(scenario, seeds=2).table(["utilization", "queue_packets"])
+    /// >>> table["algorithm"]
+    /// ['drop-tail', 'drop-tail', 'red', 'red']
+    /// >>> table.column_names
+    /// ['algorithm', 'metric', 'unit', 'mean', 'half_width', 'n']
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn table(
         &self,
@@ -427,7 +441,7 @@ impl Results {
         ]))
     }
 
-    /// Format figures as CSV: one row per algorithm and point, with the ends of the intervals and the number of seeds.
+    /// Format metrics as CSV: one row per algorithm and point, with interval bounds and the number of seeds.
     ///
     /// Parameters
     /// ----------
@@ -450,7 +464,7 @@ impl Results {
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such figure, point, link, segment or scope.
+    ///     If the metric, point, link, segment or scope does not exist.
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_csv(
         &self,
@@ -463,7 +477,7 @@ impl Results {
         Ok(self.grid(metrics, point, link, segment, scope)?.csv())
     }
 
-    /// Format figures as a table of Markdown, with units that fit and the digits that the intervals support.
+    /// Format metrics as a Markdown table, with units that fit and the digits that the intervals support.
     ///
     /// Parameters
     /// ----------
@@ -481,12 +495,12 @@ impl Results {
     /// Returns
     /// -------
     /// str
-    ///     The table, and below it what the intervals are.
+    ///     The table, followed by a note on the intervals.
     ///
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such figure, point, link, segment or scope.
+    ///     If the metric, point, link, segment or scope does not exist.
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_markdown(
         &self,
@@ -499,7 +513,7 @@ impl Results {
         Ok(self.grid(metrics, point, link, segment, scope)?.markdown())
     }
 
-    /// Format figures as a ``tabular`` of LaTeX with the rules of the package booktabs.
+    /// Format metrics as a LaTeX ``tabular`` with the rules of the package booktabs.
     ///
     /// Parameters
     /// ----------
@@ -522,7 +536,7 @@ impl Results {
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such figure, point, link, segment or scope.
+    ///     If the metric, point, link, segment or scope does not exist.
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_latex(
         &self,
@@ -535,8 +549,8 @@ impl Results {
         Ok(self.grid(metrics, point, link, segment, scope)?.latex())
     }
 
-    /// dict of str to dict: The look of each algorithm, the same in every plot and in the report: ``color``, ``dark`` (its color
-    /// on dark ground), ``dashes`` (lengths of dashes and gaps in pixels; empty: solid) and ``mark``.
+    /// dict of str to dict: The look of each algorithm, the same in every plot and in the report: ``color``, ``dark``
+    /// (its color on a dark background), ``dashes`` (lengths of dashes and gaps in pixels; empty: solid) and ``mark``.
     #[getter]
     fn styles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
@@ -566,15 +580,28 @@ impl Results {
     /// Returns
     /// -------
     /// Columns
-    ///     One row per other algorithm and figure: ``algorithm``, ``metric``, ``unit``,
-    ///     ``difference`` (algorithm minus baseline, mean over the seeds both have), ``half_width``
-    ///     (of its 95 % interval; null for a single seed), ``n`` (pairs), ``significant`` (whether the
-    ///     interval excludes zero).
+    ///     One row per other algorithm and metric: ``algorithm``, ``metric``, ``unit``, ``difference`` (algorithm minus
+    ///     baseline, mean over the seeds both have), ``half_width`` (of its 95% interval; null for a single seed),
+    ///     ``n`` (pairs), ``significant`` (whether the interval excludes zero).
     ///
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such algorithm, figure, point, link, segment or scope.
+    ///     If the algorithm, metric, point, link, segment or scope does not exist.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> scenario = {
+    /// ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+    /// ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    /// ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+    /// ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+    /// ... }
+    /// >>> results = quell.run(scenario, seeds=2)
+    /// >>> row = results.compare("drop-tail", ["queue_packets"])
+    /// >>> row["algorithm"], row["difference"][0] < 0
+    /// (['red'], True)
     #[pyo3(signature = (baseline, metrics=None, *, point=0, link=None, segment=None, scope="all"))]
     fn compare(
         &self,
@@ -624,7 +651,7 @@ impl Results {
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such table.
+    ///     If the table does not exist.
     /// ImportError
     ///     If pandas or pyarrow is not installed.
     #[pyo3(signature = (name="metrics"))]
@@ -647,7 +674,7 @@ impl Results {
     /// Raises
     /// ------
     /// ValueError
-    ///     If there is no such table.
+    ///     If the table does not exist.
     /// ImportError
     ///     If polars is not installed.
     #[pyo3(signature = (name="metrics"))]
@@ -662,7 +689,7 @@ impl Results {
     /// folder : str or os.PathLike
     ///     The folder.
     /// overwrite : bool, default False
-    ///     Whether an earlier result there may be replaced.
+    ///     Whether to replace an earlier result there.
     ///
     /// Raises
     /// ------

@@ -28,7 +28,7 @@ pub struct Progress {
     total: usize,
     /// float: Seconds since the beginning.
     elapsed_s: f64,
-    /// float or None: Estimated seconds to the end; None while there is no estimate.
+    /// float or None: Estimated seconds to the end; None until there is an estimate.
     left_s: Option<f64>,
 }
 
@@ -58,24 +58,23 @@ impl Progress {
 /// Parameters
 /// ----------
 /// scenario : str, os.PathLike or dict, or list of these
-///     A scenario file, or the same tree as dicts and lists. Quantities are strings with units
-///     ("10 Mbit/s", "100 ms", "50 packets"), as in files. Files that it names, such as traces of a link's rate,
-///     are found beside the scenario file; those of a dict, in the working directory. Several scenarios become one
-///     result; the settings of each point then begin with ``scenario``, the name of the file.
+///     A scenario file, or the same tree as dicts and lists. Quantities are strings with units ("10 Mbit/s", "100 ms",
+///     "50 packets"), as in files. Paths of files that it names, such as traces of a link's rate, are relative to the
+///     scenario file, or to the working directory for a dict. Several scenarios become one result; the settings of each
+///     point then begin with ``scenario``, the name of the file.
 /// seeds : int or sequence of int, or "auto", optional
-///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
+///     How many seeds (1, 2, ...) or which, instead of the scenario's; "auto" runs as many for each algorithm and point
 ///     as ``precision`` needs.
 /// precision : dict of str to str, float or None, optional
-///     With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95 %
-///     interval that is narrow enough: a share of the mean as "1%", or a value in the figure's unit. With a
-///     ``baseline``: below which a difference does not matter, or None.
+///     With ``seeds="auto"``, half the width at which a metric's 95% interval is narrow enough, by the metric's name
+///     (as for :meth:`Results.table`): a share of the mean such as "1%", or a value in the metric's unit. With a
+///     ``baseline``, differences smaller than this do not matter; None if every difference matters.
 /// baseline : str, optional
-///     With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
-///     excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
-///     differences.
+///     With ``seeds="auto"``, the algorithm to compare the others with: seeds are added until each difference's
+///     interval excludes 0 or is as narrow as requested. Each decision is wrong with a probability of at most 5%, for
+///     normal differences.
 /// max_seeds : int, default 50
-///     With ``seeds="auto"``, no more seeds than this. How many each algorithm got, and why, is in
-///     ``results.info["sequential"]``.
+///     With ``seeds="auto"``, the most seeds. ``results.info["sequential"]`` says how many each algorithm got, and why.
 /// threads : int, optional
 ///     How many threads; by default one per core. The results do not depend on it.
 /// aqms : dict of str to callable, optional
@@ -83,47 +82,46 @@ impl Progress {
 ///     ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
 ///     a function that returns an object also works.
 /// overrides : dict of str to value, optional
-///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
-///     of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps varies no
-///     more.
+///     Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression of other
+///     fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps no longer varies.
 /// sweep : dict of str to value, optional
 ///     Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
-///     "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
-///     fields. The key ``"linked"`` has a list of such dicts, whose fields advance together. Points that are not
-///     valid are left out: see :attr:`Results.holes`.
+///     "0.02..0.2:log:5"}``, in every combination. It replaces the scenario's sweep of the same fields. The key
+///     ``"linked"`` has a list of such dicts, whose fields change together. Points that are not valid are left out: see
+///     :attr:`Results.holes`.
 /// progress : callable of Progress, optional
 ///     Called with a :class:`Progress` a few times a second and once at the end, in this thread.
 /// engine : {"fast", "reference"}, default "fast"
 ///     Which engine; both give the same sample path.
 /// cache : bool, str or os.PathLike, optional
-///     Where replications are kept as they finish, and looked up before they are run: a folder, True (the default)
-///     for the user's (what ``QUELL_CACHE`` names, or ``quell`` in the user's folder for caches), False for nowhere.
-///     Those with algorithms written in Python, and those of the reference engine, are not kept.
+///     Where finished replications are kept and looked up before a run: a folder, True (the default) for your own cache
+///     (``$QUELL_CACHE``, or ``quell`` in your cache folder), or False for none. Replications with algorithms written
+///     in Python, or on the reference engine, are not kept.
 /// fresh : bool, default False
-///     Run every replication again, whatever the cache has.
+///     Run every replication again, even if it is in the cache.
 /// finished : bool, default False
-///     Run nothing: take what the cache has, and mark the results partial unless that is all.
+///     Run nothing: use what the cache has, and mark the results partial unless it has everything.
 /// verify : float, default 0.0
-///     The share of the replications from the cache that are run again; one that differs raises RunError.
+///     The share of cached replications to run again; one that differs raises RunError.
 /// series : {"drawn", "all", "none"}, default "drawn"
-///     Of which replications the time series are kept: of those that a report can draw (the first seeds, at
-///     most ten of each algorithm and about a hundred in all), of all, or of none.
+///     Which replications keep their time series: those that a report can draw (the first seeds, at most ten per
+///     algorithm and about a hundred in all), all, or none.
 /// trace : str or sequence of str, optional
 ///     Traces of the first seed of each algorithm at each point, for :meth:`Results.trace`: "flows" (senders over
-///     time), "packets" (each packet at the measured links), or both. Those replications are run whatever the cache
-///     has. The trace of a replication is in memory until it ends; `quell run --trace` refuses what is too large, and
-///     this does not.
+///     time), "packets" (each packet at the measured links), or both. These replications run even if they are in the
+///     cache. A replication's trace is in memory until it ends; unlike `quell run --trace`, this function does not
+///     refuse a trace that is too large.
 /// trace_step : str, optional
-///     The time between two samples of a sender, such as "10 ms"; by default one after each change.
+///     The time between samples of a sender, such as "10 ms"; by default a sample after each change.
 /// trace_flows : sequence of str or int, optional
-///     The flows that are traced, by the names of their groups or by number; by default all.
+///     The flows to trace, by group name or number; by default all.
 /// trace_links : sequence of str, optional
-///     The links whose packets are traced; by default all that are measured.
+///     The links whose packets to trace; by default all measured links.
 ///
 /// Returns
 /// -------
 /// Results
-///     The figures of every replication.
+///     The metrics of every replication.
 ///
 /// Raises
 /// ------

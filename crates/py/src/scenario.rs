@@ -36,7 +36,7 @@ use crate::{errors, value};
 /// Warns
 /// -----
 /// UserWarning
-///     Of each point of a sweep that is not valid, with the reason; it is left out.
+///     For each point of a sweep that is not valid, with the reason; the point is left out.
 ///
 /// Raises
 /// ------
@@ -44,6 +44,18 @@ use crate::{errors, value};
 ///     If the scenario breaks a rule.
 /// OSError
 ///     If the file cannot be read.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> scenario = {
+/// ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+/// ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+/// ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+/// ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+/// ... }
+/// >>> [point["flows"][0]["count"] for point in quell.check(scenario, sweep={"flows.ftp.count": [2, 5]})]
+/// [2, 5]
 #[pyfunction]
 #[pyo3(signature = (scenario, *, seeds=None, aqms=None, overrides=None, sweep=None))]
 pub fn check<'py>(

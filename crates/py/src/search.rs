@@ -19,12 +19,12 @@ use crate::scenario::{Changes, document, names};
 /// The crossing of a value by a metric, from :func:`search`.
 #[pyclass(module = "quell", frozen)]
 pub struct Crossing {
-    /// {"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the tolerance), "undecided" (it is wider: within
-    /// it all seeds left probes undecided), "same-side" (the metric is on one side of the value at both ends) or
-    /// "end-undecided" (all seeds left an end undecided).
+    /// {"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the
+    /// tolerance), "undecided" (it is wider because all seeds left probes within it undecided), "same-side" (the metric
+    /// is on one side of the value at both ends) or "end-undecided" (all seeds left one end undecided).
     #[pyo3(get)]
     ending: &'static str,
-    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95 %
+    /// float or None: The lower end of the interval that holds the crossing, with a probability of at least 95%
     /// for normal samples and a metric that crosses the value once; None if no crossing is known.
     #[pyo3(get)]
     low: Option<f64>,
@@ -91,23 +91,22 @@ impl Crossing {
 
 /// Search for the point of one axis of a scenario at which a metric crosses a value.
 ///
-/// Bisection: on which side the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., with
-/// more seeds where it is undecided. All probes together err with a probability of at most 5 %, for normal samples
-/// and a metric that crosses the value once.
+/// The search is a bisection. At each probe, an interval over the seeds 1, 2, 3, ... decides which side of the value
+/// the metric is on, with more seeds as long as it is undecided. All probes together are wrong with a probability of at
+/// most 5%, for normal samples and a metric that crosses the value once.
 ///
 /// Parameters
 /// ----------
 /// scenario : str, os.PathLike or dict
-///     As for :func:`run`; one point, no sweep.
+///     As for :func:`run`; a single point, not a sweep.
 /// over : str
-///     The field that varies and its ends, ``"aqm.red.max_p=0.01..0.5"`` or
-///     ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``, with ``:log`` at the end for equal factors. Where a field takes
-///     whole numbers only, only those are probed; of a range as of a sweep (``"aqm.red.max_p=0.01..0.5:log:20"``), only
-///     its values.
+///     The field that varies and its ends, ``"aqm.red.max_p=0.01..0.5"`` or ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``,
+///     with ``:log`` at the end for a logarithmic axis. If a field takes only whole numbers, only those are probed;
+///     with a range as in a sweep (``"aqm.red.max_p=0.01..0.5:log:20"``), only its values are.
 /// metric : str
-///     Which figure, by name, as for :meth:`Results.table`: also of a class, a ratio, or an internal signal.
+///     Which metric, by name, as for :meth:`Results.table`; it may be of a class, a ratio, or an internal signal.
 /// crosses : float or str
-///     The value that it crosses, in its unit or with one ("2%", "20 ms").
+///     The value that it crosses, with or without a unit ("2%", "20 ms").
 /// aqm : str, optional
 ///     The algorithm, by its label; by default the one that ``over`` names, or the scenario's only one.
 /// link : str, optional
@@ -115,10 +114,10 @@ impl Crossing {
 /// scope : str, default "all"
 ///     "all", "data" (all but acknowledgments) or a class.
 /// tolerance : float or str, default "5%"
-///     How narrow the interval for the crossing is to be: a share of the crossing as "5%", but on an axis of equal
-///     steps at least a thousandth of it; or a value in the axis's unit.
+///     How narrow the interval for the crossing must be: a value in the axis's unit, or a share of the crossing such as
+///     "5%", which on a linear axis is at least a thousandth of the axis.
 /// max_seeds : int, default 50
-///     No more seeds than this for a probe.
+///     The most seeds per probe.
 /// threads : int, optional
 ///     As for :func:`run`.
 /// aqms : dict of str to callable, optional

@@ -1,4 +1,4 @@
-//! Studies in pieces, for whoever spreads them over processes and machines.
+//! Studies in pieces, to spread over processes and machines.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::errors;
 use crate::options::{self, needed};
 use crate::scenario::{Changes, study};
 
-/// One replication of a study, with all that another process or machine needs to make it: see :func:`tasks` and
+/// One replication of a study, with everything that another process or machine needs to make it: see :func:`tasks` and
 /// :func:`make`. It can be pickled.
 ///
 /// Parameters
@@ -147,9 +147,9 @@ fn parse(key: &str) -> PyResult<Key> {
 /// series : {"drawn", "all", "none"}, default "drawn"
 ///     As for :func:`run`.
 /// missing : bool, default False
-///     Only those that the cache does not have.
+///     List only those that the cache does not have.
 /// cache : bool, str or os.PathLike, optional
-///     As for :func:`run`; looked at only for what is missing.
+///     As for :func:`run`; used only with ``missing``.
 ///
 /// Returns
 /// -------
@@ -161,7 +161,7 @@ fn parse(key: &str) -> PyResult<Key> {
 /// ScenarioError
 ///     If the scenario breaks a rule.
 /// ValueError
-///     If an algorithm is from outside the catalog, so that nothing identifies it.
+///     If an algorithm is not in the catalog, because nothing identifies it.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, *, seeds=None, overrides=None, sweep=None, series="drawn", missing=false, cache=None
@@ -196,13 +196,13 @@ pub fn tasks(
 
 /// Make replications and put them into a cache, where :func:`run` finds them.
 ///
-/// What was made is told by the cache alone, so a process that makes tasks may be killed at any time, and they
-/// be given to another.
+/// Only the cache records what was made, so a process that makes tasks may be killed at any time, and its tasks may be
+/// given to another.
 ///
 /// Parameters
 /// ----------
 /// tasks : sequence of Task
-///     Which.
+///     Which tasks.
 /// cache : bool, str or os.PathLike, optional
 ///     The cache: a folder, or True for the user's.
 /// threads : int, default 1
@@ -216,7 +216,7 @@ pub fn tasks(
 /// Raises
 /// ------
 /// RunError
-///     If nothing could be begun.
+///     If no task could be started.
 #[pyfunction]
 #[pyo3(signature = (tasks, *, cache=None, threads=1))]
 pub fn make<'py>(

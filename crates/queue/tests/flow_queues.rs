@@ -376,7 +376,7 @@ fn a_sparse_flow_does_not_wait() {
     assert!(waits[2..].iter().all(|w| *w <= Duration::from_millis(1)), "{:?}", waits[2..].iter().max());
 }
 
-/// What waits never takes more than `memory_limit`, and whoever has most of it pays: half of the fattest queue at
+/// What waits never takes more than `memory_limit`, and the flow that has most of it pays: half of the fattest queue at
 /// once, and 64 packets at most.
 #[test]
 fn fq_codel_keeps_to_its_memory() {
@@ -422,8 +422,8 @@ fn fq_codel_keeps_to_its_memory() {
     assert!(fat > 3000 && thin >= 999, "{fat} {thin}");
 }
 
-/// A tunnel is one flow to whoever does not look into it (RFC 8290 section 6.2): its packets share one queue, which is
-/// one CoDel, and all that are in it together get what one flow outside of it gets.
+/// A tunnel is one flow to a queue that does not look into it (RFC 8290 section 6.2): its packets share one queue,
+/// which is one CoDel, and all that are in it together get what one flow outside of it gets.
 #[test]
 fn a_tunnel_is_one_flow() {
     let link = link(8_000_000, 1000);

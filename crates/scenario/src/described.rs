@@ -70,8 +70,8 @@ pub(crate) fn or_pair(schema: &mut Schema) {
         "anyOf": [
             table,
             {
-                "description": "The time, the rate from then on, and the delay if it changes: with units, or \
-                                numbers of seconds and bit/s.",
+                "description": "The time, the rate from then on, and the delay if it changes, with units or as numbers \
+                                of seconds and bit/s.",
                 "type": "array",
                 "items": { "type": ["string", "number"] },
                 "minItems": 2,
@@ -84,7 +84,7 @@ pub(crate) fn or_pair(schema: &mut Schema) {
 pub(crate) fn algorithms(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "anyOf": [generator.subschema_for::<Vec<AqmChoice>>(), { "const": "all" }],
-        "description": "The algorithms to run side by side; \"all\": each of the catalog with its defaults.",
+        "description": "The algorithms to compare; \"all\" means every algorithm in the catalog with its defaults.",
         "default": [],
     })
 }
@@ -230,11 +230,13 @@ fn made() -> serde_json::Value {
     });
     let sweeps = serde_json::json!({
         "sweep": {
-            "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with equal factors, A..B:lin:N with equal steps, A..B:step:S); every combination is run. A field is a path such as \"dumbbell.rate\" or \"flows.ftp.count\".",
+            "description": "Fields and their values: a list, or a range such as \"0.02..0.2:log:5\" (A..B:log:N with \
+                equal factors, A..B:lin:N with equal steps, A..B:step:S). Every combination is run. A field is a path \
+                such as \"dumbbell.rate\" or \"flows.ftp.count\".",
             "type": "object",
             "properties": {
                 "linked": {
-                    "description": "Fields that advance together: lists or ranges with the same number of values.",
+                    "description": "Fields that change together, as lists or ranges with the same number of values.",
                     "type": "array",
                     "items": { "type": "object", "additionalProperties": swept.clone() },
                 },
@@ -242,7 +244,7 @@ fn made() -> serde_json::Value {
             "additionalProperties": swept,
         },
         "cases": {
-            "description": "Alternative sets of fields and values; each is run (times every combination of the sweep).",
+            "description": "Alternative sets of fields and values; each is run (with every combination of the sweep).",
             "type": "array",
             "items": { "type": "object" },
         },
@@ -256,7 +258,10 @@ fn made() -> serde_json::Value {
         definitions.insert(
             "Expression".to_string(),
             serde_json::json!({
-                "description": "A value that is computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 * dumbbell.delay)\": numbers with units, fields, + - (with spaces around them) * / ( ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
+                "description": "A value computed from other fields, such as \"0.2 * dumbbell.buffer\" or \"max(5 ms, 2 \
+                    * dumbbell.delay)\". It may have numbers with units, fields, + - (with spaces around them) * / ( \
+                    ), min, max, round, and bdp, the bandwidth-delay product in packets. A buffer may be \"1 bdp\", \
+                    and a count \"mild\", \"medium\" or \"heavy\" (congestion, RFC 7928 sections 8.2.2 to 8.2.4).",
                 "type": "string",
                 "pattern": "[*()]|\\s[-+]\\s|/\\s*[^a-z\\s]|\\s/\\s|^\\s*[A-Za-z_][^\\s:]*[.\\[]|^\\s*[0-9.]+\\s*bdp\\s*$|^\\s*(mild|medium|heavy)\\s*$",
             }),

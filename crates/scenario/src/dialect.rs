@@ -169,13 +169,14 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "rto_floor",
         values: [Own, Own, Own, Own, Text("variation"), Own],
-        source: "Linux: 200 ms and the smoothed round-trip time at least",
+        source: "Linux: at least 200 ms plus the smoothed round-trip time",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "rtt_samples",
         values: [Own, Own, Own, Own, Text("acknowledgment"), Text("acknowledgment")],
-        source: "Linux: tcp_ack_update_rtt(), by the first packet that an acknowledgment is of. QUIC: RFC 9002 section 5",
+        source: "Linux: tcp_ack_update_rtt(), from the first packet that an acknowledgment covers. QUIC: RFC 9002 \
+            section 5",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -188,7 +189,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "max_rto",
         values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("60 s"), Text("120 s"), Own],
-        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 taken to be as in \
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 assumed to be as in \
                  2.27 (not found). ns-3: doubled up to 60 s",
     },
     KeyDefaults {
@@ -255,10 +256,10 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "ecn_retransmissions",
         values: [Flag(true), Flag(true), Flag(true), Own, Flag(false), Flag(true)],
-        source: "every data packet of an ECN connection is ECN-capable, also one that is sent again (2.35, as it \
-                 runs; earlier releases are taken to do the same). That it may also carry CWR, SetCWRonRetransmit_, \
-                 is the default since 5 June 2008; Quell has one key for both. QUIC: what is lost goes in new \
-                 packets (RFC 9000 section 13.3), which are as capable as any",
+        source: "every data packet of an ECN connection is ECN-capable, even a retransmission (2.35, as it runs; \
+                 earlier releases are assumed to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
+                 default since 5 June 2008; Quell has one key for both. QUIC: lost data goes into new packets (RFC \
+                 9000 section 13.3), which are as ECN-capable as any",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -347,7 +348,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "send_quantum",
         values: [Own, Own, Own, Own, Text("976562 ns"), Own],
-        source: "Linux: segments of 1/1024 s at the pace, which are kept back for an acknowledgment that is due",
+        source: "Linux: segments of 1/1024 s at the pacing rate, which are held back for an acknowledgment that is due",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -359,8 +360,8 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "sack_delay",
         values: [Own, Own, Own, Own, Text("1 ms"), Own],
-        source: "Linux: 33 % of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (since \
-                 2018 5 %, 33 % since 6.19)",
+        source: "Linux: 33% of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (5% since \
+                 2018, 33% since 6.19)",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -378,7 +379,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "loss_window",
         values: [Own, Own, Own, Own, Text("flight"), Own],
-        source: "Linux: what a timeout does not take for lost, and one more (tcp_enter_loss())",
+        source: "Linux: what a timeout does not consider lost, plus one (tcp_enter_loss())",
     },
     KeyDefaults {
         place: Place::Capable,
@@ -429,8 +430,8 @@ pub static TABLE: &[KeyDefaults] = &[
             Own,
             Own,
         ],
-        source: "no signal while the queue is not longer than one packet, or one byte (2.35, as it runs; earlier \
-                 releases are taken to do the same)",
+        source: "no signal while the queue is at most one packet, or one byte, long (2.35, as it runs; earlier \
+                 releases are assumed to do the same)",
     },
     KeyDefaults {
         place: RED_AND_FENG,
@@ -449,7 +450,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: RED_AND_CHOKE,
         key: "forced",
         values: [Own, Own, Own, Own, Text("mark"), Own],
-        source: "Linux 7.2.13: above max what is ECN-capable is marked, unless harddrop (sch_red.c, sch_choke.c)",
+        source: "Linux 7.2.13: above max, ECN-capable packets are marked, unless harddrop (sch_red.c, sch_choke.c)",
     },
     KeyDefaults {
         place: RED_AND_CHOKE,
@@ -509,7 +510,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: SFB,
         key: "increment",
         values: [Own, Own, Own, Own, Real(33.0 / 65536.0), Own],
-        source: "tc of iproute2 7.3: 1/2000 in 16 bits (q_sfb.c); the kernel's own 66 never come to bear",
+        source: "tc of iproute2 7.3: 1/2000 in 16 bits (q_sfb.c); the kernel's own 66 is never used",
     },
     KeyDefaults {
         place: SFB,
@@ -563,7 +564,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: DUALPI2,
         key: "c_weight",
         values: [Own, Own, Own, Own, Real(0.1), Own],
-        source: "Linux 7.2.13: classic_protection 10 % (sch_dualpi2.c)",
+        source: "Linux 7.2.13: classic_protection 10% (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: DUALPI2,
@@ -587,35 +588,35 @@ pub static TABLE: &[KeyDefaults] = &[
         place: CAKE,
         key: "layer",
         values: [Own, Own, Own, Own, Text("ethernet"), Own],
-        source: "Linux: packets of its hosts are counted with Ethernet's header, which CAKE takes off before it adds \
-                 an overhead (sch_cake.c)",
+        source: "Linux: its hosts' packets are counted with the Ethernet header, which CAKE removes before it adds an \
+                 overhead (sch_cake.c)",
     },
     KeyDefaults {
         place: REM,
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own, Own],
-        source: "2.35, as it runs: marks on departure, and where it does not mark drops on arrival; earlier releases \
-                 are taken to do the same",
+        source: "2.35, as it runs: marks on departure, and drops on arrival where it does not mark; earlier releases \
+                 are assumed to do the same",
     },
     KeyDefaults {
         place: REM_AND_AVQ,
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own, Own],
-        source: "with markpkts_ REM and Vq pass what is not ECN-capable; without, they drop (2.35, as it runs; \
-                 earlier releases are taken to do the same)",
+        source: "with markpkts_, REM and Vq let packets that are not ECN-capable pass; without it, they drop (2.35, as \
+                 it runs; earlier releases are assumed to do the same)",
     },
     KeyDefaults {
         place: REM,
         key: "update_interval",
         values: [Text("2 ms"), Text("2 ms"), Text("2 ms"), Own, Own, Own],
-        source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; when it came in was not found)",
+        source: "pupdtime_: 0.002 (ns-default.tcl of 2.35; we did not find when it was introduced)",
     },
     KeyDefaults {
         place: Place::Reverse,
         key: "changes",
         values: [Nothing, Nothing, Nothing, Own, Own, Own],
-        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of \
-                 2.35); earlier ones know no other (ns-lib.tcl before that argument; its date was not found)",
+        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of 2.35); \
+                 earlier ones can do nothing else (ns-lib.tcl before that argument; we did not find its date)",
     },
 ];
 

@@ -1,5 +1,5 @@
-//! Changes to the text of a scenario file that keep its comments, its order and its way of writing, for whoever shows a
-//! form beside it.
+//! Changes to the text of a scenario file that keep its comments, its order and its way of writing, for a program that
+//! shows a form beside it.
 //!
 //! ```
 //! use quell_scenario::edit::{Change, Edit, edit};

@@ -18,7 +18,7 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
     };
     let depth = field.split('.').count();
     if depth > limits::DEPTH {
-        return Err(fail(format!("it has {depth} parts, and at most {} are allowed", limits::DEPTH)));
+        return Err(fail(format!("it has {depth} parts, but at most {} are allowed", limits::DEPTH)));
     }
     let mut steps = Vec::new();
     let mut node = Some(tree);
@@ -32,11 +32,11 @@ pub(crate) fn resolve(tree: &Node, field: &str) -> Result<Path, Problem> {
                 Some(Value::Array(items)) => {
                     let Some(at) = items.iter().position(|item| name_of(item) == Some(name)) else {
                         let names = items.iter().filter_map(name_of);
-                        let mut problem = fail(format!("nothing is called \"{}\" there", cut(name)));
+                        let mut problem = fail(format!("nothing there is called \"{}\"", cut(name)));
                         let there: Vec<&str> = names.filter(|n| !n.is_empty()).collect();
                         problem.nearest = nearest(name, there.iter().copied());
                         problem.known = Some(match there.is_empty() {
-                            true => "no name is there: write [0], [1], ...".to_string(),
+                            true => "the items have no names: write [0], [1], ...".to_string(),
                             false => format!("there: {}", there.join(", ")),
                         });
                         return Err(problem);

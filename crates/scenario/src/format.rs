@@ -18,7 +18,7 @@ use crate::values::{
     Access, Count, Delay, Dist, Line, Rtt, Seeds, Segments, Si, When, line, lines, some_line, title,
 };
 
-/// A scenario: a network, its traffic, the algorithms to run on it, and what is measured.
+/// A scenario: a network, its traffic, the algorithms to run on it, and what to measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -29,34 +29,33 @@ pub struct Scenario {
     /// A title for tables and reports, of at most 200 characters.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "title")]
     pub title: String,
-    /// What the scenario shows and where it comes from.
+    /// What the scenario shows, and where it comes from.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "lines")]
     pub description: String,
-    /// Whose defaults the keys have that the file leaves out: "quell" (the default), or those of the release of
-    /// ns-2 that a paper used: "ns-2.1b", "ns-2.27" or "ns-2.35"; or those of
-    /// hosts: "linux" or "quic".
+    /// Which defaults apply to keys that the file leaves out: "quell" (the default), those of the ns-2 release that a
+    /// paper used ("ns-2.1b", "ns-2.27" or "ns-2.35"), or those of hosts ("linux" or "quic").
     pub dialect: Option<Dialect>,
-    /// How long is simulated, the warm-up included.
+    /// The simulated time, including the warm-up.
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub duration: Duration,
-    /// Figures count from here on; default 0 s.
+    /// Metrics count from this time on; default 0 s.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub warmup: Duration,
-    /// Cuts the measured window into segments with figures of their own.
+    /// Divides the measured window into segments with their own metrics.
     pub segments: Option<Segments>,
-    /// The window in which the queue is taken for steady, as in ["30 s", "50 s"]: response times are taken
-    /// against its mean and deviation. Without it each segment is measured against its own second half.
+    /// The window in which the queue counts as steady, such as ["30 s", "50 s"]. Response times compare the queue with
+    /// its mean and deviation there; without it, each segment is compared with its own second half.
     #[cfg_attr(test, schemars(with = "Option<[Text<Duration>; 2]>"))]
     pub steady_state: Option<[Duration; 2]>,
-    /// The step of the time series; default a five-hundredth of the duration.
+    /// The step of the time series; default 1/500 of the duration.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub series_step: Option<Duration>,
-    /// The seeds of the replications: how many, or which; default 1.
+    /// The seeds of the replications, as a number of seeds or a list; default 1.
     #[serde(default = "one_seed")]
     pub seeds: Seeds,
-    /// The packet size by which algorithms convert packets to bytes and back; default the size on
-    /// the wire of the first flow group's packets, of a trace their mean.
+    /// The packet size that algorithms use to convert between packets and bytes; default the size on the wire of the
+    /// first flow group's packets (for a trace, their mean).
     #[cfg_attr(test, schemars(with = "Option<Text<Bytes>>"))]
     pub mean_packet: Option<Bytes>,
     /// A single bottleneck.
@@ -65,7 +64,7 @@ pub struct Scenario {
     pub parking_lot: Option<ParkingLot>,
     /// Any network.
     pub graph: Option<Graph>,
-    /// The algorithms to run side by side; "all": each of the catalog with its defaults.
+    /// The algorithms to compare; "all" means every algorithm in the catalog with its defaults.
     #[serde(default, deserialize_with = "algorithms")]
     #[cfg_attr(test, schemars(schema_with = "described::algorithms"))]
     pub aqm: Vec<AqmChoice>,
@@ -94,8 +93,8 @@ pub(crate) struct LinkFields<'a> {
     pub(crate) changes: &'a Changes,
 }
 
-/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind access links of their
-/// own; receivers sit on the far router.
+/// Two routers, `r1` and `r2`, and the link between them. Sources sit behind their own access links; receivers sit on
+/// the far router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -106,7 +105,7 @@ pub struct Dumbbell {
     /// The bottleneck's one-way propagation delay.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
-    /// How much may wait, without the packet in transmission.
+    /// How much may wait, not counting the packet in transmission.
     #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
     pub buffer: QueueSize,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
@@ -115,11 +114,11 @@ pub struct Dumbbell {
     /// The probability that the wire loses a packet; default 0.
     #[serde(default)]
     pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-    /// at most what sends the smallest packet in 1 ns.
+    /// The access links' rate unless a group sets its own; default 100 Mbit/s, or ten times the fastest link between
+    /// the routers if that is more (so that access links are not bottlenecks), but at most the rate that sends the
+    /// smallest packet in 1 ns.
     pub access_rate: Option<Access>,
-    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
     /// Changes of rate and delay: a list, or a table with a list or a file.
@@ -132,7 +131,7 @@ pub struct Dumbbell {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
-    /// How many links are in a row.
+    /// How many links there are in a row.
     pub bottlenecks: u32,
     /// The rate of each link.
     #[cfg_attr(test, schemars(with = "Text<BitRate>"))]
@@ -140,7 +139,7 @@ pub struct ParkingLot {
     /// The one-way propagation delay of each link.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
-    /// How much may wait at each link, without the packet in transmission.
+    /// How much may wait at each link, not counting the packet in transmission.
     #[cfg_attr(test, schemars(with = "Text<QueueSize>"))]
     pub buffer: QueueSize,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
@@ -149,11 +148,11 @@ pub struct ParkingLot {
     /// The probability that a wire loses a packet; default 0.
     #[serde(default)]
     pub loss: f64,
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-    /// at most what sends the smallest packet in 1 ns.
+    /// The access links' rate unless a group sets its own; default 100 Mbit/s, or ten times the fastest link between
+    /// the routers if that is more (so that access links are not bottlenecks), but at most the rate that sends the
+    /// smallest packet in 1 ns.
     pub access_rate: Option<Access>,
-    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
     /// Changes of every link's rate and delay: a list, or a table with a list or a file.
@@ -161,14 +160,14 @@ pub struct ParkingLot {
     pub changes: Changes,
 }
 
-/// Named nodes and links between them; packets take the way of least propagation delay.
+/// Named nodes and links between them; packets take the path with the least propagation delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// The access links' rate unless a group says otherwise; default 100 Mbit/s, or ten times the
-    /// fastest link between the routers if that is more (access links are not to be bottlenecks), but
-    /// at most what sends the smallest packet in 1 ns.
+    /// The access links' rate unless a group sets its own; default 100 Mbit/s, or ten times the fastest link between
+    /// the routers if that is more (so that access links are not bottlenecks), but at most the rate that sends the
+    /// smallest packet in 1 ns.
     pub access_rate: Option<Access>,
     /// The links; the nodes are those that they name.
     pub links: Vec<GraphLink>,
@@ -191,10 +190,10 @@ pub struct GraphLink {
     /// Its one-way propagation delay.
     /// Or { uniform = ["5 ms", "15 ms"] }: drawn in each replication, for both directions alike.
     pub delay: Delay,
-    /// How much may wait; without it the queue is unlimited, has no algorithm and is not measured.
+    /// How much may wait; without a buffer, the queue is unlimited, has no algorithm and is not measured.
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
-    /// Its algorithm, if it is not one of those that are compared.
+    /// Its own algorithm, if it should not run the compared ones.
     pub aqm: Option<AqmChoice>,
     /// Whether the algorithm marks ECN-capable packets instead of dropping them; default false.
     #[serde(default)]
@@ -202,7 +201,7 @@ pub struct GraphLink {
     /// The probability that the wire loses a packet; default 0.
     #[serde(default)]
     pub loss: f64,
-    /// The way back: drop-tail, with the same buffer, rate, delay and loss by default.
+    /// The reverse direction; by default, drop-tail with the same buffer, rate, delay and loss.
     #[serde(default, skip_serializing_if = "Reverse::is_default")]
     pub reverse: Reverse,
     /// Changes of rate and delay: a list, or a table with a list or a file.
@@ -230,30 +229,29 @@ macro_rules! links {
 }
 links!(Dumbbell, ParkingLot, GraphLink);
 
-/// What the reverse direction of a link has of its own.
+/// Settings of a link's reverse direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reverse {
-    /// Its algorithm, or "same" for that of the forward direction; default drop-tail.
+    /// Its algorithm, or "same" for the forward direction's; default drop-tail.
     pub aqm: Option<BackAqm>,
     /// Its buffer; default the forward one.
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub buffer: Option<QueueSize>,
-    /// Its rate; default the forward one. With a rate of its own it takes no part in the forward changes of
-    /// rate.
+    /// Its rate; default the forward one. With its own rate, forward changes of rate do not apply to it.
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
-    /// Its one-way propagation delay; default the forward one. With a delay of its own it takes no part in the
-    /// forward changes of delay.
+    /// Its one-way propagation delay; default the forward one. With its own delay, forward changes of delay do not
+    /// apply to it.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub delay: Option<Duration>,
     /// Whether it marks; default as forward.
     pub ecn: Option<bool>,
     /// Its loss; default as forward.
     pub loss: Option<f64>,
-    /// Its changes; default the forward ones. With changes of its own, be it none ([]), it takes no part in the
-    /// forward ones.
+    /// Its changes; default the forward ones. With its own changes, even none ([]), the forward ones do not apply to
+    /// it.
     pub changes: Option<Changes>,
 }
 
@@ -311,8 +309,8 @@ impl Reverse {
     }
 }
 
-/// How a link changes, in both directions unless the reverse one has changes of its own: a list of changes, a
-/// table with a list or a file, or the name of a file.
+/// How a link changes, in both directions unless the reverse one has its own changes: a list of changes, a table with a
+/// list or a file, or the name of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
@@ -371,17 +369,17 @@ impl<'de> Deserialize<'de> for Changes {
 pub struct Course {
     /// The changes, unless a file has them.
     pub list: Option<Vec<Change>>,
-    /// A file of changes, relative to this one: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
+    /// A file of changes, with a path relative to this file: CSV with the columns `time_s` and `rate_bps`, `delay_s` or
     /// both, or a mahimahi trace, which has one time in milliseconds on each line.
     pub file: Option<String>,
-    /// The SHA-256 of the file, in hexadecimal; a file that has another one is refused.
+    /// The SHA-256 of the file, in hexadecimal; a file with a different hash is refused.
     pub sha256: Option<String>,
-    /// Over which time the packets of a mahimahi trace are counted to make a rate, in whole milliseconds;
-    /// default 100 ms.
+    /// The time over which packets of a mahimahi trace are counted to get a rate, in whole milliseconds; default 100
+    /// ms.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub bin: Option<Duration>,
-    /// After this long the list or the file begins again; all its times are earlier. A mahimahi trace begins
-    /// again at its end without it.
+    /// After this time, the list or the file starts over; all its times must be earlier. A mahimahi trace always starts
+    /// over at its end.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub repeat: Option<Duration>,
 }
@@ -394,7 +392,7 @@ pub struct Change {
     /// When.
     #[cfg_attr(test, schemars(with = "Text<Duration>"))]
     pub at: Duration,
-    /// The rate from then on; at 0 bit/s packets wait.
+    /// The rate from then on; at 0 bit/s, packets wait.
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// The one-way propagation delay from then on.
@@ -597,10 +595,10 @@ pub struct FlowGroup {
     /// What its flows send; default "bulk".
     #[serde(default)]
     pub kind: Kind,
-    /// How many flows; default 1. (Sessions: see `sessions_per_second`.) "mild", "medium" or "heavy": as many bulk flows
-    /// as make this congestion.
+    /// How many flows; default 1. (For sessions, see `sessions_per_second`.) "mild", "medium" or "heavy" sets as many
+    /// bulk flows as it takes for that level of congestion.
     pub count: Option<u32>,
-    /// Which way its data goes: default "forward".
+    /// Which way its data goes; default "forward".
     #[serde(default)]
     pub direction: Direction,
     /// The node its sources are attached to, instead of a direction.
@@ -609,94 +607,91 @@ pub struct FlowGroup {
     /// The node its receivers are attached to, instead of a direction.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_line")]
     pub to: Option<String>,
-    /// Round-trip propagation time; access links make up what the routers' links do not. Default:
-    /// access links without delay.
+    /// Round-trip propagation time; access links add what the routers' links lack. Default: access links without delay.
     pub rtt: Option<Rtt>,
-    /// New round-trip times for all of the group's flows at given times.
+    /// New round-trip times for all flows of the group at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rtt_changes: Vec<RttChange>,
-    /// The rate of each source's access link, or "none" for sources on the router; default the
-    /// topology's.
+    /// The rate of each source's access link, or "none" for sources on the router; default the topology's access rate.
     pub access_rate: Option<Access>,
     /// The rate of each receiver's access link; default "none": receivers sit on the router.
     pub receiver_rate: Option<Access>,
-    /// When its flows start; default 0 s. Sessions: when they begin to arrive.
+    /// When its flows start; default 0 s. For sessions, when they begin to arrive.
     pub start: Option<When>,
-    /// When its flows stop sending new data; default never. Sessions: when they cease to arrive.
+    /// When its flows stop sending new data; default never. For sessions, when they stop arriving.
     pub stop: Option<When>,
     /// TCP's parameters (not for "udp" and "trace").
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some_tcp")]
     #[cfg_attr(test, schemars(schema_with = "described::tcp"))]
     pub tcp: Option<TcpParams>,
-    /// The size of a transfer ("transfers", "sessions"), or of an object ("pages"); rounded up to whole packets.
+    /// The size of a transfer ("transfers", "sessions") or of an object ("pages"), rounded up to whole packets.
     pub size: Option<Dist<QueueSize>>,
-    /// The time between the last acknowledgment of a transfer and the next transfer ("transfers",
-    /// "sessions"); default 0 s. With `request`: between a transfer's last packet and the next request. "pages":
+    /// The time between the last acknowledgment of a transfer and the next transfer ("transfers", "sessions"); default
+    /// 0 s. With `request`, the time between a transfer's last packet and the next request. For "pages", the time
     /// between the last packet of a page and the next page.
     pub think: Option<Dist<Duration>>,
     /// How many transfers each flow makes ("transfers", "sessions"), pages it loads ("pages") or chunks it plays
-    /// ("video"), a number or a distribution (rounded up); default 1 for "sessions", else without end.
+    /// ("video"), as a number or a distribution (rounded up); default 1 for "sessions", otherwise no limit.
     pub transfers: Option<Dist<Count>>,
-    /// Whether each transfer opens a connection of its own ("fresh", the default) or continues the
-    /// last one ("persistent", the default for "pages").
+    /// Whether each transfer opens its own connection ("fresh", the default) or continues the last one ("persistent",
+    /// the default for "pages").
     pub connection: Option<ConnectionKind>,
-    /// The size on the wire of the packet by which the receiver asks for each transfer ("transfers",
-    /// "sessions"); at least 40 B. Default: no request, the sender begins. A request takes the way back and
-    /// may be lost there; it is sent again after `tcp.initial_rto`, which doubles each time, until the transfer
-    /// arrives. The transfer's time counts from the request. "pages", "video": default 500 B.
+    /// The size on the wire of the packet with which the receiver requests each transfer ("transfers", "sessions"), at
+    /// least 40 B. Default: no request, so the sender begins; for "pages" and "video", 500 B. A request travels in the
+    /// reverse direction and may be lost there. It is sent again after `tcp.initial_rto`, which doubles each time,
+    /// until the transfer arrives. The transfer's time counts from the request.
     pub request: Option<Dist<Bytes>>,
-    /// The number of objects of a page ("pages"), a number or a distribution (rounded up).
+    /// The number of objects on a page ("pages"), as a number or a distribution (rounded up).
     pub objects: Option<Dist<Count>>,
-    /// Over how many connections a client loads a page ("pages"); default 6. The most connections that make the load
-    /// ("responsiveness"); default 16, and 0 measures the idle path. Each is a flow to queues.
+    /// How many connections a client uses to load a page ("pages"); default 6. For "responsiveness", the most
+    /// connections that make the load; default 16, and 0 measures the idle path. Queues see each connection as a flow.
     pub connections: Option<u32>,
-    /// The rates in which there are chunks of the video ("video"), rising.
+    /// The rates at which chunks of the video are available ("video"), in increasing order.
     #[cfg_attr(test, schemars(with = "Option<Vec<Text<BitRate>>>"))]
     pub rates: Option<Vec<BitRate>>,
     /// How long a chunk of the video plays ("video"); default 4 s.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub chunk: Option<Duration>,
-    /// How much of the video the player keeps ("video"); default 30 s. It asks for the next chunk when there is room.
+    /// How much of the video the player buffers ("video"); default 30 s. It requests the next chunk when there is room.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub playback_buffer: Option<Duration>,
-    /// How much of the video there must be before playback begins, and goes on after it stood still ("video");
-    /// default `chunk`.
+    /// How much of the video must be buffered before playback begins, or resumes after a stall ("video"); default
+    /// `chunk`.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub start_up: Option<Duration>,
-    /// Over how many of the last chunks the player averages throughput ("video"); default 4.
+    /// The number of recent chunks over which the player averages throughput ("video"); default 4.
     pub averaged_chunks: Option<u32>,
-    /// Which share of that throughput the rate of the next chunk may take ("video"); default 0.9.
+    /// The share of that throughput that the next chunk's rate may use ("video"); default 0.9.
     pub throughput_share: Option<f64>,
-    /// Which way the load goes, seen from the client that probes ("responsiveness"): "download" (the default), the client
-    /// is where the data goes; "upload", it is where the data comes from.
+    /// Which way the load goes, as seen from the client that probes ("responsiveness"): with "download" (the default),
+    /// the client receives the data; with "upload", it sends the data.
     pub load: Option<Load>,
-    /// The number of connections that make the load at the start ("responsiveness"); default 1. As many as
-    /// `connections`: a fixed number.
+    /// The number of connections that make the load at the start ("responsiveness"); default 1. If it equals
+    /// `connections`, the number is fixed.
     pub initial_connections: Option<u32>,
-    /// The number of connections that are added at each `interval` until responsiveness is stable ("responsiveness");
-    /// default 1.
+    /// The number of connections to add at each `interval` until responsiveness is stable ("responsiveness"); default
+    /// 1.
     pub added_connections: Option<u32>,
-    /// How often the client sees whether goodput and responsiveness are stable, and adds connections
+    /// How often the client checks whether goodput and responsiveness are stable, and adds connections
     /// ("responsiveness"); default 1 s.
     #[cfg_attr(test, schemars(with = "Option<Text<Duration>>"))]
     pub interval: Option<Duration>,
-    /// Over how many intervals averages move ("responsiveness"); default 4.
+    /// The number of intervals in the moving averages ("responsiveness"); default 4.
     pub averaged_intervals: Option<u32>,
-    /// The deviation of the last averages, over the last one, below which they are stable ("responsiveness"); default
-    /// 0.05.
+    /// The averages are stable if their deviation over the last average is below this ("responsiveness"); default 0.05.
     pub tolerance: Option<f64>,
     /// The most probes of each kind per second ("responsiveness"); default 100.
     pub probes_per_second: Option<f64>,
     /// The share of the goodput that probes may take ("responsiveness"); default 0.05.
     pub probe_share: Option<f64>,
-    /// What waits unsent in the socket of a loaded connection, so that a probe on it comes behind ("responsiveness");
+    /// How much unsent data waits in the socket of a loaded connection, ahead of a probe on it ("responsiveness");
     /// rounded up to whole packets, default 0 packets.
     #[cfg_attr(test, schemars(with = "Option<Text<QueueSize>>"))]
     pub unsent: Option<QueueSize>,
-    /// Sessions that arrive each second, as a Poisson process ("sessions").
+    /// How many sessions arrive per second, as a Poisson process ("sessions").
     pub sessions_per_second: Option<f64>,
-    /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP
-    /// ("bulk"; default: as fast as TCP takes it). What TCP cannot send yet waits.
+    /// The sending rate of each flow while it is on ("udp"), or the rate at which a source hands data to TCP ("bulk";
+    /// default: as fast as TCP takes it). Data that TCP cannot send yet waits.
     #[cfg_attr(test, schemars(with = "Option<Text<BitRate>>"))]
     pub rate: Option<BitRate>,
     /// New rates at given times ("udp", "bulk" with a rate).
@@ -710,23 +705,23 @@ pub struct FlowGroup {
     pub on_off: Option<OnOff>,
     /// Whether packets claim to be ECN-capable ("udp"; TCP: `tcp.ecn`); default false.
     pub ecn: Option<bool>,
-    /// The file of arrivals ("trace"), relative to this one: CSV with the columns `time_s` and `bytes`, and if wanted
-    /// `flow`, `ecn`, `transport`, `syn` and `dscp`. They come to the first link of the way at their times, which
-    /// count from `start`.
+    /// The file of arrivals ("trace"), with a path relative to this file: CSV with the columns `time_s` and `bytes`,
+    /// and optionally `flow`, `ecn`, `transport`, `syn` and `dscp`. Packets arrive at the first link of the path at
+    /// their times, which count from `start`.
     pub file: Option<String>,
-    /// The SHA-256 of the file ("trace"), in hexadecimal; a file that has another one is refused.
+    /// The SHA-256 of the file ("trace"), in hexadecimal; a file with a different hash is refused.
     pub sha256: Option<String>,
-    /// Whether the one-way delays of its packets of data are measured from end to end, and how long its transfers take to
-    /// start up. It costs time and memory for each packet; without it there are no such figures.
+    /// Whether to measure the end-to-end one-way delays of its data packets, and how long its transfers take to start
+    /// up. It costs time and memory for each packet; without it, these metrics have no values.
     pub measure_delay: Option<bool>,
     /// The precedence of its packets and of their acknowledgments, 0 to 7; default 0. Only algorithms
     /// with classes read it.
     pub precedence: Option<u8>,
-    /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is its upper
-    /// three bits.
+    /// The DSCP of its packets and of their acknowledgments, 0 to 63, instead of a precedence, which is the DSCP's
+    /// upper three bits.
     pub dscp: Option<u8>,
-    /// Hosts that its flows come from, by turns, and no other group's; default: a host for each flow. Only algorithms
-    /// that share among hosts read it.
+    /// How many hosts its flows come from, in turn; no other group uses them. Default: one host per flow. Only
+    /// algorithms that share among hosts read it.
     pub hosts: Option<u16>,
 }
 
@@ -747,22 +742,22 @@ impl FlowGroup {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// TCP, data without end (FTP), or what a source hands over at a `rate`.
+    /// TCP with unlimited data (FTP), or with data from a source at a `rate`.
     #[default]
     Bulk,
-    /// TCP, a fixed population of clients: transfers with times to think in between (HTTP).
+    /// TCP transfers by a fixed population of clients, with think times in between (HTTP).
     Transfers,
-    /// TCP, sessions that arrive as a Poisson process and make some transfers each.
+    /// TCP sessions that arrive as a Poisson process and make a few transfers each.
     Sessions,
-    /// TCP, clients that load pages: the objects of one over several connections at once.
+    /// TCP clients that load pages: the objects of a page over several connections at once.
     Pages,
-    /// TCP, players of an adaptive video.
+    /// TCP players of adaptive video.
     Video,
-    /// TCP, a test of responsiveness under working conditions: connections that make load, and probes.
+    /// A TCP test of responsiveness under working conditions: connections that make load, and probes.
     Responsiveness,
     /// UDP.
     Udp,
-    /// Packets whose arrivals a file holds; nobody responds to marks and drops.
+    /// Packets whose arrival times come from a file; nothing reacts to marks and drops.
     Trace,
 }
 
@@ -841,7 +836,7 @@ pub enum GapKind {
     Constant,
     /// Poisson arrivals.
     Exponential,
-    /// A constant bit rate, from which each packet departs by up to a quarter of its time.
+    /// A constant bit rate, from which each packet deviates by up to a quarter of its gap.
     Jittered,
 }
 
@@ -880,7 +875,7 @@ pub struct RateChange {
     pub rate: BitRate,
 }
 
-/// Periods in which a source sends and is silent.
+/// Periods in which a source sends, and in which it is silent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -1,9 +1,8 @@
 //! Scenarios: from a text to the network that the simulator runs.
 //!
-//! A [`Document`] is a scenario file as written; [`Study`] is what it asks for, checked and with its sweeps
-//! expanded into [`Point`]s; each of them gives a [`Plan`] for an algorithm and a seed. Nothing here reads a
-//! file, a clock or chance of its own: text comes in, [`Files`] that it names are read by whoever gives them, and
-//! seeds decide what is drawn.
+//! A [`Document`] is a scenario file as written; [`Study`] is what it asks for, checked and with its sweeps expanded
+//! into [`Point`]s; each of them gives a [`Plan`] for an algorithm and a seed. Nothing here reads a file, a clock or
+//! chance of its own: text comes in, [`Files`] that it names are read by the caller, and seeds decide what is drawn.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -66,7 +66,7 @@ fn of(p: &Point) -> Vec<String> {
     let said = notes[..3].iter().any(Option::is_some);
     let unmarked = (!said && !unmarked.is_empty()).then(|| {
         let names = unmarked.join(", ");
-        format!("{names}: answers marks, and no queue on its way gives any: only losses reduce the window")
+        format!("{names}: reacts to marks, but no queue on its path marks, so only losses reduce the window")
     });
     let all = notes.into_iter().flatten().chain(unmarked).chain(remarks);
     all.chain(p.idle().into_iter().map(idle)).collect()
@@ -98,7 +98,9 @@ fn marks_note(s: &Scenario, ect1: bool) -> Option<String> {
     let names = groups_with(s, |tcp| tcp.congestion.is_scalable() && tcp.is_l4s() == ect1)?;
     let labels = none.join(", ");
     (!none.is_empty()).then(|| {
-        format!("{names}: answers marks, and none come from {labels}: there only losses reduce the window")
+        format!(
+            "{names}: reacts to marks, but gets none from {labels}, so only losses reduce the window there"
+        )
     })
 }
 
@@ -108,7 +110,8 @@ fn wire_note(s: &Scenario) -> Option<String> {
     let losses = s.dumbbell.iter().map(|d| d.loss).chain(s.parking_lot.iter().map(|p| p.loss)).chain(links);
     let most = losses.fold(0.0, f64::max);
     (most > 0.0).then(|| {
-        format!("loss = {most}: wire_loss_rate has what wires lose, and loss_rate what queues drop; --metric shows both")
+        format!("loss = {most}: wire_loss_rate counts what wires lose, and loss_rate what queues drop; show both with \
+            --metric")
     })
 }
 
@@ -116,8 +119,8 @@ fn wire_note(s: &Scenario) -> Option<String> {
 fn access_note(p: &Point) -> Option<String> {
     let (field, most, access) = p.lifted_above_access()?;
     Some(format!(
-        "{field}: up to {most}, and all access links together carry {access}: they are the bottleneck then; give \
-         access_rate a higher rate"
+        "{field}: up to {most}, but all access links together carry only {access}, so they are the bottleneck then; \
+         raise access_rate"
     ))
 }
 
@@ -131,18 +134,18 @@ fn host_note(p: &Point, small: bool) -> Option<String> {
     let (_, rate) = limited.first()?;
     let names: Vec<&str> = limited.iter().map(|(name, _)| name.as_str()).collect();
     let why = format!(
-        "{}: access_rate = {rate} is less than a flow's share of the link: the queue is in the sender's own",
+        "{}: access_rate = {rate} is less than a flow's share of the link, so the queue is in the sender's own",
         names.join(", ")
     );
     Some(match small {
         true => format!(
-            "{why} host, which keeps a few packets (tcp.small_queues), and no algorithm has a part in it; give access_rate \
-             a higher rate"
+            "{why} host, which keeps a few packets (tcp.small_queues), and the algorithm does not matter; raise \
+             access_rate"
         ),
         false => format!(
-            "{why} access link, without limit or algorithm, where a host keeps a few packets; give access_rate a higher \
-             rate, set tcp.small_queues with recovery = \"rack\" and a send_quantum (as dialect = \"linux\" does), or limit \
-             max_window"
+            "{why} access link, which has no limit and no algorithm, although a real host keeps only a few packets; \
+             raise access_rate, set tcp.small_queues with recovery = \"rack\" and a send_quantum (as dialect = \
+             \"linux\" does), or limit max_window"
         ),
     })
 }
@@ -163,12 +166,12 @@ fn share_note(s: &Scenario, ect1: bool) -> Option<String> {
     let labels = (!labels.is_empty()).then(|| labels.join(", "))?;
     Some(match ect1 {
         true => format!(
-            "{names}: sends ECT(1), which is ECT(0) to {labels}: beside {others} in the same queue it takes more than \
-             its share (RFC 9331 section 4.3)"
+            "{names}: sends ECT(1), which counts as ECT(0) for {labels}: in the same queue as {others} it takes more \
+             than its share (RFC 9331 section 4.3)"
         ),
         false => format!(
-            "{names}: sends ECT(0), to which {labels} may signal as often as to {others}: in the same queue it takes more than \
-             its share (RFC 8257 section 5)"
+            "{names}: sends ECT(0), which {labels} may signal as often as {others}: in the same queue it takes more \
+             than its share (RFC 8257 section 5)"
         ),
     })
 }

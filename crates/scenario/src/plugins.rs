@@ -27,7 +27,7 @@ impl Plugins {
     pub fn insert(&mut self, name: impl Into<String>, factory: Factory) -> Result<(), String> {
         let name = name.into();
         if catalog::find(&name).is_some() {
-            return Err(format!("\"{name}\" is the name of an algorithm of the catalog"));
+            return Err(format!("\"{name}\" is the name of an algorithm in the catalog"));
         }
         self.factories.insert(name, factory);
         Ok(())

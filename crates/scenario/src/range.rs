@@ -40,10 +40,10 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
     let from = shared(from);
     let a = amount(&from)?;
     if a.unit != b.unit {
-        return Err(format!("begins with {a} and ends with {b}: {} and {}", a.unit, b.unit));
+        return Err(format!("starts with {a} and ends with {b}: {} and {}", a.unit, b.unit));
     }
     if a.value == b.value {
-        return Err("begins where it ends: the ends must differ".to_string());
+        return Err("starts where it ends: the ends must differ".to_string());
     }
     let span = b.value - a.value;
     let between = match kind {
@@ -63,9 +63,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<Value>, String> {
         "step" => steps(a, b, amount(&shared(last))?)?,
         _ => {
             let kind = cut(kind);
-            return Err(format!(
-                "has \"{kind}\" where log, lin or step is wanted: it must have the form {FORMS}"
-            ));
+            return Err(format!("has \"{kind}\" instead of log, lin or step: it must have the form {FORMS}"));
         }
     };
     let values: Vec<f64> = [a.value].into_iter().chain(between).chain([b.value]).collect();
@@ -232,7 +230,7 @@ mod tests {
             ("1:lin:3", "must have the form A..B:log:N"),
             ("1..2:log", "must have the form"),
             ("1..2:log:3:4", "must have the form"),
-            ("1..2:geo:3", "has \"geo\" where log, lin or step is wanted"),
+            ("1..2:geo:3", "has \"geo\" instead of log, lin or step"),
             ("1..x:lin:3", "contains \"x\", which is not a number or a quantity"),
             ("5 ms..10 packets:lin:3", "begins with 5 ms and ends with 10 packets: a time and packets"),
             ("5 ms..10:lin:3", "begins with 5 ms and ends with 10: a time and a plain number"),

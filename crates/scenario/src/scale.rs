@@ -99,8 +99,8 @@ fn refusal<T>(field: &str, value: impl ToString, rule: impl Into<String>) -> Res
 }
 
 const SHARED: &str = "shared by all flows";
-const PER_PACKET: &str = "a gain per packet of a queue that grows";
-const SAMPLES: &str = "the same time constant at more samples a second";
+const PER_PACKET: &str = "a gain per packet of a growing queue";
+const SAMPLES: &str = "the same time constant with more samples per second";
 const SPREAD: &str = "as many flows in the same time or range";
 
 struct Scale {
@@ -169,7 +169,7 @@ impl Scale {
                 (Some(list), _) => list,
                 (None, file) if self.by == 1.0 || file.is_none() => return Ok(()),
                 (None, file) => {
-                    let rule = "a file's rates are not scaled: write them as a list, or scale the file";
+                    let rule = "rates in a file are not scaled: write them as a list, or scale the file";
                     return refusal(at, cut(file.as_deref().unwrap_or_default()), rule);
                 }
             },
@@ -185,11 +185,7 @@ impl Scale {
     fn group(&mut self, group: &mut crate::format::FlowGroup) -> Result<(), Refusal> {
         let at = format!("flows.{}", group.name);
         if group.kind == Kind::Trace && self.by != 1.0 {
-            return refusal(
-                &format!("{at}.kind"),
-                "\"trace\"",
-                "recorded arrivals have the size that they have",
-            );
+            return refusal(&format!("{at}.kind"), "\"trace\"", "recorded arrivals cannot be scaled");
         }
         if let Some(count) = &mut group.count {
             let scaled = self.whole(&format!("{at}.count"), f64::from(*count))?;
@@ -225,7 +221,7 @@ impl Scale {
 
     fn algorithm(&mut self, at: &str, aqm: &mut AqmChoice) -> Result<(), Refusal> {
         let Some(entry) = catalog::find(&aqm.algorithm) else {
-            let rule = "is not of the catalog, so nobody has said how its parameters scale";
+            let rule = "is not in the catalog, so Quell does not know how its parameters scale";
             return refusal(at, format!("\"{}\"", cut(&aqm.algorithm)), rule);
         };
         let units: Vec<(&str, &str)> = (entry.params)().iter().map(|doc| (doc.name, doc.unit)).collect();
@@ -248,7 +244,7 @@ impl Scale {
             Rule::Unknown if self.by == 1.0 => return Ok(()),
             Rule::Unknown => {
                 let rule =
-                    format!("nobody has said how a parameter in the unit \"{unit}\" of this name scales");
+                    format!("Quell does not know how a parameter of this name in the unit \"{unit}\" scales");
                 return refusal(field, before, rule);
             }
             Rule::Times(_) => *value = self.multiplied(field, value, self.by)?,
@@ -264,7 +260,7 @@ impl Scale {
             Rule::Halvings => {
                 let more = libm::log2(self.by);
                 if more.fract() != 0.0 {
-                    return refusal(field, before, "a power of one half scales by powers of 2 only");
+                    return refusal(field, before, "a power of one half scales only by powers of 2");
                 }
                 if let Some(power) = number(value) {
                     *value = Value::Integer((power + more) as i64);
@@ -399,7 +395,7 @@ fn rule(algorithm: &str, name: &str, unit: &str) -> Rule {
         ("ap-red", "flows") => Rule::Times("the number of flows"),
         (_, "reference_flows" | "max_flows") => Rule::Times("the number of flows"),
         ("choke", "candidates") => {
-            Rule::Times("a flow's share of the queue becomes less, and so each comparison")
+            Rule::Times("a flow's share of the queue becomes smaller, and so does each comparison's")
         }
         ("sred", "alpha") => Rule::Over(SAMPLES),
         ("hred" | "hred-fixed", "overflow_step") => Rule::Over("as many steps as packets that overflow"),
@@ -468,7 +464,7 @@ mod tests {
                     assert_eq!(point.scenario.aqm.len(), 1, "{}", entry.name);
                     scales += 1;
                 }
-                Err(error) => assert!(error.rule.contains("nobody has said"), "{error}"),
+                Err(error) => assert!(error.rule.contains("does not know how"), "{error}"),
             }
         }
         assert!(scales >= 51, "{scales} of {}: all that were there when this was written", CATALOG.len());
@@ -527,7 +523,7 @@ mod tests {
         let curvy = text("{ algorithm = \"curvy-red\" }", FLOWS);
         let rule = said(&curvy, 10.0);
         assert!(
-            rule.contains("aqm.curvy-red.weight = 5: a power of one half scales by powers of 2 only"),
+            rule.contains("aqm.curvy-red.weight = 5: a power of one half scales only by powers of 2"),
             "{rule}"
         );
         assert!(said(&one, f64::NAN).contains("must be a number above 0"));

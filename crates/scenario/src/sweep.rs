@@ -235,14 +235,15 @@ pub(crate) fn expand(
         let place = |a: &Assignment| resolve(base, &a.field).map_err(|_| a.field.clone());
         in_cases = assignments.iter().flatten().map(place).collect();
         if let Some(a) = assignments.iter().flatten().find(|a| place(a).is_ok_and(|p| set.contains(&p))) {
-            let rule = format!("sets {}, which is set from outside too: its value would be lost", a.field);
+            let rule =
+                format!("sets {}, which is also set from outside, so its value would be lost", a.field);
             return Err(Problem::new(a.written.clone(), rule).with_value(""));
         }
         trees = product(&trees, &assignments)?;
     }
     let place = |s: &Swept| resolve(base, &s.field).map_err(|_| s.field.clone());
     if let Some(s) = more.iter().flat_map(|axis| &axis.0).find(|s| place(s).is_ok_and(|p| set.contains(&p))) {
-        let rule = format!("{} is both set and swept: do one of them", s.field);
+        let rule = format!("{} is both set and swept: do only one of these", s.field);
         return Err(Problem::new(s.written.clone(), rule).with_value(""));
     }
     let replaced: Vec<_> =

@@ -608,7 +608,7 @@ impl<'de> Deserializer<'de> for De<'_> {
         let node = self.0;
         visitor.visit_some(self).map_err(|fault| match &node.value {
             Value::String(s) if s == "none" && fault.steps.is_empty() => {
-                Fault::new("is not a value here; omit the key").about(node)
+                Fault::new("is not a value here; leave out the key").about(node)
             }
             _ => fault,
         })

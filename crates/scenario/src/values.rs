@@ -267,7 +267,7 @@ pub(crate) fn title<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String
     match text.chars().count() {
         0..=LONGEST_TITLE => Ok(text),
         n => Err(de::Error::custom(format!(
-            "has {n} characters: must have at most {LONGEST_TITLE}; description has room for more"
+            "has {n} characters: must have at most {LONGEST_TITLE}; put longer text in description"
         ))),
     }
 }
@@ -327,7 +327,7 @@ pub type Rtt = OneOr<Duration, RttSpread>;
 pub enum RttSpread {
     /// Drawn uniformly between two values for each flow.
     Uniform(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
-    /// Evenly spaced between two values: flow i of N at the middle of the i-th of N equal parts.
+    /// Evenly spaced between two values: flow i of N is in the middle of the i-th of N equal parts.
     Grid(#[cfg_attr(test, schemars(with = "[Text<Duration>; 2]"))] [Duration; 2]),
     /// Flow i has `first + i * step`.
     Linear(Linear),
@@ -364,7 +364,7 @@ pub enum WhenSpread {
     List(#[cfg_attr(test, schemars(with = "Vec<Text<Duration>>"))] Vec<Duration>),
 }
 
-/// A quantity drawn afresh each time: always the same, or from a distribution.
+/// A quantity that is drawn each time: always the same, or from a distribution.
 pub type Dist<Q> = OneOr<Q, Shape<Q>>;
 
 /// A distribution of a quantity.
@@ -406,7 +406,7 @@ pub struct Pareto<Q> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Seeds {
-    /// The seeds 1 to this.
+    /// The seeds 1 to this number.
     Count(u32),
     /// These seeds.
     List(Vec<u64>),
@@ -450,12 +450,12 @@ impl<'de> Deserialize<'de> for Seeds {
     }
 }
 
-/// How the measured window is cut: into pieces of a length, or at given times.
+/// How the measured window is divided: into pieces of equal length, or at given times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Segments {
-    /// Pieces of this length from the end of the warm-up on; the last may be shorter.
+    /// Pieces of this length, starting at the end of the warm-up; the last may be shorter.
     Every(#[cfg_attr(test, schemars(with = "Text<Duration>"))] Duration),
     /// One segment ends and the next begins at each of these times.
     At(#[cfg_attr(test, schemars(with = "Vec<Text<Duration>>"))] Vec<Duration>),

@@ -54,7 +54,7 @@ pub trait Watcher: std::fmt::Debug + Send + Sync {
     fn sampled(&self, link: LinkId, series: &Series);
 }
 
-/// The number of cores that nobody uses; whoever takes one gives it back.
+/// The number of cores that nobody uses; a user of one gives it back.
 #[derive(Debug, Default)]
 pub struct IdleCores(AtomicUsize);
 

@@ -300,7 +300,7 @@ pub struct TimedSegment {
     pub sum_ns: u64,
     /// The shortest of them, exact; 0 if there are none.
     pub least_ns: u64,
-    /// Their distribution: delays in nanoseconds, rising, each at most 0.2 % from those that it stands for, and how many
+    /// Their distribution: delays in nanoseconds, rising, each at most 0.2% from those that it stands for, and how many
     /// packets had it.
     pub delays: Vec<(u64, u32)>,
     /// Transfers whose first packet of data arrived.

@@ -29,7 +29,7 @@ struct Buckets<const BITS: u32> {
 /// Queueing delays, in the buckets of a [`Histogram`] of three digits.
 type Delays = Buckets<11>;
 
-/// Round-trip times: 64 buckets for every doubling, whose middle is at most 0.8 % away.
+/// Round-trip times: 64 buckets for every doubling, whose middle is at most 0.8% away.
 type RoundTripTimes = Buckets<7>;
 
 impl<const BITS: u32> Buckets<BITS> {

@@ -1,12 +1,12 @@
 //! The arithmetic of responsiveness (draft-ietf-ippm-responsiveness-08): what a client computes while its test runs,
-//! and whoever reads its probes afterwards.
+//! and what is computed from its probes afterward.
 
 use crate::outcome::{ForeignProbe, LoadedProbe};
 
 /// The share of the samples, the shortest ones, over which a trimmed mean is taken (the draft's TMP).
 pub const TRIMMED: f64 = 0.95;
 
-/// The one-sided trimmed mean of `samples`, which it sorts: the mean of the shortest 95 % of them, in whole samples, at
+/// The one-sided trimmed mean of `samples`, which it sorts: the mean of the shortest 95% of them, in whole samples, at
 /// least one. `None` if there are none.
 pub fn trimmed_mean(samples: &mut [f64]) -> Option<f64> {
     samples.sort_unstable_by(f64::total_cmp);

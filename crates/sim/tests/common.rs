@@ -146,7 +146,7 @@ pub fn mean_queue(o: &Outcome) -> f64 {
     s.iter().map(|s| s.queue_packet_seconds).sum::<f64>() / time
 }
 
-/// Mean and half width of the 99.9 % interval from the batch means of 20 segments of the first link
+/// Mean and half width of the 99.9% interval from the batch means of 20 segments of the first link
 /// (t = 3.883 at 19 degrees of freedom).
 pub fn batch_means(o: &Outcome, value: impl Fn(&Segment) -> f64) -> (f64, f64) {
     let x: Vec<f64> = o.links[0].segments.iter().map(value).collect();

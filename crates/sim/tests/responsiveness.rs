@@ -255,7 +255,7 @@ fn a_lost_packet_of_a_probe_costs_a_timeout() {
     }
 }
 
-/// The test's client can ask for no more than 5 % of the goodput of the last interval: 8 Mbit/s is 8.3 probes of each
+/// The test's client can ask for no more than 5% of the goodput of the last interval: 8 Mbit/s is 8.3 probes of each
 /// kind a second, of 6000 bytes together.
 #[test]
 fn probes_take_no_more_than_their_share() {

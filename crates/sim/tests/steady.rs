@@ -154,12 +154,12 @@ fn what_is_tuned_under_a_steady_load() {
     assert!(misses.is_empty(), "not as found:\n{}", misses.join("\n"));
 }
 
-/// What moves in rare steps, so that few runs say little about it: the share of runs that stay within
-/// a bound, of the 900 with the seeds 1 to 900. Which runs move is chance. A client that begins 1 to
-/// 16 ms later changes the factor of one seed as much as another seed does, and so does any rule of
-/// TCP that is not idle: with and without a measurement of the round-trip time that begins anew after
-/// four doublings, the factors of a seed have a correlation of 0.005 (feng-ared) and 0.17 (st-red), and
-/// their distributions are the same (Kolmogorov-Smirnov, 900 and 666 runs: D = 0.02, p = 0.99).
+/// What moves in rare steps, so that few runs say little about it: the share of runs that stay within a bound, of the
+/// 900 with the seeds 1 to 900. Which runs move is chance. A client that begins 1 to 16 ms later changes the factor of
+/// one seed as much as another seed does, and any rule of TCP that is not idle does the same: with and without a
+/// measurement of the round-trip time that restarts after four doublings, the factors of a seed have a correlation of
+/// 0.005 (feng-ared) and 0.17 (st-red), and their distributions are the same (Kolmogorov-Smirnov, 900 and 666 runs: D =
+/// 0.02, p = 0.99).
 struct Steps {
     algorithm: &'static str,
     /// The largest `max_p` over the smallest, and the share of runs in which it is at most this.

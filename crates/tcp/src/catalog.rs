@@ -247,7 +247,7 @@ fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
     let of_each = tcp.rtt_samples == RttSamples::Acknowledgment && tcp.recovery == Recovery::Rack;
     match key {
         "granularity" => of_each.then(|| {
-            "with rtt_samples = \"acknowledgment\": timestamps have ticks of 1 us; leave granularity out".to_string()
+            "with rtt_samples = \"acknowledgment\" because timestamps have ticks of 1 us; leave out granularity".to_string()
         }),
         "min_rto" if of_each => None,
         "min_rto" => {
@@ -258,39 +258,43 @@ fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
             };
             (min_rto <= granularity * ticks).then(|| {
                 format!(
-                    "with granularity = {granularity}: {of} is at least {ticks} of these; lower granularity, or write \
-                     min_rto = {}",
+                    "with granularity = {granularity} because {of} is at least {ticks} of these; lower granularity, or \
+                     set min_rto = {}",
                     granularity * ticks
                 )
             })
         }
         "initial_rto" => (tcp.initial_rto > max_rto)
-            .then(|| format!("beyond max_rto = {max_rto}: no timeout is longer; raise max_rto")),
+            .then(|| format!("beyond max_rto = {max_rto} because no timeout is longer; raise max_rto")),
         "max_doublings" => {
             let least = min_rto.min(tcp.initial_rto);
             let reached = least.nanos().saturating_mul(1 << max_doublings) >= max_rto.nanos();
             reached.then(|| {
                 format!(
-                    "with max_rto = {max_rto}: the shortest timeout ({least}) reaches that with fewer; raise max_rto"
+                    "with max_rto = {max_rto} because the shortest timeout ({least}) reaches that with fewer; raise \
+                     max_rto"
                 )
             })
         }
         "dup_threshold" => (tcp.dup_threshold >= max_window).then(|| {
             format!(
-                "with max_window = {max_window}: a window has fewer duplicates after a loss; raise max_window above it"
+                "with max_window = {max_window} because a window has fewer duplicates after a loss; raise max_window \
+                 above it"
             )
         }),
         "pacing_burst" => tcp.send_quantum.filter(|_| tcp.recovery == Recovery::Rack).map(|time| {
-            format!("with send_quantum = {time}: that says what leaves together; leave one of them out")
+            format!("with send_quantum = {time}, which sets how much leaves at once; leave out one of them")
         }),
         "whole_reductions" if tcp.recovery == Recovery::Tahoe => (!tcp.ecn).then(|| {
-            "with recovery = \"tahoe\": a loss leaves a window of one packet; leave whole_reductions out, or set ecn = true"
+            "with recovery = \"tahoe\" because a loss leaves a window of one packet; leave out whole_reductions, or \
+             set ecn = true"
                 .to_string()
         }),
         "whole_reductions" if tcp.recovery.is_proportional() => {
             (!tcp.ecn || tcp.mark_reduction == MarkReduction::Proportional).then(|| {
                 format!(
-                    "with recovery = {}: what is left is the threshold, which is whole; leave whole_reductions out",
+                    "with recovery = {} because the threshold remains, which is a whole number; leave out \
+                     whole_reductions",
                     tcp.recovery.show()
                 )
             })
@@ -300,7 +304,8 @@ fn overruled(tcp: &TcpParams, key: &str) -> Option<String> {
             let least = slow_start::N_RTT_SAMPLE;
             let threshold = tcp.initial_ssthresh.filter(|packets| *packets < least)?;
             Some(format!(
-                "with initial_ssthresh = {threshold}: it needs {least} packets in a round trip; raise initial_ssthresh"
+                "with initial_ssthresh = {threshold} because it needs {least} packets in a round trip; raise \
+                 initial_ssthresh"
             ))
         }
         _ => None,

@@ -11,11 +11,12 @@ pub(crate) const CLASSIC: Entry = Entry {
     key: "feedback",
     name: "classic",
     title: "Classic ECN",
-    summary: "A mark is echoed until the sender says that it has reduced its window.",
+    summary: "The receiver echoes a mark until the sender says that it has reduced its window.",
     source: "RFC 3168",
     reads: &["ecn_retransmissions"],
     choices: &[
-        "CWR goes with the first new packet after any reduction; with ecn_retransmissions also with a retransmission, as in ns-2.",
+        "The first new packet after any reduction carries CWR; with ecn_retransmissions, a retransmission may, too, as \
+         in ns-2.",
     ],
     ..Entry::PLAIN
 };
@@ -25,14 +26,17 @@ pub(crate) const EXACT: Entry = Entry {
     key: "feedback",
     name: "exact",
     title: "Counted marks",
-    summary: "Each acknowledgment says how many packets have come marked, as in QUIC.",
+    summary: "Each acknowledgment says how many packets have arrived marked, as in QUIC.",
     source: "RFC 9000 section 19.3.2",
     reads: &["ecn_retransmissions"],
-    network: "ecn = true: without it no packet is marked, and nothing reads this key",
+    network: "ecn = true; without it, no packet is marked and nothing reads this key",
     choices: &[
-        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
-        "An acknowledgment goes at once where marks begin or end (RFC 8257 section 3.2), and with every second mark (RFC 9768 section 3.2.2.5.1).",
-        "DCTCP's own echo (RFC 8257 section 3.2), one bit that says whether the last packet was marked, is this without the losses of acknowledgments.",
+        "The sender and receiver of a group have the same parameters, so every receiver supports it and nothing is \
+         negotiated.",
+        "An acknowledgment goes at once when marks begin or end (RFC 8257 section 3.2), and with every second mark \
+         (RFC 9768 section 3.2.2.5.1).",
+        "DCTCP's own echo (RFC 8257 section 3.2), one bit that says whether the last packet was marked, is equivalent \
+         if no acknowledgments are lost.",
     ],
     ..Entry::PLAIN
 };
@@ -42,16 +46,20 @@ pub(crate) const ACC_ECN: Entry = Entry {
     key: "feedback",
     name: "accecn",
     title: "Accurate ECN",
-    summary: "Each acknowledgment says how many packets have come marked, modulo eight.",
+    summary: "Each acknowledgment says how many packets have arrived marked, modulo eight.",
     source: "RFC 9768",
     reads: &["ecn_retransmissions"],
-    network: "ecn = true: without it no packet is marked, and nothing reads this key",
+    network: "ecn = true; without it, no packet is marked and nothing reads this key",
     choices: &[
-        "An acknowledgment that says of no packet for the first time that it arrived may have been overtaken, and its count is not looked at (RFC 9768 section 3.2.2.5).",
-        "Its option and its negotiation are left out: what remains is the ACE field.",
-        "Sender and receiver of a group have the same parameters, so no receiver lacks it, and nothing is negotiated.",
-        "Where eight packets or more are acknowledged at once, the field counts as having gone round as often as it can (appendix A.2.1).",
-        "An acknowledgment goes at once where marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and where they end, which is DCTCP's rule (RFC 8257 section 3.2).",
+        "An acknowledgment that acknowledges nothing new may have been overtaken, so its count is ignored (RFC 9768 \
+         section 3.2.2.5).",
+        "Its option and its negotiation are not modeled; only the ACE field is.",
+        "The sender and receiver of a group have the same parameters, so every receiver supports it and nothing is \
+         negotiated.",
+        "If eight or more packets are acknowledged at once, the field counts as having wrapped as often as it can \
+         (appendix A.2.1).",
+        "An acknowledgment goes at once when marks begin and with every second mark (RFC 9768 section 3.2.2.5.1), and \
+         when they end, which is DCTCP's rule (RFC 8257 section 3.2).",
     ],
     ..Entry::PLAIN
 };
@@ -213,7 +221,7 @@ mod tests {
             .collect()
     }
 
-    /// Returns whether an acknowledgment that tells of so many marks reduces the window.
+    /// Returns whether an acknowledgment that reports so many marks reduces the window.
     fn reduces(cfg: &Config, s: &mut Sender, ack: u32, marks: u32) -> bool {
         let report = Report { marks: Some(marks), ..Default::default() };
         s.on_report(cfg, Time::ZERO + ms(100), ack, false, &report).ecn_response

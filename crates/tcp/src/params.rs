@@ -20,7 +20,7 @@ pub(crate) const ACKNOWLEDGMENTS: Entry = Entry {
     key: "growth",
     name: "acknowledgments",
     title: "Growth by acknowledgments",
-    summary: "Each acknowledgment makes the window grow as if it were of one packet.",
+    summary: "Each acknowledgment makes the window grow as if it acknowledged one packet.",
     source: "RFC 2581",
     choices: &["With delayed acknowledgments the window grows half as fast."],
     ..Entry::PLAIN
@@ -31,10 +31,11 @@ pub(crate) const PACKETS: Entry = Entry {
     key: "growth",
     name: "packets",
     title: "Growth by packets",
-    summary: "Each packet that is acknowledged makes the window grow.",
+    summary: "Each acknowledged packet makes the window grow.",
     source: "RFC 5681 section 3.1 and RFC 3465",
     choices: &[
-        "An acknowledgment may add any number of packets: the limit of RFC 3465 is left out. After a timeout it adds one (RFC 3465 section 2.3).",
+        "An acknowledgment may add any number of packets, without the limit of RFC 3465. After a timeout it adds one \
+         (RFC 3465 section 2.3).",
     ],
     ..Entry::PLAIN
 };
@@ -44,48 +45,61 @@ pub(crate) const WHOLE_PACKETS: Entry = Entry {
     key: "growth",
     name: "whole-packets",
     title: "Growth by whole packets",
-    summary: "Packets that are acknowledged are counted until they make the window a whole packet larger.",
+    summary: "Acknowledged packets are counted until they make the window a whole packet larger.",
     source: "Linux 7.2, as it runs",
     choices: &[
-        "Reno's window of w packets grows by one with every w packets that are acknowledged. With \"packets\" it has a fraction, each acknowledged packet adds 1/w to it, and from 3 to 6 packets that takes 14 of them instead of 12: Reno in small windows grows more slowly, and loses less.",
-        "CUBIC's target, its Reno-friendly window and the number of packets that make one more are whole numbers. That number is at least two; before the first reduction and after a timeout, where the window before is not known, it is at most 20, a twentieth a round trip. The Reno-friendly window is what the other one is to be in a round trip, and not what it is at once: it grows by one with 15/8 of a window, rounded down. While the window stays what it is, that number is found anew every 32 ms: a window of two packets waits so long, and then grows by two at once. A reduction leaves 717/1024. With rules = \"ns-3\" neither is so.",
-        "A window that is reduced is whole, and the count begins anew. DCTCP's estimate is a whole number of 1024ths, and what it takes from the window whole packets, none where that would be less than one. LEDBAT and Prague count as with \"packets\".",
+        "Reno's window of w packets grows by one for every w acknowledged packets. With \"packets\" the window has a \
+         fraction, and each acknowledged packet adds 1/w to it. Growing from 3 to 6 packets then takes 14 of them \
+         instead of 12, so Reno grows more slowly in small windows and loses less.",
+        "CUBIC's target, its Reno-friendly window and the number of packets that add one to the window are whole \
+         numbers. That number is at least two. Before the first reduction and after a timeout, when the earlier window \
+         is unknown, it is at most 20, i.e., a twentieth per round trip. The Reno-friendly window is the target for \
+         the next round trip, not for now: it grows by one with 15/8 of a window, rounded down. While the window does \
+         not change, that number is recomputed every 32 ms, so a window of two packets waits that long and then grows \
+         by two at once. A reduction leaves 717/1024. With rules = \"ns-3\", neither applies.",
+        "A reduced window is a whole number, and the count restarts. DCTCP's estimate is a whole number of 1024ths, \
+         and it takes whole packets from the window, or none if that would be less than one. LEDBAT and Prague count \
+         as with \"packets\".",
     ],
     ..Entry::PLAIN
 };
 
 params! {
-    /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, with which the
-    /// source papers were simulated; `delayed_ack`, `initial_window` and `min_rto` are what a present-day
-    /// host would set otherwise (RFC 5681, RFC 6928, RFC 6298).
+    /// TCP's parameters. The defaults are those of ns-2 2.35's one-way agents, which the source papers used; a
+    /// present-day host would set `delayed_ack`, `initial_window` and `min_rto` differently (RFC 5681, RFC 6928, RFC
+    /// 6298).
     pub struct TcpParams {
         /// Loss recovery: "tahoe", "reno", "newreno", "sack", "prr" or "rack".
         recovery: Recovery = Recovery::Reno, unit "name", source "the source papers use Reno";
         /// Congestion control: "reno", "cubic", "dctcp", "prague", "ledbat", "bbr1" or "bbr3"; the last two need "rack" and `pacing`, "prague" `pacing`, "prague" and "dctcp" `ecn` and `feedback`.
         congestion: CongestionControl = CongestionControl::Reno, unit "name", source "the source papers use Reno";
-        /// How fast CUBIC grows where Reno would: "rfc9438", or "rfc8312", by alpha all the time.
+        /// How fast CUBIC grows in its Reno-friendly region: "rfc9438", or "rfc8312", which always grows by alpha.
         reno_friendly: RenoFriendly = RenoFriendly::Rfc9438, unit "name", source "RFC 9438 section 4.3; Linux has RFC 8312's";
         /// How slow start ends without a loss: "standard" (it does not), "hystart++" or "hystart".
         slow_start: SlowStart = SlowStart::Standard, unit "name", source "RFC 5681; hystart++ is RFC 9406, hystart Ha and Rhee 2011";
-        /// What the window grows by: "acknowledgments", "packets" that they acknowledge, or "whole-packets".
+        /// What the window grows by: "acknowledgments", the "packets" that they acknowledge, or "whole-packets".
         growth: Growth = Growth::Acknowledgments, unit "name", source "ns-2 and RFC 2581; packets are RFC 5681 section 3.1 and RFC 3465";
-        /// Whether packets are paced: at the rate of bbr1 or bbr3, else at 2 windows a round-trip time while the window is below half of ssthresh and at 1.2 after.
+        /// Whether packets are paced: at the rate of bbr1 or bbr3; otherwise at 2 windows per round-trip time while the
+        /// window is below half of ssthresh, and at 1.2 windows after that.
         pacing: bool = false, unit "true or false", source "ns-2 and RFC 5681 do not; Linux paces so";
-        /// Packets that may leave at once after a sender was slower than its pace.
+        /// How many packets may leave at once after a sender was slower than its pacing rate.
         pacing_burst: u32 = 10, unit "packets", source "RFC 9002 section 7.7";
-        /// What leaves together with "rack": as much as a sender's pace allows in this time, 2 packets to 64 kB, for which it also waits for an acknowledgment that is due within 1 ms; none to send each packet when it may go.
+        /// How much leaves at once with "rack": as much as the pacing rate allows in this time, from 2 packets to 64
+        /// kB. The sender also waits up to 1 ms for an acknowledgment that is due. With none, each packet leaves as
+        /// soon as it may.
         send_quantum: Option<Duration> = None, unit "time", source "RFC 9002 section 7.7 spaces packets; Linux: 1/1024 s";
-        /// Whether a sender's own host holds no more of its packets than two times what leaves together, or a `send_quantum` of its pace if that is more; with "rack" and `send_quantum`, where it has an access link.
+        /// Whether a sender's own host holds at most twice what leaves at once, or a `send_quantum` at its pacing rate
+        /// if that is more; applies with "rack" and `send_quantum`, if the sender has an access link.
         small_queues: bool = false, unit "true or false", source "no RFC has a host's own queue; Linux: TCP small queues";
         /// Size of a data packet; see `header`.
         packet: Bytes = Bytes::new(1000), unit "bytes", source "ns-2 packetSize_";
-        /// Bytes of header added to `packet` on the wire; 0 if `packet` includes them.
+        /// Header bytes added to `packet` on the wire; 0 if `packet` includes them.
         header: Bytes = Bytes::new(0), unit "bytes", source "ns-2 useHeaders_ false; true is 40 B";
-        /// Size on the wire of a pure acknowledgment; blocks are in it, or added (`sack_sizes`).
+        /// Size on the wire of a pure acknowledgment; SACK blocks are included, or added with `sack_sizes`.
         ack_size: Bytes = Bytes::new(40), unit "bytes", source "ns-2: a TCP/IP header, whatever it says; Linux: 66 B with Ethernet and timestamps";
         /// Size on the wire of a SYN and of its acknowledgment.
         syn_size: Bytes = Bytes::new(40), unit "bytes", source "ns-2: as an acknowledgment; Linux: 74 B with Ethernet and its options";
-        /// Whether selective acknowledgments are larger than others: by 4 B and 8 B for each block.
+        /// Whether selective acknowledgments are larger than others, by 4 B plus 8 B for each block.
         sack_sizes: bool = false, unit "true or false", source "RFC 2018 section 3, and two bytes of padding; ns-2: no";
         /// Congestion window after the handshake, in packets.
         initial_window: u32 = 2, unit "packets", source "ns-2 windowInit_; RFC 6928 allows 10";
@@ -95,31 +109,40 @@ params! {
         max_window: u32 = 1_000_000, unit "packets", source "RFC 7323 section 2.3: at most 1 GiB, 80 Gbit/s over 100 ms";
         /// Whether a connection begins with a SYN and its acknowledgment.
         syn: bool = true, unit "true or false", source "ns-2 syn_";
-        /// Longest an acknowledgment is held back for `ack_every` packets; none to acknowledge each.
+        /// How long an acknowledgment may be held back for `ack_every` packets; none to acknowledge each packet.
         delayed_ack: Option<Duration> = None, unit "time", source "ns-2 TCPSink; RFC 5681 section 4.2 allows 500 ms";
-        /// Packets in order that are acknowledged together, if `delayed_ack` allows.
+        /// How many in-order packets one acknowledgment covers, if `delayed_ack` allows.
         ack_every: u32 = 2, unit "packets", source "RFC 5681 section 4.2: at least every second";
-        /// Packets at the start of a connection that are acknowledged at once.
+        /// How many packets at the start of a connection are acknowledged at once.
         quick_acks: u32 = 0, unit "packets", source "RFC 5681 has none; Linux: 16";
-        /// What `delayed_ack` is: the "fixed" time, or with "adaptive" the least of a time that follows the gaps between packets up to a round trip and 200 ms; at once go 2 after a mark or a packet sent again, and `quick_acks` after a gap longer than a timeout or a packet that came twice.
+        /// How `delayed_ack` applies: as a "fixed" time, or, with "adaptive", as the least value of a time that follows
+        /// the gaps between packets, up to a round trip and 200 ms. In the latter case, 2 acknowledgments go at once
+        /// after a mark or a retransmitted packet, and `quick_acks` after a gap longer than a timeout or a packet that
+        /// came twice.
         ack_timer: AckTimer = AckTimer::Fixed, unit "name", source "RFC 5681 section 4.2: at most 500 ms; Linux: adaptive";
-        /// Longest a selective acknowledgment is held back, and at most a third of the round trip; the first three of a gap and every 45th go at once. None to send each.
+        /// How long a selective acknowledgment may be held back, but at most a third of the round trip. The first three
+        /// for a gap and every 45th go at once. None to send each at once.
         sack_delay: Option<Duration> = None, unit "time", source "RFC 5681 section 4.2 has none; Linux: 1 ms";
         /// Whether each of the first two duplicate acknowledgments may send a new packet.
         limited_transmit: bool = true, unit "true or false", source "RFC 3042; ns-2 singledup_";
         /// Duplicate acknowledgments that signal a loss.
         dup_threshold: u32 = 3, unit "1", source "RFC 5681 section 3.2";
-        /// Whether acknowledgments tell with "rack", as timestamps do, if they are of a packet that was sent again: a timeout of what is only late is undone when it comes.
+        /// Whether, with "rack", acknowledgments say if they are for a retransmitted packet, as timestamps do; a
+        /// timeout for data that is only late is undone when the data arrives.
         eifel: bool = false, unit "true or false", source "RFC 3522 and RFC 4015; Linux does";
-        /// Whether with "rack" the first acknowledgments after a timeout say if it was needed: a packet that was sent once arrives, and it is undone.
+        /// Whether, with "rack", the first acknowledgments after a timeout show if it was needed: if a packet that was
+        /// sent only once arrives, the timeout is undone.
         frto: bool = false, unit "true or false", source "RFC 5682; Linux does";
-        /// The congestion window after a timeout: "one" packet, or, with "rack", the "flight" that is not lost and one more.
+        /// The congestion window after a timeout: "one" packet, or, with "rack", the "flight" that is not lost plus one
+        /// packet.
         loss_window: LossWindow = LossWindow::One, unit "name", source "RFC 5681 section 3.1; Linux: flight";
         /// Smallest retransmission timeout.
         min_rto: Duration = Duration::from_millis(200), unit "time", source "ns-2 minrto_; RFC 6298 says 1 s";
-        /// What `min_rto` is the least of: the "timeout", or the "variation" that the smoothed round-trip time is added to.
+        /// What `min_rto` bounds from below: the "timeout", or the "variation" that is added to the smoothed round-trip
+        /// time.
         rto_floor: RtoFloor = RtoFloor::Timeout, unit "name", source "RFC 6298 rule 2.4; Linux: variation";
-        /// What measures the round-trip time for the timeout: one packet in a "round-trip", or, with "rack", each "acknowledgment".
+        /// What measures the round-trip time for the timeout: one packet per "round-trip", or, with "rack", each
+        /// "acknowledgment".
         rtt_samples: RttSamples = RttSamples::RoundTrip, unit "name", source "RFC 6298 section 3; RFC 7323 section 4 and Linux: acknowledgment";
         /// Largest retransmission timeout.
         max_rto: Duration = Duration::from_secs(60), unit "time", source "RFC 6298 rule 2.5";
@@ -131,21 +154,25 @@ params! {
         granularity: Duration = Duration::from_millis(10), unit "time", source "ns-2 tcpTick_";
         /// Whether data is sent ECN-capable and marks are answered (RFC 3168).
         ecn: bool = false, unit "true or false", source "the source papers switch it on where they use it";
-        /// The ECN codepoint of data that may be marked: "ect0" or "ect1"; none for that of the congestion control, which is "ect1" of "prague" and "ect0" of the others.
+        /// The ECN codepoint of data that may be marked: "ect0" or "ect1"; none for the congestion control's own, which
+        /// is "ect1" with "prague" and "ect0" with the others.
         codepoint: Option<Codepoint> = None, unit "name", source "RFC 3168 section 5; RFC 9331 section 4.1; RFC 8257 has ECT(0)";
-        /// How the receiver tells of marks: "classic" (one bit), "exact" (their number) or "accecn" (modulo 8).
+        /// How the receiver reports marks: "classic" (one bit), "exact" (their number) or "accecn" (their number modulo
+        /// 8).
         feedback: Feedback = Feedback::Classic, unit "name", source "RFC 3168 section 6.1.3; RFC 9000 section 19.3.2; RFC 9768 section 3.2.2";
         /// How a mark reduces the window: "at-once", or, with "prr" and "rack", "proportional", as a loss does.
         mark_reduction: MarkReduction = MarkReduction::AtOnce, unit "name", source "RFC 3168 section 6.1.2; Linux: proportional";
-        /// Whose rules hold where they differ: those of the "rfc", or, with recovery = "prr", of the senders of "ns-3".
+        /// Whose rules apply where they differ: those of the "rfc", or, with recovery = "prr", those of the senders of
+        /// "ns-3".
         rules: Rules = Rules::Rfc, unit "name", source "RFC 9937, RFC 5681, RFC 9438; ns-3 3.44";
         /// Whether retransmissions are ECN-capable and may carry CWR, as in ns-2; RFC 3168 says no.
         ecn_retransmissions: bool = false, unit "true or false", source "RFC 3168 sections 6.1.2 and 6.1.5";
-        /// Whether Reno halves the whole packets of its window, and rounds down: 5.9 packets become 2, and not 2.95.
+        /// Whether Reno halves the whole packets of its window and rounds down, so that 5.9 packets become 2 instead of
+        /// 2.95.
         whole_reductions: bool = false, unit "true or false", source "RFC 5681 eq. 4 has no rounding; ns-2 until January 2006";
-        /// The queueing delay one way that LEDBAT aims at.
+        /// The one-way queueing delay that LEDBAT aims for.
         ledbat_target: Duration = Duration::from_millis(100), unit "time", source "RFC 6817 section 2.5: at most 100 ms";
-        /// How fast LEDBAT's window follows the delay: packets a round trip where there is no queue.
+        /// How fast LEDBAT's window follows the delay, in packets per round trip without a queue.
         ledbat_gain: f64 = 1.0, unit "packets", source "RFC 6817 section 2.5: at most 1";
     }
 }
@@ -221,7 +248,7 @@ pub(crate) fn range(key: &str) -> Option<&'static Range> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reports {
     Never,
-    /// Those that tell of what is missing, or of what came twice.
+    /// Those that report what is missing, or what came twice.
     OfGaps,
     Always,
 }
@@ -242,7 +269,7 @@ pub struct Config {
     pub(crate) pacing_burst: u32,
     pub(crate) send_quantum: Option<Duration>,
     small_queues: bool,
-    /// Whoever sends the packets says when they have left.
+    /// The code that sends the packets says when they have left.
     pub(crate) host_tells: bool,
     pub(crate) sack_delay: Option<Duration>,
     pub(crate) ack_every: u32,
@@ -331,7 +358,7 @@ impl Config {
             wire <= u16::MAX as u64,
             "packet",
             p.packet,
-            "must with its header be at most 65535 B (RFC 791)",
+            "must be at most 65535 B including its header (RFC 791)",
         )?;
         size("ack_size", p.ack_size, BLOCKS)?;
         size("syn_size", p.syn_size, 0)?;
@@ -339,10 +366,11 @@ impl Config {
         count("initial_window", p.initial_window, 1, MAX_WINDOW, largest)?;
         count("max_window", p.max_window, 1, MAX_WINDOW, "1 GiB of packets (RFC 7323 section 2.3)")?;
         if let Some(packets) = p.initial_ssthresh {
-            let reason = "half of two packets in flight (RFC 5681 section 3.1), and the largest window; \"none\" is that";
+            let reason = "half of two packets in flight (RFC 5681 section 3.1), and the largest window, which \"none\" \
+                means";
             count("initial_ssthresh", packets, 2, MAX_WINDOW, reason)?;
         }
-        let reason = "with more, delayed_ack alone would say when";
+        let reason = "with more, only delayed_ack would matter";
         count("ack_every", p.ack_every, 1, MOST_TOGETHER, reason)?;
         count("quick_acks", p.quick_acks, 0, MAX_WINDOW, largest)?;
         count(
@@ -350,7 +378,7 @@ impl Config {
             p.dup_threshold,
             1,
             MAX_WINDOW,
-            "the largest window, which has no more duplicates",
+            "the largest window, which cannot have more duplicates",
         )?;
         require(
             !p.granularity.is_zero(),
@@ -390,7 +418,7 @@ impl Config {
             "send_quantum",
             p.send_quantum,
             Duration::from_secs(1),
-            "a second's packets are no burst",
+            "a burst is at most a second's packets",
         )?;
         let most = Duration::from_millis(500);
         within_span(
@@ -404,14 +432,14 @@ impl Config {
             p.rules == Rules::Rfc || p.recovery == Recovery::Prr,
             "rules",
             p.rules.show(),
-            "needs recovery = \"prr\": of ns-3's other recoveries no differences are known",
+            "needs recovery = \"prr\", because no differences of ns-3's other recoveries are known",
         )?;
         require(
             p.rules == Rules::Rfc
                 || matches!(p.congestion, CongestionControl::Reno | CongestionControl::Cubic),
             "rules",
             p.rules.show(),
-            "needs congestion = \"reno\" or \"cubic\": of ns-3's other controls no differences are known",
+            "needs congestion = \"reno\" or \"cubic\", because no differences of ns-3's other controls are known",
         )?;
         // Nobody tells of marks where there are none.
         let feedback = if p.ecn { p.feedback } else { Feedback::Classic };
@@ -601,7 +629,7 @@ const BLOCKS: u16 = 4 + 8 * 3;
 /// Checks the size of a packet that grows by `more` bytes at most.
 fn size(field: &'static str, size: Bytes, more: u16) -> Result<(), ParamError> {
     let most = u64::from(u16::MAX - more);
-    let reason = format!("must be from 1 B to {most} B: a packet has 65535 B at most (RFC 791)");
+    let reason = format!("must be from 1 B to {most} B, because a packet has at most 65535 B (RFC 791)");
     require((1..=most).contains(&size.get()), field, size, reason)
 }
 
@@ -623,20 +651,26 @@ fn demands(p: &TcpParams) -> Result<(), ParamError> {
     let wants = [
         (
             model && p.recovery != Recovery::Rack,
-            "recovery = \"rack\", for it samples what each packet delivers (draft-ietf-ccwg-bbr section 4.1)",
+            "recovery = \"rack\", because it samples what each packet delivers (draft-ietf-ccwg-bbr section 4.1)",
         ),
         (
             model && !p.pacing,
-            "pacing = true, for it sends at a rate of its own (draft-ietf-ccwg-bbr section 5.6)",
+            "pacing = true, because it sends at its own rate (draft-ietf-ccwg-bbr section 5.6)",
         ),
-        (model && p.ecn, "ecn = false, for it does not answer marks (RFC 3168 section 5)"),
-        (scalable && !p.ecn, "ecn = true, for it answers marks (RFC 8257 section 3, RFC 9331 section 4.1)"),
+        (model && p.ecn, "ecn = false, because it does not react to marks (RFC 3168 section 5)"),
+        (
+            scalable && !p.ecn,
+            "ecn = true, because it reacts to marks (RFC 8257 section 3, RFC 9331 section 4.1)",
+        ),
         (
             scalable && p.feedback == Feedback::Classic,
-            "feedback = \"accecn\" or \"exact\", for it must know how many packets are marked (RFC 8257 section 3.2, \
-             RFC 9331 section 4.2)",
+            "feedback = \"accecn\" or \"exact\", because it must know how many packets are marked (RFC 8257 section \
+             3.2, RFC 9331 section 4.2)",
         ),
-        (prague && !p.pacing, "pacing = true, for its queue is too short for bursts (RFC 9331 section 4.3)"),
+        (
+            prague && !p.pacing,
+            "pacing = true, because its queue is too short for bursts (RFC 9331 section 4.3)",
+        ),
     ];
     let missing: Vec<&str> = wants.into_iter().filter_map(|(is, what)| is.then_some(what)).collect();
     let control = format!("\"{}\"", p.congestion.show());

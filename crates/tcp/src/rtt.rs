@@ -151,7 +151,7 @@ impl RttEstimator {
     /// Doubles the timeout (RFC 6298 rule 5.5). After several doublings what is known of the
     /// round-trip time is likely wrong: the next measurement counts as the first (RFC 6298 section 5,
     /// last paragraph; from the fourth on as in BSD and ns-2). Without that, 500 flows on 10 Mbit/s
-    /// lose 1.5 % under RED with ECN instead of 0.2 % (ns-2: 0.1 %).
+    /// lose 1.5% under RED with ECN instead of 0.2% (ns-2: 0.1%).
     pub fn back_off(&mut self, cfg: &Config) {
         self.backoff += 1;
         if self.backoff >= FORGETTING {

@@ -4,7 +4,7 @@
 //! TCP of the source papers and of their simulator. Where it differs from RFC 5681:
 //! - `ssthresh` comes from the congestion window (RFC 2001) instead of the flight size; for a sender
 //!   that always has data the two agree. It is a whole number of packets, as in BSD and in ns-2, and
-//!   as a flight size is: rounding down takes 4 % off the loss of 64 flows at a full drop-tail buffer.
+//!   as a flight size is: rounding down takes 4% off the loss of 64 flows at a full drop-tail buffer.
 //! - Every timeout lowers `ssthresh`, also one of a packet that timed out before, whose window is one
 //!   by then and leaves 2. With PRR and RACK-TLP it does not.
 
@@ -619,8 +619,8 @@ impl Sender {
     /// Returns whether an echo calls for a reduction: one per window of data (RFC 3168 section 6.1.2). The
     /// timer ended the last window if it asked for the last reduction, and CWR went with the first
     /// packet after it: where that is an ECN-capable retransmission, an echo now is of its mark. So
-    /// does ns-2; without that, 200 flows on 10 Mbit/s lose 1.7 % under RED instead of 2.8 % (ns-2:
-    /// 2.7 %).
+    /// does ns-2; without that, 200 flows on 10 Mbit/s lose 1.7% under RED instead of 2.8% (ns-2:
+    /// 2.7%).
     fn answers_echo(&self, cfg: &Config, ack: u32) -> bool {
         // As Linux does (tcp_fastretrans_alert() in tcp_input.c): the repair of losses is over with the last packet
         // that was outstanding when it began, and only a reduction by a mark waits for one more.
@@ -630,10 +630,10 @@ impl Sender {
 
     /// RFC 3168 section 6.1.2: as for a loss, nothing to retransmit. A window that falls below one
     /// packet sends nothing until the timer runs out, as the RFC asks of a sender whose window is one
-    /// already; without that, 200 flows on 15 Mbit/s need 49 % marks instead of 34 % (PI; ns-2: 32 %).
+    /// already; without that, 200 flows on 15 Mbit/s need 49% marks instead of 34% (PI; ns-2: 32%).
     /// If the packet that goes then is marked too, the timer doubles, as for a packet that is lost
-    /// again (RFC 6298 rule 5.5) and as in ns-2; without that, 500 flows on 10 Mbit/s need 90 % marks
-    /// instead of 53 % (PI; ns-2: 53 %).
+    /// again (RFC 6298 rule 5.5) and as in ns-2; without that, 500 flows on 10 Mbit/s need 90% marks
+    /// instead of 53% (PI; ns-2: 53%).
     fn on_ecn_echo(&mut self, cfg: &Config) {
         if self.phase == Phase::Recovery {
             // All that was outstanding when it began has been acknowledged: an echo of a mark since then reduces the

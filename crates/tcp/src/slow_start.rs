@@ -15,7 +15,8 @@ pub(crate) const STANDARD: Entry = Entry {
     source: "RFC 5681",
     reads: &["initial_ssthresh"],
     choices: &[
-        "After a timeout an acknowledgment adds one packet at most, however much it acknowledges (RFC 3465 section 2.3).",
+        "After a timeout, an acknowledgment adds at most one packet, no matter how much it acknowledges (RFC 3465 \
+         section 2.3).",
     ],
     ..Entry::PLAIN
 };
@@ -25,14 +26,14 @@ pub(crate) const HYSTART_PLUS_PLUS: Entry = Entry {
     key: "slow_start",
     name: "hystart++",
     title: "HyStart++",
-    summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most.",
+    summary: "It also ends when the round-trip time rises by an eighth, but by at least 4 ms and at most 16 ms.",
     source: "RFC 9406",
     reads: &["initial_ssthresh"],
     choices: &[
-        "An acknowledgment adds eight packets at most, or any number if packets are paced.",
+        "An acknowledgment adds at most eight packets, or any number if packets are paced.",
         "The round-trip time of each acknowledgment is measured.",
-        "A window that is not used does not grow.",
-        "HyStart, from which it comes and which Linux has, is another value: \"hystart\".",
+        "An unused window does not grow.",
+        "HyStart, from which it is derived and which Linux uses, is a separate value: \"hystart\".",
     ],
     ..Entry::PLAIN
 };
@@ -42,15 +43,19 @@ pub(crate) const HYSTART: Entry = Entry {
     key: "slow_start",
     name: "hystart",
     title: "HyStart",
-    summary: "It ends also when the round-trip time rises by an eighth, 4 ms at least and 16 ms at most, and when acknowledgments have followed each other closely for half of the smallest one.",
+    summary: "It also ends when the round-trip time rises by an eighth (by at least 4 ms and at most 16 ms), and when \
+        acknowledgments have followed each other closely for half of the smallest round-trip time.",
     source: "Ha and Rhee 2011",
     reads: &["initial_ssthresh"],
     choices: &[
-        "Acknowledgments follow each other closely if 2 ms at most lie between them. The train begins with the round and ends with the first longer gap; below a window of 16 packets nothing is looked for.",
-        "Where packets are paced, a train takes as long as the pace has it: it must last for a whole round-trip time (as in Linux).",
-        "The rise is that of the round's smallest round-trip time, of at least eight, over the smallest of all (as in Linux); in the paper, over that of the round before.",
-        "After a timeout it begins anew. After a loss slow start is over.",
-        "A window that is not used does not grow.",
+        "Acknowledgments follow each other closely if they are at most 2 ms apart. The train starts with the round and \
+         ends with the first longer gap. Below a window of 16 packets, nothing is looked for.",
+        "If packets are paced, the pacing rate sets the length of a train, so it must last for a whole round-trip time \
+         (as in Linux).",
+        "The rise is measured from the smallest round-trip time of all (as in Linux) to the round's smallest, out of \
+         at least eight; in the paper, from that of the previous round.",
+        "After a timeout it starts over. After a loss, slow start is over.",
+        "An unused window does not grow.",
     ],
     ..Entry::PLAIN
 };
@@ -68,7 +73,7 @@ const CSS_ROUNDS: u32 = 5;
 /// Packets that an acknowledgment may add where they are not paced.
 const L: f64 = 8.0;
 
-/// The rise of a round-trip time that tells of a queue.
+/// The rise of a round-trip time that reveals a queue.
 fn rise(rtt: Duration) -> Duration {
     (rtt / MIN_RTT_DIVISOR).max(MIN_RTT_THRESH).min(MAX_RTT_THRESH)
 }
@@ -150,7 +155,7 @@ impl HyStart {
         }
     }
 
-    /// Ends slow start if the acknowledgment of all below `ack` tells of a full pipe.
+    /// Ends slow start if the acknowledgment of all below `ack` reveals a full pipe.
     fn look(&mut self, window: &mut Window, (ack, next): (u32, u32), now: Time, rtt: Duration) {
         if self.over || window.cwnd >= window.ssthresh {
             return;

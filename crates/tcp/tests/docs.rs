@@ -36,12 +36,12 @@ fn about(e: &Entry) -> String {
     }
     let own = e.parameters();
     if !own.is_empty() {
-        text += "\nBeside the keys that every sender reads it reads:\n\n";
+        text += "\nBesides the keys that every sender reads, it reads:\n\n";
         text += &table(own.iter());
     }
     if !e.choices.is_empty() {
         text += "\n## What was chosen\n\n";
-        text += "Where the source leaves something open, or the code departs from it:\n\n";
+        text += "Where the source leaves something open, or the code differs from it:\n\n";
         text += &e.choices.iter().map(|choice| format!("- {choice}\n")).collect::<String>();
     }
     text

@@ -73,7 +73,7 @@ fn an_echo_of_a_mark_keeps_the_window_that_the_timeout_left() {
     }
 }
 
-/// Karn's rule leaves the timer doubled; the echo tells of which transmission the acknowledgment is (RFC 7323 section
+/// Karn's rule leaves the timer doubled; the echo says for which transmission the acknowledgment is (RFC 7323 section
 /// 4.1).
 #[test]
 fn the_echo_of_a_retransmission_measures_a_round_trip() {

@@ -414,7 +414,7 @@ fn normal_between(a: f64, b: f64) -> f64 {
 }
 
 /// States that are eliminated before what they lead through is passed on to the others. A block of their rows stays in
-/// the processor's cache, where the whole matrix would have to be fetched anew for each state.
+/// the processor's cache, where the whole matrix would have to be fetched again for each state.
 const BLOCK: usize = 32;
 
 /// The stationary distribution of a Markov chain (Grassmann et al. 1985); `None`: some state does not lead to any

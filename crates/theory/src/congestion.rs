@@ -254,15 +254,15 @@ impl Congestion {
             _ => {
                 let why = match name {
                     "bbr1" | "bbr3" => {
-                        "BBR sends by a model of the path: its window is no function of the probability of a signal; "
+                        "BBR sends by a model of the path, so its window is not a function of the signal probability; "
                     }
                     "ledbat" => {
-                        "LEDBAT holds the delay that it measures at its target: its window is no function of the \
-                         probability of a signal; "
+                        "LEDBAT holds the measured delay at its target, so its window is not a function of the signal \
+                         probability; "
                     }
                     _ => "",
                 };
-                let rule = format!("{why}there are fluid models of {}", Congestion::NAMES.join(", "));
+                let rule = format!("{why}fluid models exist for {}", Congestion::NAMES.join(", "));
                 return Err(TheoryError::quantity("congestion", format!("\"{name}\""), rule));
             }
         })
@@ -314,7 +314,7 @@ impl Congestion {
                     "signals",
                     "drops",
                     format!(
-                        "must be marks for {}: it follows their share; a loss it answers as Reno does",
+                        "must be marks for {}, which follows their share; it reacts to a loss as Reno does",
                         self.name()
                     ),
                 )

@@ -6,7 +6,7 @@ use quell_sim::trace::{PacketKind, Trace};
 
 use crate::about::Version;
 
-/// The way in which a flow's receiver tells of marks.
+/// The way in which a flow's receiver reports marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Feedback {
     /// It does not: the flow is not capable of ECN.

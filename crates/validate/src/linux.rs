@@ -52,7 +52,7 @@ pub struct Case {
     boots: Vec<CsvLine>,
 }
 
-/// 10 %.
+/// 10%.
 pub const TENTH: Band = Band { relative: 0.10, absolute: 0.0, below: 0.0 };
 
 /// 1 point.
@@ -63,7 +63,7 @@ pub const UTILIZATION: Figure = Figure::new(
     2,
     Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY },
 );
-/// 10 % or 2 packets.
+/// 10% or 2 packets.
 pub const QUEUE: Figure = Figure::new(
     "queue",
     "packets",
@@ -71,7 +71,7 @@ pub const QUEUE: Figure = Figure::new(
     1,
     Band { relative: 0.10, absolute: 2.0, below: f64::INFINITY },
 );
-/// 20 % or 2 packets.
+/// 20% or 2 packets.
 pub const DEVIATION: Figure = Figure::new(
     "deviation",
     "packets",
@@ -85,7 +85,7 @@ const AGAIN: Figure =
     Figure::new("retransmissions", "%", ("retransmissions", Metric::RetransmissionRate), 3, TENTH);
 
 const MARKS: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, TENTH);
-/// 10 % or 0.05 points.
+/// 10% or 0.05 points.
 const FEW: Band = Band { relative: 0.10, absolute: 0.05, below: f64::INFINITY };
 const LOSS_OF_GRID: Figure = Figure::new("loss", "%", ("loss", Metric::LossRate), 4, FEW);
 const MARKS_OF_GRID: Figure = Figure::new("marks", "%", ("marks", Metric::MarkRate), 4, FEW);

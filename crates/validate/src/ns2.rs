@@ -92,11 +92,11 @@ pub fn cases() -> Vec<Case> {
 
 /// 1 point.
 const SHARE: Band = Band { relative: 0.0, absolute: 1.0, below: f64::INFINITY };
-/// 10 %; where less than 0.5 % is lost or marked, 0.05 points.
+/// 10%; where less than 0.5% is lost or marked, 0.05 points.
 const RATE: Band = Band { relative: 0.10, absolute: 0.05, below: 0.5 };
-/// 10 % or 1.5 packets.
+/// 10% or 1.5 packets.
 const MEAN: Band = Band { relative: 0.10, absolute: 1.5, below: f64::INFINITY };
-/// 20 % or 1.5 packets.
+/// 20% or 1.5 packets.
 const SPREAD: Band = Band { relative: 0.20, absolute: 1.5, below: f64::INFINITY };
 
 /// The condition for a case to have a figure.

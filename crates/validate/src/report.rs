@@ -15,7 +15,7 @@ use crate::laws::{Law, Laws};
 const HEAD: &str = "\
 # Validation
 
-`make validate` writes this file: every figure in it comes from a run, and the same sources give the same
+`make validate` writes this file: every number in it comes from a run, and the same sources give the same
 file. It compares Quell with ns-2 2.35, the simulator of the five source papers; with Linux 7.2, its queues under its
 TCP; with ns-3 3.44; and with laws that need no other implementation.
 `cargo run --release -p quell-validate -- --chapter linux` runs one chapter.
@@ -29,14 +29,14 @@ know about them ([README](../crates/validate/ns2/README.md)). Rules in `crates/v
 turn the script's parameters into a scenario; no rule is made for a single case.
 `cargo run --release -p quell-validate -- --scenarios --only R4` prints them as files for `quell run`.
 
-A figure agrees if the means over seeds lie within its band:
+A metric agrees if the means over seeds lie within its band:
 
-| figure | band |
+| metric | band |
 | --- | --- |
 | utilization | 1 point |
-| loss, marks | 10 %; 0.05 points where ns-2 has less than 0.5 % |
-| mean queue | 10 % or 1.5 packets |
-| deviation of the queue | 20 % or 1.5 packets |
+| loss, marks | 10%; 0.05 points if ns-2 has less than 0.5% |
+| mean queue | 10% or 1.5 packets |
+| deviation of the queue | 20% or 1.5 packets |
 
 Quell runs each case with 10 seeds, or with 60 where the standard error of a mean over 10 exceeds a fifth of
 its band, whatever the mean.
@@ -66,19 +66,19 @@ flows at 50 Mbit/s and 40 ms, **K** 20 flows at 10 Mbit/s and 100 ms, **E** the 
 round-trip times, **U** five flows beside UDP of half the rate, **B** a flow of BBR beside one of CUBIC, **L** as many DCTCP flows
 as CUBIC flows at DualPI2, in a queue each: by its `any_ect`, or all with ECN and DCTCP's packets as ECT(1).
 
-A figure agrees if the means over boots and seeds lie within its band:
+A metric agrees if the means over boots and seeds lie within its band:
 
-| figure | band |
+| metric | band |
 | --- | --- |
 | utilization | 1 point |
-| loss, marks, goodput, retransmissions | 10 % |
-| mean queue | 10 % or 2 packets |
-| deviation of the queue | 20 % or 2 packets |
-| what a window does | 10 %; a sample, or one of what is counted |
+| loss, marks, goodput, retransmissions | 10% |
+| mean queue | 10% or 2 packets |
+| deviation of the queue | 20% or 2 packets |
+| behavior of a window | 10%; one sample, or one of what is counted |
 
 More rows are measured by the programs and the recipe in `crates/validate/linux/measure`, which its README describes.
 
-A reduction is a fall of the window; falls less than half a second apart are one. The threshold is that of slow start.
+A reduction is a fall of the window; falls less than half a second apart count as one. The threshold is slow start's.
 
 ";
 
@@ -137,7 +137,7 @@ fn chapter(found: &ChapterFindings) -> String {
             out.push_str("## Linux\n\n");
             summary(out, found, "outside for a known cause");
             out.push_str(LINUX);
-            excuses(out, found, "Where Quell and Linux part");
+            excuses(out, found, "Where Quell and Linux differ");
             windows(out, &found.windows);
             left_out(out, found);
             every_case(out, found);
@@ -146,7 +146,7 @@ fn chapter(found: &ChapterFindings) -> String {
             out.push_str("## ns-3\n\n");
             summary(out, found, "outside for a known cause");
             out.push_str(NS3);
-            excuses(out, found, "Where Quell and ns-3 part");
+            excuses(out, found, "Where Quell and ns-3 differ");
             left_out(out, found);
             every_case(out, found);
         }
@@ -217,7 +217,7 @@ fn summary(out: &mut String, found: &ChapterFindings, excused: &str) {
     let of = |verdict| count(comparisons, verdict);
     let _ = writeln!(
         out,
-        "Of {} figures of {} cases, {} lie inside their bands, {} outside, and {} {excused}.\n",
+        "Of {} metrics of {} cases, {} lie inside their bands, {} outside, and {} {excused}.\n",
         comparisons.iter().map(|c| c.rows.len()).sum::<usize>(),
         comparisons.iter().filter(|c| c.left_out.is_none()).count(),
         of(Standing::Inside),
@@ -225,7 +225,7 @@ fn summary(out: &mut String, found: &ChapterFindings, excused: &str) {
         of(Standing::Excused),
     );
     let _ = writeln!(out, "Differences from {name}, in percent of its value:\n");
-    out.push_str("| figure | figures | mean | root mean square |\n| --- | ---: | ---: | ---: |\n");
+    out.push_str("| metric | values | mean | root mean square |\n| --- | ---: | ---: | ---: |\n");
     let mut figures: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let rows = comparisons.iter().flat_map(|c| &c.rows);
     for row in rows.filter(|r| r.reference.value > 0.0 && r.verdict != Standing::Excused) {
@@ -269,7 +269,7 @@ fn excuses(out: &mut String, found: &ChapterFindings, heading: &str) {
         let _ = writeln!(out, "{}", excuse.reason.trim());
         let _ = writeln!(out, "*Evidence:* {}", excuse.evidence.trim());
         if !needed(excuse, &found.comparisons) {
-            out.push_str("(All of these figures lie inside their bands now.)\n");
+            out.push_str("(All of these metrics lie inside their bands now.)\n");
         }
         out.push('\n');
     }
@@ -326,15 +326,15 @@ fn little(out: &mut String, comparisons: &[Comparison]) {
     out.push_str("\n### Little's law\n\n");
     let _ = writeln!(
         out,
-        "The mean queue, integrated over time, is the rate of departures times the mean of the waits measured \
-         packet by packet, except for what waits at the edges of the window. It holds in every run of {holding} of \
-         {} cases.",
+        "The mean queue, integrated over time, equals the departure rate times the mean waiting time measured packet \
+         by packet, except for what waits at the edges of the window. This holds in every run of {holding} of {} \
+         cases.",
         all.len(),
     );
     if let Some((case, l)) = farthest {
         let _ = writeln!(
             out,
-            "Farthest apart: {case}, {:.3} packets against {:.3}; the edges explain up to {:.3}.",
+            "Largest difference: {case}, {:.3} packets against {:.3}; the edges explain up to {:.3}.",
             l.queue, l.law, l.edges
         );
     }
@@ -346,9 +346,9 @@ fn throughput(out: &mut String, laws: &Laws) {
          40 flows with a round-trip time of 100 ms share only a wire that loses each packet with probability p. W \
          is the number of packets sent per flow and round trip. The laws: 1.31/√p for losses that are independent \
          of each other (Ott et al. 1996; periodic ones give 1.22/√p), and Padhye et al. 1998 eq. 30 with timeouts \
-         of 200 ms. NewReno and SACK must be within 7 % of the first up to p = 0.001, where losses are so rare \
-         that each is repaired alone; Reno, which halves again for a second loss in a window, within 15 %. Beyond \
-         that timers matter, and all three must be within 25 % of Padhye's formula, which is for Reno and counts \
+         of 200 ms. NewReno and SACK must be within 7% of the first up to p = 0.001, where losses are so rare \
+         that each is repaired alone; Reno, which halves again for a second loss in a window, within 15%. Beyond \
+         that timers matter, and all three must be within 25% of Padhye's formula, which is for Reno and counts \
          all packets that follow a loss in its round trip as lost: with independent losses at p = 0.1, NewReno and \
          SACK do better. Tahoe starts over from one packet each time, which neither law models: it is shown, not \
          judged.\n\n\
@@ -363,7 +363,7 @@ fn throughput(out: &mut String, laws: &Laws) {
         };
         let _ = writeln!(
             out,
-            "| {} | {} | {:.2} | {:.2} | {:+.1} % | {:.2} | {:+.1} % | {verdict} |",
+            "| {} | {} | {:.2} | {:.2} | {:+.1}% | {:.2} | {:+.1}% | {verdict} |",
             w.recovery,
             w.p,
             w.window,
@@ -387,7 +387,7 @@ fn others(out: &mut String, laws: &Laws) {
     for c in &laws.checks {
         let verdict = match (c.tolerance, c.holds()) {
             (None, _) => "shown".to_string(),
-            (Some(t), true) => format!("holds within {:.0} %", 100.0 * t),
+            (Some(t), true) => format!("holds within {:.0}%", 100.0 * t),
             (Some(_), false) => "**fails**".to_string(),
         };
         let _ = writeln!(out, "| {} | {:.3} | {:.3} | {verdict} |", c.what, c.measured, c.law);

@@ -111,7 +111,7 @@ impl Meter {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total);
             // The template is a constant that indicatif accepts; its default would do too.
-            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent:>3}%  {msg}") {
                 bar.set_style(style);
             }
             bar

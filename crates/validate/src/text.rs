@@ -58,7 +58,7 @@ fn laws(out: &mut String, laws: &Laws) {
         };
         let _ = writeln!(
             out,
-            "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1} % {:>8.2} {:>+6.1} %  {verdict}",
+            "  {:<8} p {:<7} {:>8.2} {:>8.2} {:>+6.1}% {:>8.2} {:>+6.1}%  {verdict}",
             w.recovery,
             w.p,
             w.window,
@@ -86,7 +86,7 @@ fn line(row: &ComparedFigure) -> String {
     };
     let percent = match row.reference.value {
         0.0 => String::new(),
-        x => format!("{:+.1} %", 100.0 * row.difference() / x),
+        x => format!("{:+.1}%", 100.0 * row.difference() / x),
     };
     format!(
         "  {:<27} {} {} {:>+9.*} {:>8}  {verdict}",
@@ -114,5 +114,5 @@ pub fn cells(found: &[ChapterFindings]) -> String {
     let line = |(queue, (inside, all)): (&str, (usize, usize))| {
         format!("{queue:<10} {inside:>4} of {all:>4} cells\n")
     };
-    "\nCells with all figures inside:\n".to_string() + &queues.into_iter().map(line).collect::<String>()
+    "\nCells with all metrics inside:\n".to_string() + &queues.into_iter().map(line).collect::<String>()
 }

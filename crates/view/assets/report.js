@@ -185,7 +185,7 @@
     const boxes = ["queue", "delay", "throughput", "drops", "marks", "internals", "jain"].map((n) => byId("chart-" + n));
     const told = point().events.map((e) => place(e.at_s) + " s: " + e.label).join("; ");
     byId("events").textContent = told ? "Changes: " + told + "." : "";
-    if (!point().over_time) return boxes.forEach((b) => none(b, "Not on this page for this point."));
+    if (!point().over_time) return boxes.forEach((b) => none(b, "This page does not have it for this point."));
     const { time_s: time, rate_time_s: steps } = point().over_time[shown.link];
     const all = runs();
     if (!time.length || !all.length) return boxes.forEach((b) => none(b, "Nothing to show."));
@@ -202,10 +202,10 @@
     draw(boxes[2], (r) => (classed(r) || { mbps: zero }).mbps, "throughput [Mbit/s]", steps);
     for (const [box, field, what] of [[boxes[3], "drops_pps", "dropped"], [boxes[4], "marks_pps", "marked"]]) {
       if (all.some((r) => r[field])) draw(box, (r) => r[field] || zero, what + " [packets/s]", steps);
-      else none(box, "No packet was " + what + ".");
+      else none(box, "No packets were " + what + ".");
     }
     if (all.some((r) => r.jain_index)) draw(boxes[6], (r) => r.jain_index, "Jain index");
-    else none(boxes[6], "Fewer than two bulk flows share the link, or their goodput over time is not kept.");
+    else none(boxes[6], "Fewer than two bulk flows share the link, or their goodput over time was not kept.");
 
     let any = false;
     for (const r of all) {
@@ -282,7 +282,7 @@
     const found = (point().transfers || []).find((t) => t.link === shown.link && t.scope === byId("transfer-class").value);
     const kind = byId("transfer-kind").value;
     const mine = found ? found.curves.filter((c) => visible(c.algorithm) && c[kind].length) : [];
-    if (!mine.length) return none(box, "No transfer was completed, or its size is not known.");
+    if (!mine.length) return none(box, "No transfer was completed, or their sizes are not known.");
     const series = mine.map((c) => ({ ...line(c, c[kind]), width: 2 }));
     const all = series.flatMap((s) => s.values).filter((v) => v !== null);
     const [low, high] = [Math.min(...all), Math.max(...all)];

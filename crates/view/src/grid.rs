@@ -78,7 +78,7 @@ pub fn in_few(names: &[String], quantities: &[&Quantity], rows: &[&[Option<Estim
         let named = few[..few.len() - more].join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!few.is_empty())
-            .then(|| format!("{quantity}: a mean of the seeds that have it, not of all: {named}{more}"))
+            .then(|| format!("{quantity}: the mean over the seeds that have it, not over all: {named}{more}"))
     };
     quantities.iter().enumerate().filter_map(note).collect()
 }
@@ -178,13 +178,13 @@ impl Grid {
             format!("differences from {baseline}, paired by seed; * the interval excludes 0; mean")
         });
         about.push(match (least.unwrap_or(0), most.unwrap_or(0)) {
-            (_, 0) => "no replication was finished".to_string(),
+            (_, 0) => "no replication finished".to_string(),
             (_, 1) => "one seed, so no intervals".to_string(),
             (least, most) => {
                 let seeds = if least == most { most.to_string() } else { format!("{least} to {most}") };
                 format!(
-                    "{of} ± half-width of the 95 % confidence interval over {seeds} seeds; [low, high] where it ends at \
-                     what is possible"
+                    "{of} ± half-width of the 95% confidence interval over {seeds} seeds; [low, high] if the interval \
+                     is cut off at a limit of the metric"
                 )
             }
         });
@@ -487,7 +487,10 @@ mod tests {
         let rows = [[of(8), of(8)], [of(1), of(8)], [None, of(8)]];
         let rows: Vec<&[Option<Estimate>]> = rows.iter().map(|row| row.as_slice()).collect();
         let notes = in_few(&names, &[&time, &jain], &rows);
-        assert_eq!(notes, ["convergence_time_s: a mean of the seeds that have it, not of all: red 1 of 8"]);
+        assert_eq!(
+            notes,
+            ["convergence_time_s: the mean over the seeds that have it, not over all: red 1 of 8"]
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn post<T>(with: impl FnOnce(&mut Post) -> T) -> T {
     with(&mut POST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Keeps the message of a panic for whoever sees the trap.
+/// Keeps the message of a panic for the code that sees the trap.
 fn listen_to_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -901,7 +901,7 @@ pub struct TableRow {
 pub struct TableCell {
     /// The mean over the replications.
     pub mean: f64,
-    /// The lower end of its 95 % interval; null from a single replication.
+    /// The lower end of its 95% interval; null from a single replication.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -923,7 +923,7 @@ pub struct TableCell {
 pub struct TableDifference {
     /// The mean difference.
     pub mean: f64,
-    /// The lower end of its 95 % interval.
+    /// The lower end of its 95% interval.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,

@@ -159,7 +159,7 @@ pub(crate) fn map(study: &Study, ask: &protocol::MapRequest) -> Result<Map, Faul
     let map = mapper.map(|| ())?;
     let (grid, missing) = (map.grid, map.missing);
     if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(Fault::request(format!("no point of the map has a value; {}", first.example)));
+        return Err(Fault::request(format!("no point on the map has a value; {}", first.example)));
     }
     let (factor, unit) = mapper.scale();
     let values: Vec<f64> = grid.values.iter().map(|v| v.as_ref().map_or(f64::NAN, |v| v * factor)).collect();
@@ -170,7 +170,7 @@ pub(crate) fn map(study: &Study, ask: &protocol::MapRequest) -> Result<Map, Faul
     };
     let title = format!("{label}: {} over {} and {}", show.title(), ask.x.name, ask.y.name);
     let sheet =
-        Sheet::new(&title, "A map of the linear model over two quantities, with the border of stability.");
+        Sheet::new(&title, "A map of the linear model over two quantities, with the stability boundary.");
     let here = mapper.here().map(|(x, y)| Spot { label: "now", x, y });
     let svg = picture::map(
         &sheet,
@@ -182,7 +182,7 @@ pub(crate) fn map(study: &Study, ask: &protocol::MapRequest) -> Result<Map, Faul
             value: picture::Axis::linear(&shown),
             values: &values,
             missing: missing.first().map_or("no value", |missing| missing.reason.as_str()),
-            contour: show.border().map(|border| (border.at() * factor, "border of stability")),
+            contour: show.border().map(|border| (border.at() * factor, "stability boundary")),
             spots: here.as_slice(),
         },
     );

@@ -253,7 +253,7 @@ catalog! {
         DualPi2 { name: "dualpi2", params: dualpi2::DualPi2Params, title: "Dual-queue coupled PI2", source: "De Schepper, Briscoe and White, RFC 9332, 2023", label: Faithful }
         CurvyRed { name: "curvy-red", params: curvy_red::CurvyRedParams, title: "Dual-queue coupled Curvy RED", source: "De Schepper, Briscoe and White, RFC 9332 Appendix B, 2023", label: Experimental }
     }
-    /// The arrival rate, or what tells of it, is held against the link.
+    /// The arrival rate, or a measure of it, is compared with the link.
     Load { name: "load", folder: load } aqms {
         Green { name: "green", params: green::GreenParams, title: "GREEN", source: "Feng, Kapadia and Thulasidasan, IEEE GLOBECOM 2002", label: Experimental }
         Blue { name: "blue", params: blue::BlueParams, title: "BLUE", source: "Feng, Kandlur, Saha and Shin, technical report UM CSE-TR-387-99, 1999", label: Faithful }

@@ -84,7 +84,7 @@ mod tests {
     use crate::Seed;
     use alloc::vec;
 
-    /// RFC 8290 section 5.3: of 100 flows in 1024 queues, 90.78 % share theirs with no other.
+    /// RFC 8290 section 5.3: of 100 flows in 1024 queues, 90.78% share theirs with no other.
     #[test]
     fn flows_meet_as_often_as_chance_makes_them() {
         let (flows, queues, rounds) = (100, 1024, 4000);

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::part::flow_hash::{alone, mix};
 
-    /// RFC 8290 section 5.3: with sets of four, 99.93 % of 100 flows in 1024 queues are alone; and a hash keeps
+    /// RFC 8290 section 5.3: with sets of four, 99.93% of 100 flows in 1024 queues are alone; and a hash keeps
     /// its place.
     #[test]
     fn flows_meet_as_seldom_as_sets_let_them() {

@@ -39,7 +39,7 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// The time after which a step of the queue shows in the average to 63 %.
+    /// The time after which a step of the queue shows in the average to 63%.
     pub time_constant: Duration,
 }
 

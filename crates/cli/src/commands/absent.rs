@@ -1,4 +1,4 @@
-//! The commands that this build lacks: each is listed, and says what has it.
+//! The commands that this build lacks. Each is listed, and says which build has it.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "It is not in this build: `cargo build --release --bin quell` has it."
+    after_help = "This build does not have it; `cargo build --release --bin quell` builds one that does."
 )]
 pub struct Args {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -21,8 +21,8 @@ pub fn run(_: &Args, line: Vec<String>) -> Result<(), Failure> {
     Err(Failure::BadInput(match name {
         "gateway" | "wire" if !cfg!(target_os = "linux") => format!("quell {name} needs Linux"),
         _ => format!(
-            "quell {name} is not in this build, which only runs scenarios; `cargo build --release --bin quell` in Quell's \
-             source tree builds the one with all commands, and `make run` this one again"
+            "quell {name} is not in this build, which only runs scenarios. In Quell's source tree, `cargo build \
+             --release --bin quell` builds all commands; `make run` builds this one again"
         ),
     }))
 }

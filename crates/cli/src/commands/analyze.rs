@@ -29,20 +29,20 @@ Examples:
   quell analyze --rate 40Mbit/s --rtt 20ms --flows 10 --beside prague=10 --drops --aqm dualpi2,pi2
   quell analyze scenarios/main.toml --at \"60 s\" --format json | jq '.points[0].algorithms[].margins'
 
-The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its equilibrium, with the exact \
-delay. It includes long-lived flows only. For a sweep the table gives figures only; the reasons are in the \
-JSON. Ctrl-C ends a check after the current simulations and prints what was checked.")]
+The model is TCP (Reno, CUBIC, DCTCP or Prague) in congestion avoidance with a fluid queue, linearized at its \
+equilibrium, with the exact delay. It covers long-lived flows only. For a sweep, the table has only the numbers; use \
+--format json for the reasons. Ctrl-C ends a check after the current simulations and prints what was checked.")]
 pub struct Args {
     #[command(flatten)]
     network: NetworkArgs,
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// The time at which flows, rates and delays are read; default: the end of the warm-up, or, if no
-    /// long-lived flow sends then, the first time at which the most flows do.
+    /// The time at which to read flows, rates and delays; default: the end of the warm-up, or, if no long-lived flow is
+    /// sending then, the first time at which most of them are.
     #[arg(long, value_name = "TIME")]
     at: Option<Duration>,
-    /// The part of the flows' delay that the model keeps.
+    /// Which part of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Also simulate, and report whether the queue settles or oscillates as predicted.
@@ -51,10 +51,10 @@ pub struct Args {
     /// Do not show progress.
     #[arg(long, short)]
     quiet: bool,
-    /// Also draw a diagram into this SVG file.
+    /// Also write a diagram to this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The diagram to draw; default: bode, or verdicts when many points are checked.
+    /// Diagram to draw; default: bode, or verdicts when many points are checked.
     #[arg(long, value_enum, value_name = "DIAGRAM", requires = "svg")]
     diagram: Option<Diagram>,
     #[command(flatten)]
@@ -107,7 +107,7 @@ impl Agreement {
     }
 }
 
-/// Says what the theory says of a scenario, and with `--check` what the packets say.
+/// Prints what the theory says about a scenario, and with `--check` what the packets say.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     // From here on an interruption is heard, and said.
     let watch = args.check.then(|| Watch::new(args.quiet));
@@ -172,7 +172,7 @@ fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVe
         .enumerate()
         .map(|(i, point)| {
             if watch.is_some_and(Watch::is_stopped) {
-                let message = format!("the theory was asked of {i} of {all} points; nothing was checked");
+                let message = format!("the theory was evaluated at {i} of {all} points; nothing was checked");
                 return Err(Failure::Interrupted(message));
             }
             let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
@@ -182,7 +182,7 @@ fn look(study: &Study, args: &Args, watch: Option<&Watch>) -> Result<Vec<PointVe
                 Some(at) if at <= point.scenario.duration => Time::ZERO + at,
                 Some(at) => {
                     return Err(bad_input!(
-                        "--at = {at}: must not be after the end of the scenario ({})",
+                        "--at = {at}: must not be later than the end of the scenario ({})",
                         point.scenario.duration
                     ));
                 }
@@ -234,8 +234,8 @@ fn point_text(title: &str, found: &PointVerdicts, brief: bool) -> String {
         },
         match (out.congestion, out.scalable) {
             ("reno", None) => String::new(),
-            (other, None) => format!(", windows are those of {other}"),
-            (classic, Some(scalable)) => format!(", windows are those of {classic} and of {scalable}"),
+            (other, None) => format!(", windows follow {other}"),
+            (classic, Some(scalable)) => format!(", windows follow {classic} and {scalable}"),
         }
     );
     for left in &found.bottleneck.left_out {

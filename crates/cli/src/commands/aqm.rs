@@ -13,7 +13,7 @@ use crate::{json, table, terminal};
 pub enum Command {
     /// List every algorithm.
     List(FormatArgs),
-    /// Describe one: its parameters, their units and defaults, and where each comes from.
+    /// Describe one: its parameters, their units and defaults, and where each default comes from.
     Describe {
         /// The algorithm's name.
         name: String,
@@ -122,7 +122,7 @@ fn word(label: Label) -> &'static str {
 fn meaning(label: Label) -> &'static str {
     match label {
         Label::Experimental => "written from an incomplete description",
-        Label::Faithful => "every equation has known answers",
-        Label::Reproduced => "most of the published numbers that need a simulation come out",
+        Label::Faithful => "every equation is tested against known answers",
+        Label::Reproduced => "most of the published numbers that need a simulation are reproduced",
     }
 }

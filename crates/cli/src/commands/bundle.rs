@@ -32,19 +32,19 @@ Examples:
   quell bundle verify study.zip
   quell bundle verify study.zip --rerun=10%
 
-One archive has the scenario with the files that it names, the command, the seeds, the commit and the fingerprints of \
-the engine, all replications (Parquet), tables (CSV), figures (SVG, CSV), the report, and a page for whoever checks \
-it; its metadata are in the form of RO-Crate (docs/paper.md, \"Artifacts\"). The same results give the same bytes. A \
-scenario is run first, with what the cache has; SOURCE_DATE_EPOCH then sets the time of the run. A results folder that \
-is called verify is named ./verify."
+The archive holds the scenario and the files it names, the command, the seeds, the commit and the engine's \
+fingerprints, all replications (Parquet), tables (CSV), figures (SVG, CSV), the report, and a page for anyone who \
+checks it. Its metadata follow RO-Crate (docs/paper.md, \"Artifacts\"). The same results give the same bytes. If you \
+name a scenario, it is run first, using the cache; SOURCE_DATE_EPOCH then sets the time of the run. Write a results \
+folder called verify as ./verify."
 )]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// A results folder, or a scenario, which is run.
+    /// A results folder to pack, or a scenario to run first.
     #[arg(value_name = "RESULTS|SCENARIO", required = true)]
     study: Option<PathBuf>,
-    /// The archive to write; default: NAME.zip here.
+    /// Archive to write; default: NAME.zip in the current folder.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace an existing archive.
@@ -53,17 +53,17 @@ pub struct Args {
     /// The title; default: the scenario's.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A description in a few sentences; default: one that is made from the results.
+    /// A description in a few sentences; default: one made from the results.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// An author, "Name <ORCID>" or "Name"; once for each, in order.
+    /// An author, "Name <ORCID>" or "Name"; repeat for each author, in order.
     #[arg(long = "author", value_name = "NAME")]
     authors: Vec<Author>,
-    /// The license of the archive: an SPDX identifier such as CC-BY-4.0, or an address.
+    /// License of the archive: an SPDX identifier such as CC-BY-4.0, or a URL.
     #[arg(long, value_name = "LICENSE")]
     license: Option<License>,
-    /// The folder from which the results were made, where files that the scenario names are looked for; default: this
-    /// one.
+    /// The folder in which the results were made, where the files that the scenario names are; default: the current
+    /// folder.
     #[arg(long, value_name = "DIR")]
     inputs: Option<PathBuf>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub struct Args {
 /// The commands of `quell bundle`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Check every hash and the metadata of an archive, and compute its replications again if asked.
+    /// Check every hash and the metadata of an archive, and rerun its replications if asked.
     Verify(VerifyArgs),
 }
 
@@ -85,8 +85,8 @@ Examples:
   quell bundle verify study.zip --rerun=10%
   quell bundle verify study.zip --rerun --threads 4
 
-Nothing is taken from the cache: what is computed again is computed here. Exit codes: 0 all is as it was packed, 1 \
-something differs or is damaged, 2 the file is not a bundle, 130 interrupted.")]
+A rerun takes nothing from the cache. Exit codes: 0 everything is as it was packed, 1 something differs or is damaged, \
+2 the file is not a bundle, 130 interrupted.")]
 pub struct VerifyArgs {
     /// The archive.
     #[arg(value_name = "FILE")]
@@ -94,8 +94,7 @@ pub struct VerifyArgs {
     /// What stands beside the archive by mistake, such as a share without "=".
     #[arg(hide = true)]
     further: Vec<String>,
-    /// Compute a share of the replications again, and compare each bit for bit: more than 0, after "=" (--rerun=10%);
-    /// without a share, all.
+    /// Rerun a share of the replications (--rerun=10%), or all without a share, and compare each bit for bit.
     #[arg(
         long,
         value_name = "SHARE%",
@@ -105,7 +104,7 @@ pub struct VerifyArgs {
         value_parser = positive_share
     )]
     rerun: Option<f64>,
-    /// The number of the draw: another one draws other replications for --rerun.
+    /// Seed for choosing the replications that --rerun=SHARE computes.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "rerun", value_parser = whole(1..=u64::MAX))]
     draw: u64,
     /// Number of threads; default: one per core. Results do not depend on it.
@@ -129,7 +128,7 @@ impl From<BundleError> for Failure {
 /// A share of replications of which at least one is computed.
 fn positive_share(text: &str) -> Result<f64, String> {
     let share = args::share(text).ok().filter(|share| *share > 0.0);
-    share.ok_or_else(|| "must be a share of more than 0 % and at most 100 %, such as 10%".to_string())
+    share.ok_or_else(|| "must be a share above 0% and at most 100%, such as 10%".to_string())
 }
 
 /// Packs a study, or checks an archive.
@@ -137,7 +136,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     match (&args.command, &args.study) {
         (Some(Command::Verify(args)), _) => verify(args),
         (None, Some(study)) => bundle(study, args, line),
-        (None, None) => Err(bad_input!("RESULTS|SCENARIO: is missing; name a results folder or a scenario")),
+        (None, None) => Err(bad_input!("RESULTS|SCENARIO is missing: name a results folder or a scenario")),
     }
 }
 
@@ -187,9 +186,9 @@ fn refuse_to_lose(out: &Path, overwrite: bool) -> Result<(), Failure> {
         Ok(found) if !found.is_file() => {
             Err(bad_input!("{name}: exists and is not a file; name another with --out"))
         }
-        Ok(_) if !overwrite => {
-            Err(bad_input!("{name}: is there already; --overwrite replaces it, --out names another file"))
-        }
+        Ok(_) if !overwrite => Err(bad_input!(
+            "{name}: already exists; use --overwrite to replace it, or --out to name another file"
+        )),
         _ => Ok(()),
     }
 }
@@ -209,8 +208,8 @@ fn refuse_changes(study: &Path, args: &SimulationArgs) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(bad_input!(
-            "{option}: changes how a scenario is run, and {} has results, which are packed as they are; name the \
-             scenario instead, or leave {option} out",
+            "{option}: changes how a scenario is run, but {} has results, which are packed as they are; name the \
+             scenario instead, or leave out {option}",
             quell_files::name(study)
         )),
         None => Ok(()),
@@ -272,21 +271,23 @@ fn epoch() -> Result<Option<SystemTime>, Failure> {
     }
 }
 
-/// Says what an archive lacks that others will look for.
+/// Notes what an archive lacks that others will look for.
 fn say_lacking(args: &Args, results: &Results, dir: &Path, is_results: bool) {
     if args.authors.is_empty() {
-        terminal::note("no author is named: --author \"Name <ORCID>\" does, once for each");
+        terminal::note("no author is named; add --author \"Name <ORCID>\" for each");
     }
     if args.license.is_none() {
-        terminal::note("no license is given, so that nobody may reuse it: --license CC-BY-4.0 is one");
+        terminal::note(
+            "no license is given, so nobody may reuse the archive; add one, such as --license CC-BY-4.0",
+        );
     }
     if results.run.partial {
-        terminal::note("the results are partial: their run was stopped");
+        terminal::note("the results are partial because the run was stopped");
     }
     let foreign = if is_results { quell_lab::foreign_files(dir) } else { Vec::new() };
     let own = |name: &&String| !results.run.files.iter().any(|file| file.name == **name);
     if let Some(name) = foreign.iter().find(own) {
-        terminal::note(&format!("{}: is not part of the results, and is not packed", cut(name)));
+        terminal::note(&format!("{}: is not part of the results, so it is not packed", cut(name)));
     }
 }
 
@@ -317,7 +318,8 @@ fn write(results: &Results, dir: &Path, about: &About, args: &Args, out: &Path) 
     };
     placed.map_err(|e| match e.error.kind() {
         std::io::ErrorKind::AlreadyExists => bad_input!(
-            "{}: was written by somebody else meanwhile; --overwrite replaces it, --out names another file",
+            "{}: was written by another program in the meantime; use --overwrite to replace it, or --out to name \
+            another file",
             quell_files::name(out)
         ),
         _ => cannot(&quell_lab::without_temporary_name(e.error)),
@@ -329,7 +331,7 @@ fn write(results: &Results, dir: &Path, about: &About, args: &Args, out: &Path) 
 fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     if let Some(further) = args.further.first() {
         return Err(bad_input!(
-            "\"{}\": one archive is checked at a time, and a share stands after \"=\": --rerun=10%",
+            "\"{}\": verify checks one archive at a time, and a share follows \"=\": --rerun=10%",
             cut(further)
         ));
     }
@@ -350,8 +352,8 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     terminal::print(&terminal::prose(&about(&bundle)))?;
     if !bundle.differing.is_empty() {
         terminal::note(&format!(
-            "this program makes {} of the results in another way: {}; with commit {}, which packed the bundle, verify \
-             says whether they are those of the results",
+            "this version of Quell makes {} differently from the results: {}; run verify with commit {}, which packed \
+             the bundle, to check them",
             plural(bundle.differing.len(), "file"),
             bundle.differing.iter().map(|name| cut(name)).collect::<Vec<_>>().join(", "),
             cut(&bundle.packer)
@@ -374,16 +376,16 @@ fn about(bundle: &Bundle) -> String {
     let partial = if run.partial { " (partial: the run was stopped)" } else { "" };
     let holes = match run.holes.len() {
         0 => String::new(),
-        n => format!("holes    {} of the sweep cannot be run\n", plural(n, "combination")),
+        n => format!("holes    {} of the sweep could not be run\n", plural(n, "combination")),
     };
     let made = match bundle.differing.len() {
-        0 => "are what this program makes of the results".to_string(),
-        n => format!("differ in {} from those of this program, which is another commit", plural(n, "file")),
+        0 => "match what this program makes from the results".to_string(),
+        n => format!("differ in {} from what this program, at another commit, makes", plural(n, "file")),
     };
     format!(
-        "bundle   {}\nsha256   {}\nhashes   {}, {}: as the metadata lists them\nmetadata RO-Crate 1.1, lists every file\n\
-         scenario that of the results\nmade     tables, figures and report {made}\n\
-         results  {count}{partial}, digest {}\n{holes}made by  Quell {}, commit {}\n",
+        "bundle   {}\nsha256   {}\nhashes   {}, {}: match the metadata\nmetadata RO-Crate 1.1, lists every \
+         file\nscenario matches the results\nmade     tables, figures and report {made}\nresults  {count}{partial}, \
+         digest {}\n{holes}made by  Quell {}, commit {}\n",
         quell_units::text::one_line(&bundle.title),
         bundle.sha256,
         plural(bundle.files, "file"),
@@ -405,14 +407,12 @@ fn rerun(bundle: &Bundle, engines: &Engines, share: Share, args: &VerifyArgs) ->
         found.differing.iter().partition::<Vec<&Differing>, _>(|d| d.digests.is_some() || same_commit);
     let Rerun { computed, all, .. } = found;
     let same = computed - wrong.len();
-    terminal::print(&format!(
-        "rerun    {computed} of {all} replications were computed again: {same} are the same\n"
-    ))?;
+    terminal::print(&format!("rerun    {computed} of {all} replications were rerun: {same} are the same\n"))?;
     if !other.is_empty() {
         let tables = quell_lab::distinct(other.iter().flat_map(|d| &d.tables).copied()).join(", ");
         terminal::note(&format!(
-            "{} of them have the same sample path, and other figures in {tables}: this version computes those figures \
-             in another way",
+            "{} of them have the same sample path but other numbers in {tables}: this version computes those \
+             differently",
             other.len()
         ));
     }
@@ -420,9 +420,7 @@ fn rerun(bundle: &Bundle, engines: &Engines, share: Share, args: &VerifyArgs) ->
         return Err(Failure::Failed(differing(first, wrong.len(), computed, engines)));
     }
     match found.stopped {
-        true => {
-            Err(Failure::Interrupted("not all were computed again; those that were are the same".to_string()))
-        }
+        true => Err(Failure::Interrupted("not all were rerun; those that were are the same".to_string())),
         false => Ok(()),
     }
 }
@@ -431,14 +429,14 @@ fn rerun(bundle: &Bundle, engines: &Engines, share: Share, args: &VerifyArgs) ->
 fn differing(first: &Differing, count: usize, of: usize, engines: &Engines) -> String {
     let how = match first.digests {
         Some((before, now)) => format!("its digest is {before:016x} in the bundle and {now:016x} here"),
-        None => format!("its figures in {} differ, with the same sample path", first.tables.join(", ")),
+        None => format!("its numbers in {} differ, with the same sample path", first.tables.join(", ")),
     };
     let why = match engines.difference() {
         Some(_) => format!(
-            "the engine here is another one (see above); with commit {} it should be the same",
+            "the engine here is a different one (see above); commit {} should give the same result",
             cut(&engines.commit)
         ),
-        None => "the engine here computes the same in its own golden runs: the bundle was changed, or the engine differs \
+        None => "the engine here passes the same golden runs, so either the bundle was changed or the engine differs \
                  where those runs do not look"
             .to_string(),
     };

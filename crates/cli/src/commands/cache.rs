@@ -16,9 +16,9 @@ use crate::{json, simulate, terminal};
 /// Arguments of `cache`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every replication that `quell run` and `quell compare` finish is kept, whole, under a key made of all that it \
-depends on; a run that needs it again takes it from there. So a run that was killed goes on where it stopped, and \
-a sweep that is extended computes what is new.
+Quell keeps every finished replication of `quell run` and `quell compare` under a key made from everything it depends \
+on. A later run that needs the same replication takes it from the cache. So a killed run resumes where it stopped, and \
+a longer sweep computes only what is new.
 
 Examples:
   quell cache
@@ -38,30 +38,29 @@ pub struct Args {
 /// The commands of `quell cache`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Say where it is, and what it holds by scenario.
+    /// Show where the cache is, and what it holds by scenario.
     Show(FormatArgs),
-    /// Read every entry, and name those that are damaged.
+    /// Read every entry, and list the damaged ones.
     Check,
-    /// Remove entries: those of earlier versions, those that no run has used for a time, or the least recently
-    /// used ones.
+    /// Remove entries: those of earlier versions, and those that no run has used for a while or least recently.
     Prune {
-        /// Entries that no run has used for this long, such as "30d" or "12h".
+        /// Remove entries that no run has used for this long, such as "30d" or "12h".
         #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
         unused: Option<std::time::Duration>,
-        /// The least recently used ones, until the others take no more than this, such as "5GB".
+        /// Remove the least recently used entries until the rest take at most this much, such as "5GB".
         #[arg(long, value_name = "SIZE", value_parser = size)]
         to: Option<Bytes>,
-        /// Say what would be removed, and remove nothing.
+        /// Show what would be removed, without removing anything.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Copy every entry to another cache, for another machine.
+    /// Copy every entry to another cache, e.g., for another machine.
     Export {
         /// The other cache's folder.
         #[arg(value_name = "DIR")]
         to: PathBuf,
     },
-    /// Print the statement that makes all entries one view, `quell`, in DuckDB.
+    /// Print the SQL statement that makes all entries one view, `quell`, in DuckDB.
     Sql,
 }
 
@@ -75,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let cache = simulate::cache(&args.dir).ok_or_else(simulate::no_cache)?;
     // The user's own may not be there yet; one that is named is meant.
     if let Some(dir) = args.dir.cache.as_ref().filter(|dir| !dir.is_dir()) {
-        return Err(bad_input!("--cache {}: there is no such folder", quell_files::name(dir)));
+        return Err(bad_input!("--cache {}: the folder does not exist", quell_files::name(dir)));
     }
     match &args.command {
         None => show(&cache, Format::Table),
@@ -142,14 +141,14 @@ fn show(cache: &Cache, format: Format) -> Result<(), Failure> {
         terminal::size(contents.bytes)
     );
     for (title, held) in &contents.titles {
-        let title = if title.is_empty() { "(without a title)".into() } else { one_line(title) };
+        let title = if title.is_empty() { "(untitled)".into() } else { one_line(title) };
         text.push_str(&format!("{:>8}  {:>9}  {title}\n", held.replications, terminal::size(held.bytes)));
     }
     if damaged > 0 {
         text.push_str(&format!("{damaged} damaged; `quell cache check` names them\n"));
     }
     if outdated > 0 {
-        text.push_str(&format!("{outdated} of an earlier version; `quell cache prune` removes them\n"));
+        text.push_str(&format!("{outdated} from an earlier version; `quell cache prune` removes them\n"));
     }
     terminal::print(&text)
 }
@@ -167,7 +166,7 @@ fn check(cache: &Cache) -> Result<(), Failure> {
         )));
     }
     terminal::print(&match all.len() {
-        0 => format!("{}: there is no entry to check\n", quell_files::name(cache.dir())),
+        0 => format!("{}: no entries to check\n", quell_files::name(cache.dir())),
         n => format!("{} checked, all sound\n", counted(n, "entry")),
     })
 }
@@ -221,7 +220,7 @@ fn prune(cache: &Cache, unused: Option<Duration>, to: Option<Bytes>, dry_run: bo
     ))?;
     match stuck {
         0 => Ok(()),
-        n => Err(Failure::Failed(format!("{} could not be removed", counted(n, "file")))),
+        n => Err(Failure::Failed(format!("could not remove {}", counted(n, "file")))),
     }
 }
 

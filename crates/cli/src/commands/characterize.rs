@@ -34,14 +34,15 @@ Examples:
   quell characterize pi --only 5.1,8.2 --format json
   quell characterize all --seeds 3 --out results/all
 
-RFC 7928 asks what an algorithm does to flows of other kinds, loads, round-trip times and capacities, always beside \
-drop-tail. A figure is better or worse than drop-tail's if the 95 % interval of the difference, paired by seed, excludes \
-zero and the difference is more than 2 %. What is finished is kept: the same command goes on after an interruption.")]
+RFC 7928 tests an algorithm with different kinds of flows, loads, round-trip times and capacities, always against \
+drop-tail. A result counts as better or worse than drop-tail's if the 95% interval of the difference, paired by seed, \
+excludes zero and the difference is more than 2%. Finished replications are kept, so the same command resumes after an \
+interruption.")]
 pub struct Args {
-    /// Algorithms, each with the parameters that differ from its defaults (`codel,target=10ms`); or `all`.
+    /// Algorithms, each with any parameters that differ from its defaults (`codel,target=10ms`), or `all`.
     #[arg(value_name = "AQM", required_unless_present = "list")]
     algorithms: Vec<String>,
-    /// The algorithm that they are compared with beside drop-tail, in the same form.
+    /// Another algorithm to compare with besides drop-tail, in the same form.
     #[arg(long, value_name = "AQM", default_value = "red")]
     baseline: String,
     /// The link's rate.
@@ -53,19 +54,19 @@ pub struct Args {
     /// The number of seeds.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=100_000_u32))]
     seeds: u32,
-    /// Only these sections of the RFC, with what is below them (`5.3,8.2`).
+    /// Only these sections of the RFC and their subsections (`5.3,8.2`).
     #[arg(long, value_name = "SECTIONS", value_delimiter = ',')]
     only: Vec<String>,
-    /// List the scenarios, and run nothing.
+    /// List the scenarios without running them.
     #[arg(long)]
     list: bool,
-    /// The folder for the page (characterization.html) and the results; default: a folder under results.
+    /// Folder for the page (characterization.html) and the results; default: a folder under results.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace the folder, if it holds results.
+    /// Replace the folder if it holds results.
     #[arg(long)]
     overwrite: bool,
-    /// Write the tables in Markdown into this file.
+    /// Also write the tables to this file, in Markdown.
     #[arg(long, value_name = "FILE")]
     docs: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +75,7 @@ pub struct Args {
     format: FormatArgs,
 }
 
-/// Runs the scenarios of RFC 7928 and says what algorithms do in them.
+/// Runs the scenarios of RFC 7928 and reports what the algorithms do in them.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let sections = select(&args.only).map_err(|why| bad_input!("--only: {why}"))?;
     let candidates = candidates(&args.algorithms)?;
@@ -92,11 +93,11 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         return list(&plan.request.sections, args.format.format);
     }
     for hole in &plan.study.holes {
-        terminal::note(&format!("{}: is left out: {}", hole.title(), hole.reason));
+        terminal::note(&format!("{} was left out: {}", hole.title(), hole.reason));
     }
     for part in &plan.parts {
         for (algorithm, why) in &part.left_out {
-            terminal::note(&format!("section {}: {algorithm} is left out: {why}", part.section.section));
+            terminal::note(&format!("section {}: {algorithm} was left out: {why}", part.section.section));
         }
     }
     if let Some(file) = &args.docs {
@@ -147,7 +148,7 @@ fn blamed(request: &Request, error: &ScenarioError) -> Failure {
     let options = [("--rtt", rtt.to_string(), usual_rtt), ("--rate", rate.to_string(), usual_rate)];
     match options.into_iter().find(|(_, _, usual)| Plan::of(usual.clone()).is_ok()) {
         Some((option, value, _)) => bad_input!(
-            "{option} {value}: does not suit {}: {}; give another, or choose sections with --only",
+            "{option} {value}: does not suit {}: {}; choose another value, or pick sections with --only",
             error.file,
             error.reason()
         ),
@@ -229,9 +230,12 @@ fn said(plan: &Plan, results: &Results, findings: &Findings) -> String {
         columns.push(column(number, &|a| all.iter().map(|found| found.tally(a)).sum()));
     }
     text = format!("{text}\n{}\n", table::figures(&names, &columns));
-    text.push_str("figures better (+) or worse (-) than drop-tail's beyond chance and by more than 2 %; – not compared\n");
+    text.push_str(
+        "results better (+) or worse (-) than drop-tail's beyond chance and by more than 2%; – not \
+    compared\n",
+    );
     if plan.request.seeds == 1 {
-        text.push_str("one seed shows no difference beyond chance; use --seeds N\n");
+        text.push_str("one seed cannot show a difference beyond chance; use --seeds N\n");
     }
     text
 }
@@ -251,7 +255,7 @@ fn counts(tally: &Tally) -> (String, Tint) {
     }
 }
 
-/// A point's figures, with a sign for what is better (+) or worse (-) than drop-tail.
+/// A point's results, with a sign for what is better (+) or worse (-) than drop-tail.
 fn point_table(results: &Results, section: &Section, point: &PointFound) -> String {
     let names = Column::names("algorithm", point.rows.iter().map(|row| &row.algorithm));
     let shown = |heading: &Heading, cell: Option<&Cell>| match cell {

@@ -27,21 +27,21 @@ Examples:
   quell compare results/dumbbell-live results/dumbbell
   quell compare scenarios/main.toml --baseline red --sweep dumbbell.rate=\"5 Mbit/s..40 Mbit/s:log:4\"
 
-With --seeds auto, each algorithm gets seeds until its difference from the baseline in every metric of --metric \
-and --precision (without either: those shown) is decided: its interval excludes 0, or is within the width of \
---precision. However often one looks, each of these decisions is false with a probability of at most 5 % for \
-normal differences (repeated confidence intervals, Jennison and Turnbull 1984; docs/seeds.md). \
-With the same seed all algorithms face the same traffic, so differences are taken seed by seed; a star \
-marks those whose 95 % interval excludes 0.")]
+All algorithms face the same traffic with the same seed, so differences are taken seed by seed; a star marks those \
+whose 95% interval excludes 0. With --seeds auto, seeds are added for each algorithm until its difference from the \
+baseline is decided in every metric of --metric and --precision (or, without either, every metric shown): the interval \
+excludes 0 or is within the width of --precision. Each decision is wrong with a probability of at most 5% for normal \
+differences, no matter how often Quell looks (repeated confidence intervals, Jennison and Turnbull 1984; \
+docs/seeds.md).")]
 pub struct Args {
-    /// A scenario file, which is run, or a results folder.
+    /// A scenario file to run, or a results folder.
     #[arg(value_name = "SCENARIO|RESULTS")]
     source: PathBuf,
-    /// A second results folder, of the same scenario: each algorithm in the first is compared with itself in this
-    /// one, such as live with simulated.
+    /// A second results folder of the same scenario. Each algorithm in the first is compared with itself in the second,
+    /// e.g., live with simulated.
     #[arg(value_name = "RESULTS", conflicts_with = "baseline")]
     other: Option<PathBuf>,
-    /// The algorithm that the others are compared with, by its label.
+    /// The label of the algorithm to compare the others with.
     #[arg(
         long,
         short,
@@ -51,7 +51,7 @@ pub struct Args {
         hide_default_value = true
     )]
     baseline: String,
-    /// Also keep the results of the run in this folder.
+    /// Also save the results of the run in this folder.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace existing results.
@@ -118,7 +118,7 @@ fn two(args: &Args, selection: &selection::Selection, one: &Path, other: &Path) 
         .map_err(|why| bad_input!("{} and {} {why}", quell_files::name(one), quell_files::name(other)))?;
     let keys = differing_keys(&a, &b);
     if !keys.is_empty() {
-        terminal::note(&format!("{first} and {second} are of scenarios that differ: {}", keys.join(", ")));
+        terminal::note(&format!("{first} and {second} come from scenarios that differ: {}", keys.join(", ")));
     }
     selection.check(&results)?;
     let args = Args { baseline: second, ..args.clone() };
@@ -141,7 +141,7 @@ fn refuse_changes(args: &Args) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(bad_input!(
-            "{option} applies to scenarios; {} holds results, which are compared as they are",
+            "{option} applies only to scenarios; {} holds results, which are compared as they are",
             quell_files::name(&args.source)
         )),
         None => Ok(()),
@@ -164,7 +164,10 @@ fn choose(
         }
     }
     if chosen.len() < 2 {
-        let why = format!("there is nothing to compare \"{}\" with: name others with --aqm", args.baseline);
+        let why = format!(
+            "there is nothing to compare with \"{}\": name other algorithms with --aqm",
+            args.baseline
+        );
         return Err(Failure::BadInput(why));
     }
     Ok(chosen)
@@ -296,7 +299,9 @@ fn judge(figure: &Quantity, difference: &Estimate) -> Tint {
 fn caption(results: &Results, args: &Args, intervals: usize) -> String {
     let mut text = format!("differences from {}, paired by seed", args.baseline);
     if intervals == 0 {
-        text.push_str("; no intervals: there is only one common seed, or the seeds change nothing\n");
+        text.push_str(
+            "; no intervals because there is only one common seed, or every seed gives the same run\n",
+        );
         return text;
     }
     let points = 0..results.run.points.len();
@@ -309,10 +314,11 @@ fn caption(results: &Results, args: &Args, intervals: usize) -> String {
     let least =
         seeds.iter().min().copied().filter(|least| *least < most && !results.run.sequential.is_empty());
     let seeds = least.map_or(String::new(), |least| format!("{least} to ")) + &most.to_string();
-    text.push_str(&format!(": mean ± half-width of the 95 % interval over {seeds} seeds\n"));
+    text.push_str(&format!(": mean ± half-width of the 95% interval over {seeds} seeds\n"));
     text.push_str(&selection::rules(results));
     text.push_str(&format!(
-        "* the interval excludes 0 (if nothing differed, each of these {intervals} would do so with 5 %, {} on average)\n",
+        "* the interval excludes 0 (if nothing differed, each of these {intervals} would do so with a probability of \
+        5%: {} on average)\n",
         quell_units::text::three_digits(intervals as f64 * 0.05)
     ));
     text

@@ -30,21 +30,21 @@ pub struct Args {
 /// The commands of `quell conformance`.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the vectors: what they configure, and what they decide.
+    /// List the vectors: what they configure, and how many decisions they contain.
     List(FormatArgs),
-    /// Print vectors, as lines of JSON.
+    /// Print vectors as lines of JSON.
     Show {
         /// Vectors ("codel/drops") or algorithms ("codel").
         #[arg(value_name = "VECTOR", required = true)]
         vectors: Vec<String>,
     },
-    /// Write vectors into a folder, a file for each algorithm; or one of your own configuration into a file.
+    /// Write vectors to a folder, one file per algorithm, or a vector of your own configuration to a file.
     Write(WriteArgs),
-    /// Speak vectors to an implementation over its standard input and output, and say where it first differs.
+    /// Run vectors through an implementation over its standard input and output, and show where it first differs.
     Run(RunArgs),
-    /// Run implementations that are wrong as others were: the vectors must find each.
+    /// Run implementations with bugs that others have had, and check that the vectors find each.
     Museum(MuseumArgs),
-    /// The reference as an implementation: answers one vector on its standard input.
+    /// Act as the reference implementation: answer one vector on standard input.
     Answer,
     /// Print the JSON Schema of vectors.
     Schema,
@@ -59,23 +59,23 @@ Examples:
   quell conformance write --aqm codel --set arithmetic=linux --set target=\"10 ms\" --course marks mine.jsonl
   quell conformance run --file mine.jsonl -- ./my-aqm")]
 struct WriteArgs {
-    /// The folder; with --aqm the file.
+    /// The folder to write, or the file with --aqm.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Vectors or algorithms; left out: all.
+    /// Vectors or algorithms; default: all.
     #[arg(value_name = "VECTOR", conflicts_with = "aqm")]
     vectors: Vec<String>,
     /// The algorithm of a vector of your own.
     #[arg(long, value_name = "NAME")]
     aqm: Option<String>,
-    /// One of its parameters; those that are left out have their defaults.
+    /// One of its parameters; the others have their defaults.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "aqm")]
     set: Vec<(String, String)>,
-    /// What happens in it: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable, in-turn or
-    /// bursts.
+    /// What happens in the vector: drops, marks, bytes, sizes, slow, hosts, ticks, marked-ticks, classic, scalable,
+    /// in-turn or bursts.
     #[arg(long, value_name = "NAME", default_value = "drops", requires = "aqm")]
     course: String,
-    /// The seed of the algorithm's generator, from which the draws come.
+    /// Seed of the random generator that the algorithm draws from.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "aqm")]
     seed: u64,
 }
@@ -91,20 +91,20 @@ Examples:
   quell conformance run --vector codel --vector pie/marks -- python3 my_aqm.py
   quell conformance run --file mine.jsonl --timeout 2s -- ./my-aqm
 
-A number of draws, a cause or an internal signal that differs where every decision is the same is a warning.
+If every decision is the same but a number of draws, a cause or an internal signal differs, that is a warning.
 
-Exit codes: 0 every vector that it takes passes, 1 one differs, 2 a broken vector or argument.")]
+Exit codes: 0 every vector that it accepts passes, 1 one differs, 2 a broken vector or argument.")]
 struct RunArgs {
-    /// A vector ("codel/drops") or an algorithm ("codel"); left out: all.
+    /// A vector ("codel/drops") or an algorithm ("codel"); default: all.
     #[arg(long = "vector", value_name = "VECTOR")]
     vectors: Vec<String>,
-    /// A file of vectors, instead of those of the catalog.
+    /// A file of vectors to use instead of the catalog's.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The time that an answer may take.
+    /// How long an answer may take.
     #[arg(long, default_value = "30s", value_name = "TIME", value_parser = timeout)]
     timeout: std::time::Duration,
-    /// What would be a warning fails a vector.
+    /// Fail a vector on warnings, too.
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -125,17 +125,17 @@ fn timeout(text: &str) -> Result<std::time::Duration, String> {
 /// Arguments of `conformance museum`.
 #[derive(Debug, clap::Args)]
 struct MuseumArgs {
-    /// Exhibits; left out: all.
+    /// Exhibits; default: all.
     #[arg(value_name = "EXHIBIT")]
     exhibits: Vec<String>,
-    /// The Python that runs them (3.8 or later).
+    /// Python interpreter that runs them (3.8 or later).
     #[arg(long, default_value = "python3", value_name = "PROGRAM")]
     python: String,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// Lists, prints and writes vectors, and holds implementations against them.
+/// Lists, prints and writes vectors, and tests implementations against them.
 pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     match &args.command {
         Command::List(args) => list(args.format),
@@ -284,7 +284,7 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<Vector>, Failure> {
         let text = String::from_utf8(bytes).map_err(|e| {
             let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
-            bad_input!("{path}: line {line}: is not UTF-8, which JSON is (RFC 8259 section 8.1)")
+            bad_input!("{path}: line {line}: is not UTF-8, as JSON must be (RFC 8259 section 8.1)")
         })?;
         all.extend(Vector::read_all(&text).map_err(|e| bad_input!("{path}: {e}"))?);
     }
@@ -415,7 +415,9 @@ const PATIENCE: usize = 3;
 /// Runs an implementation.
 fn hold(args: &RunArgs) -> Result<(), Failure> {
     if !args.files.is_empty() && !args.vectors.is_empty() {
-        return Err(bad_input!("--file: give files, or names of vectors of the catalog (--vector)"));
+        return Err(bad_input!(
+            "--file: give either files or names of vectors in the catalog (--vector), not both"
+        ));
     }
     let vectors = if args.files.is_empty() { chosen(&args.vectors)? } else { read(&args.files)? };
     let stop = interrupt::listen();
@@ -463,19 +465,19 @@ fn hold(args: &RunArgs) -> Result<(), Failure> {
     }
     let of = all.len();
     let found = match (count("differs"), count("broke")) {
-        (0, 0) if passed == 0 => Some("no vector was taken: every one was skipped".to_string()),
+        (0, 0) if passed == 0 => Some("no vector was accepted: all were skipped".to_string()),
         (0, 0) => None,
         (differ, 0) => Some(format!("{differ} of {of} vectors differ; {passed} passed, {skipped} skipped")),
         (differ, broke) => Some(format!(
-            "the implementation broke at {broke} of {of} vectors; {differ} differ, {passed} passed, {skipped} skipped"
+            "the implementation broke on {broke} of {of} vectors; {differ} differ, {passed} passed, {skipped} skipped"
         )),
     };
     let found = match vectors.len() - all.len() {
         // An interruption says so itself.
         left @ 1.. if ended.is_none() => found.map(|found| {
             format!(
-                "{found}; it hung {PATIENCE} times in a row, so {left} more were not run: --timeout gives it more time, \
-                 --vector names those to run"
+                "{found}; it hung {PATIENCE} times in a row, so {left} more were not run; give it more time with \
+                 --timeout, or choose vectors with --vector"
             )
         }),
         _ => found,
@@ -627,7 +629,7 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     if args.format.format == Format::Json {
         json::print(&json!({ "exhibits": all }))?;
     } else if let [one] = all.as_slice() {
-        let how = one.text.as_deref().unwrap_or("no vector tells it from the reference");
+        let how = one.text.as_deref().unwrap_or("no vector distinguishes it from the reference");
         terminal::print(&format!("{}: {}\nseen: {}\n\n{how}\n", one.exhibit, one.bug, one.seen))?;
     } else {
         let row = |c: &Caught| {

@@ -44,18 +44,18 @@ pub struct Args {
     /// The link's buffer; default: the bandwidth-delay product.
     #[arg(long, value_name = "SIZE")]
     buffer: Option<QueueSize>,
-    /// The target queue; default: a quarter of the buffer; pi2 and dualpi2 have their own target where half of the buffer
-    /// holds it.
+    /// The target queue; default: a quarter of the buffer. For pi2 and dualpi2, it is their own target if it fits in
+    /// half of the buffer.
     #[arg(long, value_name = "SIZE")]
     queue: Option<QueueSize>,
     /// Size of a packet on the wire.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = packet)]
     packet: Bytes,
-    /// The flows' congestion control: reno (default), or with pi also cubic, dctcp or prague, with pi2 and dualpi2 also
-    /// cubic.
+    /// The flows' congestion control: reno (default); also cubic, dctcp or prague with pi, and cubic with pi2 and
+    /// dualpi2.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     congestion: Option<Congestion>,
-    /// Scalable flows beside those, such as prague=10 or dctcp=10; they are marked, also with --drops.
+    /// Additional scalable flows, such as prague=10 or dctcp=10; they are marked even with --drops.
     #[arg(long, value_name = "NAME=N", value_parser = beside)]
     beside: Option<(u32, Congestion)>,
     /// Drop packets instead of marking them (ECN).
@@ -67,13 +67,13 @@ pub struct Args {
     /// Do not show progress.
     #[arg(long, short)]
     quiet: bool,
-    /// Also write a scenario with the designed parameters into this file.
+    /// Also write a scenario with the designed parameters to this file.
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Replace that scenario if it exists.
     #[arg(long, requires = "save")]
     overwrite: bool,
-    /// Also draw the loops' Bode diagram into this SVG file.
+    /// Also write the loops' Bode diagram to this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     assess::check_names(&args.aqm)?;
     if let Some(name) = args.aqm.iter().find(|name| !DESIGNED.contains(&name.as_str())) {
         return Err(bad_input!(
-            "--aqm {name}: {}; there are rules for {}",
+            "--aqm {name}: {}; rules exist for {}",
             without_rule(name),
             DESIGNED.join(", ")
         ));
@@ -120,10 +120,10 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         }
     }
     if designs.is_empty() {
-        return Err(bad_input!("no rule suits this link; the notes explain why"));
+        return Err(bad_input!("no rule suits this link; see the notes for the reasons"));
     }
     if let Some(file) = args.save.as_ref().filter(|file| file.is_file() && !args.overwrite) {
-        let help = "exists; --overwrite replaces it, --save names another";
+        let help = "exists; use --overwrite to replace it, or --save to name another file";
         return Err(bad_input!("{}: {help}", quell_files::name(file)));
     }
     for file in args.save.iter().chain(&args.svg) {
@@ -140,8 +140,8 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
             Err(error) => Some(error),
         };
         if let Some(error) = refused {
-            let help = "leave out --save to have the parameters alone";
-            let why = format!("--save: it could not be run: {}; {help}", error.reason());
+            let help = "leave out --save to get only the parameters";
+            let why = format!("--save: the scenario would be invalid: {}; {help}", error.reason());
             return Err(Failure::BadInput(why));
         }
     }

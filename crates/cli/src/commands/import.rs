@@ -25,7 +25,7 @@ pub struct Args {
 /// The sources.
 #[derive(Debug, clap::Subcommand)]
 enum Source {
-    /// The arrivals of a packet capture, for `kind = "trace"`.
+    /// Import the arrivals of a packet capture, for `kind = "trace"`.
     Pcap(Pcap),
 }
 
@@ -37,40 +37,40 @@ Examples:
   quell import pcap trace.pcapng --src 192.0.2.0/24 --out video.csv
   quell import pcap results/main/traces/codel-seed1.pcapng --interface \"bottleneck enqueue\" --keep-time
 
-Writes the packets of one direction with their times, sizes, flows and ECN fields as the CSV that kind = \"trace\" \
-reads (docs/links.md), and prints the group of flows to paste into a scenario. Packets come at their recorded times \
-whatever the simulated link does with them: nobody answers. \"Up\" is what the side that opens connections sends, \
-\"down\" what comes back, as in `quell measure`.")]
+Writes the packets of one direction, with their times, sizes, flows and ECN fields, to the CSV file that kind = \
+\"trace\" reads (docs/links.md), and prints the group of flows to paste into a scenario. Packets arrive at their \
+recorded times no matter what the simulated link does, because nothing reacts to it. \"Up\" is what the side that \
+opens connections sends, and \"down\" is what comes back, as in `quell measure`.")]
 struct Pcap {
     /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// The file for the arrivals.
+    /// File to write the arrivals to.
     #[arg(long, short, value_name = "FILE", default_value = "arrivals.csv")]
     out: PathBuf,
     /// Replace an existing file.
     #[arg(long)]
     overwrite: bool,
-    /// The direction; both: the capture is of one link's one direction, which connections cross either way.
+    /// Direction to import; use "both" for a capture of one direction of one link that connections cross either way.
     #[arg(long, value_name = "WAY")]
     direction: Option<Way>,
-    /// The networks on one side of the link, which "up" leaves; default: the side that opens connections.
+    /// Networks on one side of the link, where "up" starts; default: the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     inside: Vec<Subnet>,
     /// Only packets that come from these networks.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     src: Vec<Subnet>,
-    /// The interface, by its name in a pcapng file or else its number.
+    /// The interface, by its name in a pcapng file or by its number.
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Bytes of a link's header to add to each IP packet; frame: the length that was captured.
+    /// Link header bytes to add to each IP packet, or "frame" for the captured length.
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size)]
     link_layer: Size,
-    /// Keep the capture's times instead of counting from the first packet: of a simulated link's capture they are
-    /// those of its run.
+    /// Keep the capture's times instead of counting from the first packet. In a capture of a simulated link, they are
+    /// the times of its run.
     #[arg(long)]
     keep_time: bool,
-    /// Take what lies before the damage, or the end, of an incomplete capture.
+    /// Import what comes before the damage, or before the end of an incomplete capture.
     #[arg(long)]
     partial: bool,
     /// Do not show progress.
@@ -97,7 +97,7 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-/// Makes traffic of what was captured.
+/// Makes traffic from a capture.
 pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     match &args.source {
         Source::Pcap(args) => pcap(args),
@@ -108,7 +108,9 @@ fn pcap(args: &Pcap) -> Result<(), Failure> {
     let said = quell_files::name(&args.trace).to_string();
     if args.out.exists() && !args.overwrite {
         let out = quell_files::name(&args.out);
-        return Err(bad_input!("{out} exists already; --overwrite replaces it, --out names another file"));
+        return Err(bad_input!(
+            "{out} already exists; use --overwrite to replace it, or --out to name another file"
+        ));
     }
     let (input, size) = open(&args.trace)?;
     let stop = interrupt::listen();
@@ -130,7 +132,7 @@ fn pcap(args: &Pcap) -> Result<(), Failure> {
     let found = arrivals(Watched::new(input, size, &meter, stop), &options);
     meter.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("the capture was not read to its end; nothing was written".into()));
+        return Err(Failure::Interrupted("the capture was not read completely; nothing was written".into()));
     }
     let found = found.map_err(|e| match e {
         ArrivalsError::Capture(CaptureError::Io(e)) if e.kind() != io::ErrorKind::InvalidData => {
@@ -188,7 +190,7 @@ fn text(out: &Path, name: &str, found: &Arrivals) -> String {
     let file = toml::Value::String(out.display().to_string());
     let _ = write!(
         text,
-        "\narrivals  {}\n\nFor a scenario in the same folder, whose duration is to be at least {:.3} s:\n\n[[flows]]\nname = \
+        "\narrivals  {}\n\nFor a scenario in the same folder that lasts at least {:.3} s:\n\n[[flows]]\nname = \
          \"capture\"\nkind = \"trace\"\nfile = {file}\n",
         quell_files::name(out),
         last
@@ -205,21 +207,21 @@ fn remarks(name: &str, found: &Arrivals) -> Vec<String> {
         ));
     }
     if found.others > 0 {
-        remarks.push(format!("{} other packets of the capture are left out", found.others));
+        remarks.push(format!("{} other packets of the capture were left out", found.others));
     }
     if found.unreadable > 0 {
-        remarks.push(format!("{} packets without an IP header or a time are left out", found.unreadable));
+        remarks.push(format!("{} packets without an IP header or a time were left out", found.unreadable));
     }
     if found.late > 0 {
         remarks.push(format!(
-            "{} packets have times earlier than the packet before them; they were put in order",
+            "{} packets have times earlier than the packet before them and were sorted",
             found.late
         ));
     }
     if found.large > 0 {
         remarks.push(format!(
-            "{} packets are larger than an Ethernet frame (1518 bytes): a host's capture has them before its card makes \
-             several of each, so they come in larger bursts than on the wire",
+            "{} packets are larger than an Ethernet frame (1518 bytes): the host captured them before its network card \
+             split them, so bursts are larger than on the wire",
             found.large
         ));
     }

@@ -23,8 +23,8 @@ Examples:
   quell lab results/main           # shows a study that was run
   quell new rrul --link home | quell lab -
 
-The page runs the simulator in the browser and sends nothing anywhere. Its address is printed; it answers this machine \
-alone, until Ctrl-C. A file that is opened is read again when the page is reloaded. docs/lab.md is about the page.")]
+The page runs the simulator in the browser and sends nothing anywhere. Quell prints its address and serves it to this \
+machine only, until you press Ctrl-C. Reload the page to read an opened file again. See docs/lab.md.")]
 pub struct Args {
     /// A scenario file or a results folder to open; - for a scenario from standard input.
     #[arg(value_name = "FILE")]
@@ -32,13 +32,13 @@ pub struct Args {
     /// The port; default: 8765 if it is free, else another.
     #[arg(long, value_name = "N", value_parser = whole(1..=u16::MAX))]
     port: Option<u16>,
-    /// Show the page in the browser; default: if the output is a terminal.
+    /// Open the page in the browser; default if the output is a terminal.
     #[arg(long, overrides_with = "no_open")]
     open: bool,
-    /// Print the address only.
+    /// Only print the address.
     #[arg(long, overrides_with = "open")]
     no_open: bool,
-    /// Serve the page of this folder, as `make lab` writes it, instead of the one in this command.
+    /// Serve the page in this folder, as `make lab` writes it, instead of the built-in one.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     if args.open || (!args.no_open && std::io::stdout().is_terminal()) {
         show(&url);
     }
-    terminal::say("It answers this machine only; Ctrl-C ends it.");
+    terminal::say("Only this machine can reach it; press Ctrl-C to stop.");
     server.serve(Site { page, further: further(opened) }, stop);
     Ok(())
 }
@@ -64,14 +64,14 @@ fn page(dir: Option<&Path>) -> Result<Page, Failure> {
     match dir {
         Some(dir) => Page::in_folder(dir).map_err(|e| {
             bad_input!(
-                "--dir {}: {e}; it must be a folder with the page, as `make lab` writes it to lab/dist",
+                "--dir {}: {e}; must be a folder with the page, as `make lab` writes it to lab/dist",
                 quell_files::name(dir)
             )
         }),
         None => Page::compiled_in().ok_or_else(|| {
             bad_input!(
-                "the page is not in this build: in Quell's source tree `make lab` builds it (with Node.js 20 or later), \
-                 and `cargo build --release --bin quell` then puts it into the command; --dir DIR serves one that is \
+                "the page is not in this build. In Quell's source tree, run `make lab` (with Node.js 20 or later) and \
+                 then `cargo build --release --bin quell` to include it, or use --dir DIR to serve one that is \
                  elsewhere"
             )
         }),
@@ -86,10 +86,10 @@ fn listen(port: Option<u16>) -> Result<Server, Failure> {
     };
     Server::bind(port).map_err(|e| match e.kind() {
         ErrorKind::AddrInUse => Failure::Failed(format!(
-            "--port {port}: another program has it; name another one, or leave --port out for one that is free"
+            "--port {port}: another program uses it; name another port, or leave out --port to get a free one"
         )),
         ErrorKind::PermissionDenied => {
-            bad_input!("--port {port}: this user may not take it; name one of 1024 or more")
+            bad_input!("--port {port}: you may not use it; name a port of 1024 or higher")
         }
         _ => Failure::cannot(format!("listen on port {port}"), e),
     })
@@ -98,7 +98,7 @@ fn listen(port: Option<u16>) -> Result<Server, Failure> {
 /// Asks the system's browser to show a page; it says so if that cannot be done.
 fn show(url: &str) {
     if let Err(e) = open::that_detached(url) {
-        terminal::note(&format!("no browser was opened ({e}): open {url} in one"));
+        terminal::note(&format!("could not open a browser ({e}); open {url} yourself"));
     }
 }
 

@@ -27,33 +27,33 @@ Examples:
   quell map scenarios/main.toml --aqm red --x max_p=0.01..0.5:log --y \"max_th=20 kB..200 kB\"
   quell map --rate 10Mbit/s --rtt 60ms --flows 100 --aqm pid --x k_p=0.0005..0.2:log --y k_i=0.0005..1:log --svg pid.svg
 
-An axis is flows, rate or rtt (round-trip time without queueing), or a parameter of the algorithm; the \
-algorithm is rebuilt at each point, so automatic parameters follow the link.")]
+An axis is flows, rate, rtt (the round-trip time without queueing), or a parameter of the algorithm. The algorithm is \
+rebuilt at each point, so automatic parameters follow the link.")]
 pub struct Args {
     #[command(flatten)]
     network: NetworkArgs,
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// The quantity that varies from left to right: NAME=FROM..TO, with :log at the end for equal factors.
+    /// Quantity that varies from left to right: NAME=FROM..TO, with :log at the end for a logarithmic axis.
     #[arg(long, value_name = "AXIS")]
     x: Axis,
-    /// The quantity that varies from bottom to top.
+    /// Quantity that varies from bottom to top.
     #[arg(long, value_name = "AXIS")]
     y: Axis,
-    /// The quantity to show; where it has no value, the map says why.
+    /// Quantity to show; where it has no value, the map says why.
     #[arg(long, value_parser = shown(), default_value = MapShown::default().name(), value_name = "QUANTITY")]
     show: MapShown,
-    /// Number of points along each axis; default: what the terminal shows, 100 in a picture or as JSON.
+    /// Number of points along each axis; default: as many as fit the terminal, or 100 for SVG and JSON.
     #[arg(long, value_name = "N", value_parser = whole(2..=2000_u16))]
     points: Option<u16>,
-    /// The part of the flows' delay that the model keeps.
+    /// Which part of the flows' delay the model keeps.
     #[arg(long, value_enum, default_value_t, value_name = "PLANT")]
     plant: PlantChoice,
     /// Do not show progress.
     #[arg(long, short)]
     quiet: bool,
-    /// Also draw the map into this SVG file.
+    /// Also write the map to this SVG file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -86,8 +86,8 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     for (option, axis) in [("--x", &args.x), ("--y", &args.y)] {
         if !axis.values.is_empty() {
             return Err(bad_input!(
-                "{option}: has values of its own: give its ends alone, FROM..TO or FROM..TO:log, and their number with \
-                 --points"
+                "{option}: gives its own values; give only its ends, FROM..TO or FROM..TO:log, and set the number of \
+                 points with --points"
             ));
         }
     }
@@ -107,7 +107,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let map = setting.map(args, shape)?;
     let Map { grid, missing, .. } = &map;
     if let (true, Some(first)) = (grid.values.iter().all(Result::is_err), missing.first()) {
-        return Err(bad_input!("no point of the map has a value; {}", first.example));
+        return Err(bad_input!("no point on the map has a value; {}", first.example));
     }
     if let Some(file) = &args.svg {
         folder::write_whole(&setting.picture(args, &map), file)?;
@@ -155,7 +155,7 @@ impl Setting {
         let study = assess::study(&args.network)?;
         let ([point], []) = (&study.points[..], &study.holes[..]) else {
             return Err(bad_input!(
-                "a map shows one network, but the scenario has a sweep; set its swept fields with --set"
+                "a map shows one network, but the scenario is a sweep; set its swept fields with --set"
             ));
         };
         let seed = point.scenario.seeds.list().first().copied().unwrap_or(1);
@@ -277,13 +277,11 @@ impl Setting {
         let values: Vec<f64> =
             grid.values.iter().map(|v| v.as_ref().map_or(f64::NAN, |value| value * factor)).collect();
         let why = missing.first().map_or("no value", |m| m.reason.as_str());
-        let contour = args.show.border().map(|border| (border.at() * factor, "border of stability"));
+        let contour = args.show.border().map(|border| (border.at() * factor, "stability boundary"));
         let here = self.mapper.here().map(|(x, y)| Spot { label: "now", x, y });
         let title = self.title(args);
-        let sheet = Sheet::new(
-            &title,
-            "A map of the linear model over two quantities, with the border of stability.",
-        );
+        let sheet =
+            Sheet::new(&title, "A map of the linear model over two quantities, with the stability boundary.");
         picture::map(
             &sheet,
             &picture::Map {
@@ -305,7 +303,7 @@ impl Setting {
 fn remarks(map: &Map) -> String {
     let mut text = String::new();
     if let Some(stable) = map.stable {
-        text.push_str(&format!("\n{:.1} % of the points are stable", 100.0 * stable));
+        text.push_str(&format!("\n{:.1}% of the points are stable", 100.0 * stable));
     }
     for Missing { reason, points, example } in &map.missing {
         let points = if *points == 1 { "1 point".into() } else { format!("{points} points") };

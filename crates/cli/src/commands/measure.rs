@@ -27,28 +27,28 @@ Examples:
   tcpdump -w - -s 96 -G 60 -W 1 tcp | quell measure -
   quell measure trace.pcap --format json | jq .round_trips
 
-Reads pcap and pcapng, as they are or compressed by gzip or zstd; 96 bytes of each packet are enough (128 beneath MPLS or PPPoE). \"Up\" is what the \
-side that opens connections sends, \"down\" what comes back; with --inside, \"up\" is what leaves these \
-networks.
+Reads pcap and pcapng files, plain or compressed with gzip or zstd. 96 bytes of each packet are enough (128 with MPLS \
+or PPPoE). \"Up\" is what the side that opens connections sends, and \"down\" is what comes back; with --inside, \
+\"up\" is what leaves these networks.
 
-Capture behind the bottleneck, on the side of the receivers: there the link has spaced the packets, and \
-their spacing shows its capacity. Before it, on the side of the senders, the spacing shows only the senders' \
-own timing. The capacity is then what acknowledgments show while packets wait at the bottleneck, or is not \
-told. Begin before the connections do: R is the time that handshakes take.")]
+Capture after the bottleneck, on the receivers' side. There the link has spaced the packets, so their spacing shows \
+its capacity. Before the bottleneck, on the senders' side, the spacing shows only the senders' own timing. The \
+capacity then comes from acknowledgments while packets wait at the bottleneck, if it can be determined at all. Start \
+the capture before the connections start, because R is the time that handshakes take.")]
 pub struct Args {
     /// The capture, as written by tcpdump or Wireshark; - for standard input.
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// The length of an interval, over which active flows are counted.
+    /// Length of the intervals over which active flows are counted.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     interval: quell_units::Duration,
-    /// The time that a flow counts as active after its last packet.
+    /// How long a flow counts as active after its last packet.
     #[arg(long, value_name = "TIME", default_value = "60 s")]
     window: quell_units::Duration,
-    /// The networks on one side of the link; default: the side that opens connections.
+    /// Networks on one side of the link; default: the side that opens connections.
     #[arg(long, value_name = "NET", value_delimiter = ',')]
     inside: Vec<Subnet>,
-    /// Also print the figures of every interval.
+    /// Also print the results of every interval.
     #[arg(long)]
     intervals: bool,
     /// Do not show progress.
@@ -66,7 +66,7 @@ struct Output<'a> {
     window_s: f64,
     #[serde(flatten)]
     report: &'a Report,
-    /// The command that goes on from here; null if C, R or N is missing.
+    /// The command to run next; null if C, R or N is missing.
     next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     intervals: Option<&'a [Interval]>,
@@ -89,7 +89,7 @@ pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
     let report = capture::measure(watched, &options, keep);
     meter.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("the capture was not read to its end; nothing was printed".into()));
+        return Err(Failure::Interrupted("the capture was not read completely; nothing was printed".into()));
     }
     let report = report.map_err(|e| match e {
         CaptureError::Io(e) if e.kind() == io::ErrorKind::InvalidData => bad_input!("{said}: {e}"),
@@ -120,7 +120,7 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
     let [duration, bytes] = [time(report.duration_s), scaled(report.bytes as f64, &BYTES)];
     let mut text = format!("{name}\n{format}: {} packets, {bytes}, {duration}\n\n", report.packets);
     if report.directions.iter().all(|d| d.packets == 0) {
-        return text + "There are no IP packets to measure.\n";
+        return text + "No IP packets to measure.\n";
     }
     text += &directions(report);
     text += "\n";
@@ -137,7 +137,7 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
     text += "next  ";
     text += &next(main, report).unwrap_or_else(|| {
         let needed = [
-            (main.capacity.capacity_bps.is_none(), "C, from a capture behind the bottleneck"),
+            (main.capacity.capacity_bps.is_none(), "C, from a capture after the bottleneck"),
             (
                 report.round_trips.is_none_or(|t| t.median_s() == 0.0),
                 "R, from a capture that begins before its connections",
@@ -192,16 +192,16 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::Full => (
             c.capacity_bps.map(|r| scaled(r, &RATES)).unwrap_or_default(),
             format!(
-                "The link was full: the busiest 100 ms (at {at}) carried {busiest}, the rate that packet pairs show \
-                 ({pairs}, on which {agree:.0} % agree) to a tenth. Assumes a capture at or after the bottleneck, and that the link spaced the \
-                 packets: a sender that paces evenly looks the same."
+                "The link was full: the busiest 100 ms (at {at}) carried {busiest}, which is within 10% of the rate \
+                 that packet pairs show ({pairs}; {agree:.0}% of them agree). Assumes a capture at or after the \
+                 bottleneck, and that the link spaced the packets; a sender that paces evenly looks the same."
             ),
         ),
         CapacityVerdict::NeverFull => (
             pairs,
             format!(
-                "Packet pairs: {agree:.0} % of {of} agree. No interval of 100 ms was full{}. Assumes that \
-                 pairs left the slowest link before the capture back to back and were timestamped individually.",
+                "Packet pairs: {agree:.0}% of {of} agree. No interval of 100 ms was full{}. Assumes that pairs left \
+                 the slowest link before the capture back to back and were timestamped individually.",
                 if busiest.is_empty() { String::new() } else { format!("; the busiest carried {busiest}") }
             ),
         ),
@@ -209,18 +209,18 @@ fn capacity(c: &Capacity) -> Vec<String> {
         CapacityVerdict::AtLeast => (
             format!("at least {busiest}"),
             format!(
-                "The capacity cannot be determined: {}. This is the busiest 100 ms (at {at}). Assumes a capture at the \
-                 bottleneck or behind it.",
+                "The capacity cannot be determined: {}. This is the busiest 100 ms (at {at}). Assumes a capture at or \
+                 after the bottleneck.",
                 match c.pairs {
-                    Some(p) if p.told => format!("packet pairs show {pairs}, less than was carried"),
+                    Some(p) if p.told => format!("packet pairs show {pairs}, which is less than was carried"),
                     Some(p) if p.pairs < 10 => format!("there are only {of} packet pairs"),
                     Some(p) if p.share >= 0.5 =>
                         "packets came closer together than the capture's clock resolves".into(),
                     Some(p) if p.share >= 0.1 => format!(
-                        "only {agree:.0} % of {of} packet pairs agree on a rate ({pairs}), and where fewer than \
-                         half do, the capacity often is another (Dovrolis et al. 2001)"
+                        "only {agree:.0}% of {of} packet pairs agree on a rate ({pairs}); when fewer than half agree, \
+                         the capacity is often different (Dovrolis et al. 2001)"
                     ),
-                    _ => format!("packet pairs do not agree on a rate ({agree:.0} % at most)"),
+                    _ => format!("packet pairs do not agree on a rate (at most {agree:.0}% do)"),
                 }
             ),
         ),
@@ -231,13 +231,13 @@ fn capacity(c: &Capacity) -> Vec<String> {
 
 /// The capacity of a link that the packets had yet to pass.
 fn beyond(c: &Capacity) -> (String, String) {
-    const ELSEWHERE: &str = "capture behind it, on the side of the receivers";
+    const ELSEWHERE: &str = "capture after it, on the receivers' side";
     let Some(a) = c.acknowledged else {
         let share = 100.0 * c.senders_share.unwrap_or(0.0);
         let how = format!(
-            "The capacity cannot be told: the capture is the senders' own ({} % of the round-trip time lies on \
-             their side), its packets had yet to pass the bottleneck, and none were seen to wait there. To \
-             measure it, {ELSEWHERE}.",
+            "The capacity cannot be determined: the capture is from the senders' side ({}% of the round-trip time lies \
+             there), its packets had yet to pass the bottleneck, and none were seen to wait there. To measure it, \
+             {ELSEWHERE}.",
             digits(share, 2)
         );
         return ("–".into(), how);
@@ -248,19 +248,19 @@ fn beyond(c: &Capacity) -> (String, String) {
         Some(rate) => (
             scaled(rate, &RATES),
             format!(
-                "The clock of acknowledgments: packets waited beyond the place of the capture {seen}, and this is \
-                 the median of what was acknowledged then (half of them {low} to {high}). The spacing of the \
-                 packets themselves tells nothing there. Assumes that the capture holds all that the link \
-                 carries, and that data waited, not acknowledgments on their way back."
+                "The acknowledgment clock: packets waited beyond the capture point {seen}, and this is the median rate \
+                 acknowledged then (half of them {low} to {high}). The spacing of the packets themselves shows nothing \
+                 at that point. Assumes that the capture holds everything the link carries, and that data waited, not \
+                 acknowledgments on their way back."
             ),
         ),
         None => (
             "–".into(),
             format!(
-                "The capacity cannot be told: packets waited beyond the place of the capture {seen}, but \
-                 acknowledgments do not agree on a rate (half of them {low} to {high}): losses were repaired, \
-                 and an acknowledgment that fills a gap stands for all behind it; or the link changes, or \
-                 carries what is not in the capture. To measure it, {ELSEWHERE}."
+                "The capacity cannot be determined: packets waited beyond the capture point {seen}, but \
+                 acknowledgments do not agree on a rate (half of them {low} to {high}). Either losses were repaired, \
+                 so that one acknowledgment covers everything behind a gap, or the link's rate changes, or it carries \
+                 traffic that is not in the capture. To measure it, {ELSEWHERE}."
             ),
         ),
     }
@@ -270,8 +270,8 @@ fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
     let count = main.flows;
     let plural = if count.active == 1 { "" } else { "s" };
     let mut how = format!(
-        "TCP flows that sent data within {}, the median over the intervals. In the last {} there were {} \
-         5-tuples, {} with data (Chen 2010, section 4.4); there, flows that have ended count.",
+        "TCP flows that sent data within {}: the median over the intervals. The last {} had {} 5-tuples, {} of them \
+         with data (Chen 2010, section 4.4), including flows that had ended.",
         options.interval, options.window, count.flows, count.data_flows
     );
     if !report.window_filled {
@@ -283,15 +283,15 @@ fn flows(main: &Summary, report: &Report, options: &Options) -> Vec<String> {
 fn round_trip(report: &Report) -> Vec<String> {
     let repeated = match report.repeated_handshakes {
         0 => String::new(),
-        n => format!(" {n} with a repeated SYN are left out."),
+        n => format!(" {n} with a repeated SYN were left out."),
     };
     let (value, how) = match &report.round_trips {
         None => ("–".into(), format!("No complete handshake was captured.{repeated}")),
         Some(trips) => {
             let [low, .., high] = trips.quantiles_s;
             let how = format!(
-                "The median of {} handshakes, from the SYN to the acknowledgment of its answer (5 % took less \
-                 than {}, 5 % more than {}).{repeated} Includes the queueing delay at that time.",
+                "The median of {} handshakes, from the SYN to the acknowledgment of its answer (5% took less than {}, \
+                 5% more than {}).{repeated} Includes the queueing delay at that time.",
                 trips.handshakes,
                 time(low),
                 time(high)
@@ -348,7 +348,7 @@ fn next(main: &Summary, report: &Report) -> Option<String> {
     Some(format!("quell design --rate {rate} --rtt {rtt} --flows {flows}{packet} --aqm pi"))
 }
 
-/// The remarks that a reader of the figures must know about the file.
+/// Remarks about the file that a reader of the results must know.
 fn remarks(name: &str, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(d) = report.damage {
@@ -362,7 +362,7 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
         remarks.push(format!("{name}: {} blocks could not be parsed", report.unreadable));
     }
     if let Some(dropped) = report.dropped.filter(|&n| n > 0) {
-        remarks.push(format!("the capturing host dropped {dropped} packets; all counts are too low"));
+        remarks.push(format!("the capturing host dropped {dropped} packets, so all counts are too low"));
     }
     if let Some((packets, link)) = report.unknown_link {
         remarks.push(format!("{packets} packets have an unsupported link type (LINKTYPE {link})"));
@@ -372,7 +372,7 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
     }
     if report.late > 0 {
         remarks.push(format!(
-            "{} packets have timestamps earlier than a preceding packet; they count in the order of the file",
+            "{} packets have timestamps earlier than a preceding packet; they are counted in file order",
             report.late
         ));
     }
@@ -383,7 +383,7 @@ fn remarks(name: &str, report: &Report) -> Vec<String> {
             kinds.push(format!("others ({})", rest.iter().map(|kind| kind.packets).sum::<u64>()));
         }
         remarks.push(format!(
-            "{} of {} packets are not measured, for no IP header was found in them: {}",
+            "{} of {} packets are not measured because no IP header was found in them: {}",
             report.not_ip,
             report.packets,
             kinds.join(", ")
@@ -469,10 +469,10 @@ mod tests {
         let few = capture::Pairs { share: 0.15, rate_bps: 3e7, ..coarse };
         for (pairs, part) in [
             (Some(pairs), "less than was carried"),
-            (Some(few), "only 15 % of 1000 packet pairs agree on a rate (30.0 Mbit/s), and where fewer"),
+            (Some(few), "only 15% of 1000 packet pairs agree on a rate (30.0 Mbit/s); when fewer"),
             (Some(coarse), "closer together than the capture's clock"),
             (Some(capture::Pairs { pairs: 9, ..coarse }), "there are only 9 packet pairs"),
-            (Some(vague), "do not agree on a rate (2 % at most)"),
+            (Some(vague), "do not agree on a rate (at most 2% do)"),
             (None, "do not agree on a rate"),
         ] {
             let least = of(CapacityVerdict::AtLeast, Some(2e7), pairs);
@@ -503,10 +503,10 @@ mod tests {
         let differ = of(Some(a), None);
         assert!(differ.starts_with("C – ") && differ.contains("do not agree on a rate"), "{differ}");
         assert!(
-            differ.contains("losses were repaired") && differ.contains("or the link changes"),
+            differ.contains("losses were repaired") && differ.contains("or the link's rate changes"),
             "{differ}"
         );
         let own = of(None, None);
-        assert!(own.starts_with("C – ") && own.contains("0.20 % of the round-trip time"), "{own}");
+        assert!(own.starts_with("C – ") && own.contains("0.20% of the round-trip time"), "{own}");
     }
 }

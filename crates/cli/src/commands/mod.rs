@@ -60,7 +60,7 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Cyan.on_default().bold())
     .literal(AnsiColor::Green.on_default());
 
-/// An active-queue-management laboratory: from a scenario to a comparison you can believe.
+/// A laboratory for active queue management: from a scenario to a comparison you can trust.
 #[derive(Debug, Parser)]
 #[command(name = "quell", version, styles = STYLES, arg_required_else_help = true, after_help = "\
 Examples:
@@ -95,7 +95,7 @@ pub fn note_of_absent() -> Option<String> {
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
-            "Not in this build, and in that of `cargo build --release --bin quell`: {}.",
+            "Not in this build, but in the one from `cargo build --release --bin quell`: {}.",
             absent.join(", ")
         )
     })
@@ -125,57 +125,56 @@ pub enum Command {
     New(new::Args),
     /// Run a scenario: every algorithm with every seed.
     Run(run::Args),
-    /// Compare algorithms with a baseline, paired over common seeds.
+    /// Compare algorithms with a baseline, paired by seed.
     Compare(compare::Args),
-    /// Find where on an axis of a scenario a metric crosses a value.
+    /// Find the value of a scenario's field at which a metric crosses a threshold.
     Search(search::Args),
-    /// Run a scenario at two sizes, as it is and N times as large, and say which metrics agree.
+    /// Run a scenario as it is and N times as large, and show which metrics agree.
     Scale(scale::Args),
-    /// Print the tables of a results folder again.
+    /// Print the tables of a results folder.
     Show(show::Args),
-    /// Make the HTML report of a results folder again.
+    /// Make the HTML report of a results folder.
     Report(report::Args),
-    /// Draw a figure of a results folder: in the terminal, as SVG, PDF or PNG, or its numbers as CSV.
+    /// Plot results in the terminal or as SVG, PDF or PNG, or export the plotted numbers as CSV.
     Plot(plot::Args),
-    /// Show a scenario or results in the laboratory's page, in a browser on this machine.
+    /// Open a scenario or results in the browser laboratory on this machine.
     Lab(lab::Args),
-    /// Pack a study into one archive that others can check and compute again, or check such an archive.
+    /// Pack a study into one archive that others can check and rerun, or check such an archive.
     Bundle(bundle::Args),
-    /// Run the experiments of published documents and judge their printed numbers and claims.
+    /// Reproduce the experiments of published documents, and judge their printed numbers and claims.
     Reproduce(reproduce::Args),
-    /// Put algorithms through the scenarios of RFC 7928, beside drop-tail and a baseline.
+    /// Run algorithms through the scenarios of RFC 7928, compared with drop-tail and a baseline.
     Characterize(characterize::Args),
-    /// Show, check, prune and export the replications that were kept.
+    /// Show, check, prune or export the cache of finished replications.
     Cache(cache::Args),
-    /// List the replications of a study as tasks, for a scheduler to spread over processes and machines.
+    /// List a study's replications as tasks that a scheduler can spread over processes and machines.
     Tasks(worker::TasksArgs),
-    /// Make replications of a study and put them into the cache, where `quell run` finds them.
+    /// Run replications of a study and put them into the cache, where `quell run` finds them.
     Worker(worker::WorkerArgs),
-    /// Analyze a scenario by control theory: its equilibrium, whether that is stable, and by what
-    /// margin.
+    /// Analyze a scenario with control theory: its equilibrium, whether it is stable, and by what margin.
     Analyze(analyze::Args),
-    /// Design parameters for a link by the published rules, with the assumptions of each rule.
+    /// Choose parameters for a link by published design rules, with the assumptions of each rule.
     Design(design::Args),
-    /// Map where an algorithm is stable, over two of its parameters or of the network's quantities.
+    /// Map where an algorithm is stable, over two of its parameters or two properties of the network.
     Map(map::Args),
-    /// Put real packets through a bottleneck on this machine: those of a command behind it, or a scenario's traffic.
+    /// Send real packets through a bottleneck on this machine: a command's packets or a scenario's traffic.
     Wire(wire::Args),
-    /// Run a gateway, which has the algorithms on a router's packets; check, watch and replay it.
+    /// Run a gateway, which applies an algorithm to a router's packets; check, watch and replay it.
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
-    /// Make traffic for scenarios of what was captured or measured elsewhere.
+    /// Import traffic for scenarios from packet captures.
     Import(import::Args),
     /// List the algorithms, or describe one.
     #[command(subcommand)]
     Aqm(aqm::Command),
-    /// List the parts of senders (congestion control, loss recovery, slow start and others), or describe one.
+    /// List the parts of senders (congestion control, loss recovery, slow start and so on), or describe one.
     #[command(subcommand)]
     Tcp(tcp::Command),
-    /// Check scenario files, show them resolved, list the dialects, print the JSON Schema.
+    /// Check scenario files, show them with all defaults, list the dialects, or print the JSON Schema.
     #[command(subcommand)]
     Scenario(scenario::Command),
-    /// Hold implementations in any language against what the algorithms decide, event by event.
+    /// Test implementations in any language against what the algorithms decide, event by event.
     Conformance(conformance::Args),
 }
 

@@ -19,20 +19,20 @@ Examples:
   quell new web --link lte --aqm codel,fq-codel --duration \"120 s\" --out web-lte.toml
   quell new call --link dsl | quell run -
 
-The file stands alone and says in comments where its numbers come from: docs/presets.md.")]
+The file is complete, and its comments say where the numbers come from (docs/presets.md).")]
 pub struct Args {
-    /// The load, such as rrul, web or call; left out: all are listed.
+    /// The load, such as rrul, web or call; without it, all loads and links are listed.
     load: Option<String>,
     /// The link that carries it, such as home, lte or satellite.
     #[arg(long, short, value_name = "NAME", requires = "load")]
     link: Option<String>,
-    /// The algorithms, one or several with commas; default: those of the load.
+    /// Algorithms, separated by commas; default: those of the load.
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "link")]
     aqm: Vec<String>,
-    /// How long is simulated; default: what the load says, or the most that is worth it on a fast link.
+    /// Simulated time; default: the load's own, or less on a fast link.
     #[arg(long, value_name = "TIME", requires = "link")]
     duration: Option<Duration>,
-    /// Write the file here, instead of to standard output.
+    /// Write to this file instead of standard output.
     #[arg(long, short, value_name = "FILE", requires = "link")]
     out: Option<PathBuf>,
     /// Replace an existing file.
@@ -63,7 +63,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let text = scenario(load, link, &options)?;
     let Some(out) = &args.out else { return terminal::print_data(&text) };
     if out.is_file() && !args.overwrite {
-        return Err(bad_input!("{} exists: name another file, or add --overwrite", quell_files::name(out)));
+        return Err(bad_input!(
+            "{} already exists; use --overwrite to replace it, or name another file",
+            quell_files::name(out)
+        ));
     }
     folder::write_whole(&text, out)?;
     let file = quell_files::name(out);

@@ -26,31 +26,31 @@ Examples:
   quell plot results/main --metric flow_completion_time_p99_s --over size
   quell plot results/main --diagram completion-cdf --pdf fct.pdf --width 3.4in --font \"Liberation Sans\" --no-title
 
-Over time, one replication is shown; distributions are of all seeds, and metrics are means with 95 % intervals. \
-The axis is logarithmic where the swept values follow each other in equal ratios. Without a file the \
-figure is drawn in the terminal; docs/paper.md is about figures for papers. `quell show --help` lists the metrics.")]
+Diagrams over time show one replication, distributions cover all seeds, and metrics are means with 95% intervals. The \
+axis is logarithmic if the swept values have equal ratios. Without a file, the figure is drawn in the terminal. \
+docs/paper.md explains figures for papers, and `quell show --help` lists the metrics.")]
 pub struct Args {
     /// A results folder.
     #[arg(value_name = "RESULTS")]
     results: PathBuf,
-    /// The diagram to draw; default: metric for a sweep, else queue.
+    /// Diagram to draw; default: metric for a sweep, else queue.
     #[arg(long, value_name = "DIAGRAM", value_parser = diagram())]
     diagram: Option<Diagram>,
-    /// Draw senders over time, of a run with --trace flows.
+    /// Draw senders over time, from a run with --trace flows.
     #[arg(long, value_name = "DIAGRAM", value_parser = sender_diagram(),
         conflicts_with_all = ["diagram", "metric", "over", "by", "link", "class", "panels"])]
     trace: Option<SenderDiagram>,
-    /// The flows that --trace draws, by number or by the names of their groups; default: the first three that were traced.
+    /// Flows that --trace draws, by number or group name; default: the first three that were traced.
     #[arg(long, value_name = "NAME|NUMBER", value_delimiter = ',', requires = "trace")]
     flow: Vec<String>,
-    /// The metric, by its name; NAME[CLASS], internal:SIGNAL and A/B as for `quell run`; default: utilization.
+    /// Metric to draw, by name; NAME[CLASS], internal:SIGNAL and A/B work as in `quell run`; default: utilization.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Option<Quantity>,
-    /// The swept field along the axis of a metric, or "link", "segment", "size" (of transfers) or "algorithm" for each of those
-    /// of a point; default: the first field that varies, numbers before names; without any, the algorithms.
+    /// Swept field on a metric's axis, or "link", "segment", "size" (of transfers) or "algorithm" to compare those
+    /// within a point. Default: the first field that varies, numbers before names, or the algorithms if none does.
     #[arg(long, value_name = "FIELD")]
     over: Option<String>,
-    /// The swept field with a panel for each of its values; default: the next that varies.
+    /// Swept field that gets one panel per value; default: the next field that varies.
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
     /// The algorithms, by their labels; default: all.
@@ -59,48 +59,47 @@ pub struct Args {
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// The traffic class, or "data" (all but acknowledgments), of a metric, of delays or of throughput; default: all
-    /// traffic.
+    /// Traffic class, or "data" (all but acknowledgments), for a metric, delays or throughput; default: all traffic.
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
-    /// The number of the sweep's point; default: 1. Of a metric over one or two fields, the point whose other
-    /// fields are kept.
+    /// Number of the sweep's point; default: 1. For a metric over one or two fields, the point that sets the other
+    /// fields.
     #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
     point: Option<u32>,
-    /// The replication that is shown over time, by its seed; default: the first.
+    /// Seed of the replication to show over time; default: the first.
     #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
-    /// A panel for each algorithm instead of one with all.
+    /// Draw one panel per algorithm instead of a shared one.
     #[arg(long)]
     panels: bool,
-    /// Draw into this SVG file; - for standard output.
+    /// Write to this SVG file; - for standard output.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Draw into this PDF file: text remains text, and its font is in the file.
+    /// Write to this PDF file; text stays text, and its font is embedded.
     #[arg(long, value_name = "FILE")]
     pdf: Option<PathBuf>,
-    /// Draw into this PNG file.
+    /// Write to this PNG file.
     #[arg(long, value_name = "FILE")]
     png: Option<PathBuf>,
-    /// The width of the picture, such as 3.4in (in, cm, mm, pt or px); default: 800px.
+    /// Width of the picture, such as 3.4in (in, cm, mm, pt or px); default: 800px.
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     width: Option<f64>,
-    /// The height of the picture; default: what its content needs.
+    /// Height of the picture; default: what its content needs.
     #[arg(long, value_name = "LENGTH", value_parser = length)]
     height: Option<f64>,
-    /// The font of the picture, by the name of its family; default: the first of the usual sans-serif ones that is there.
+    /// Font family of the picture; default: the first common sans-serif font that is installed.
     #[arg(long, value_name = "NAME")]
     font: Option<String>,
-    /// The size of the labels, in points; default: 8 if the picture is narrower than 5 inches, else 9.
+    /// Size of the labels, in points; default: 8 if the picture is narrower than 5 inches, else 9.
     #[arg(long, value_name = "POINTS", value_parser = font_size)]
     font_size: Option<f64>,
-    /// Draw no title: the caption of the paper says it.
+    /// Draw no title, because the paper's caption has it.
     #[arg(long)]
     no_title: bool,
-    /// The dots of a PNG file per inch; default: 300.
+    /// Resolution of the PNG file, in dots per inch; default: 300.
     #[arg(long, value_name = "N", value_parser = whole(24..=2400_u16), requires = "png")]
     dpi: Option<u16>,
-    /// Write the figure's numbers into this CSV file; - for standard output.
+    /// Write the plotted numbers to this CSV file; - for standard output.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 }
@@ -138,7 +137,7 @@ fn of_senders(
 pub fn run(args: &Args) -> Result<(), Failure> {
     let diagram = wanted(args)?;
     if is_stdout(&args.svg) && is_stdout(&args.csv) {
-        let why = "--svg - and --csv -: both go to standard output; give one of them a file";
+        let why = "--svg - and --csv -: both write to standard output; give one of them a file";
         return Err(Failure::BadInput(why.to_string()));
     }
     check_names(args)?;
@@ -219,13 +218,15 @@ fn files(args: &Args) -> impl Iterator<Item = (&'static str, Option<&PathBuf>)> 
 fn check_names(args: &Args) -> Result<(), Failure> {
     for (kind, file) in files(args).filter_map(|(kind, file)| Some((kind, file?))) {
         if file.as_os_str() == STDOUT && matches!(kind, "pdf" | "png") {
-            return Err(bad_input!("--{kind} -: goes to a file only; name one, such as figure.{kind}"));
+            return Err(bad_input!(
+                "--{kind} -: cannot write to standard output; name a file, such as figure.{kind}"
+            ));
         }
         let ending =
             file.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
         if ending != kind && files(args).any(|(other, _)| other == ending) {
             return Err(bad_input!(
-                "--{kind} {}: ends in .{ending}, and would be {}; use --{ending}, or a name that ends in .{kind}",
+                "--{kind} {}: ends in .{ending} but would be {}; use --{ending}, or a name that ends in .{kind}",
                 quell_files::name(file),
                 kind.to_uppercase()
             ));
@@ -241,7 +242,7 @@ fn check_names(args: &Args) -> Result<(), Failure> {
     ];
     match options.iter().find(|(_, given)| *given && !drawn) {
         Some((option, _)) => {
-            Err(bad_input!("{option}: is of a picture in a file; add --svg, --pdf or --png"))
+            Err(bad_input!("{option}: applies to a picture in a file; add --svg, --pdf or --png"))
         }
         None => Ok(()),
     }
@@ -326,7 +327,7 @@ fn wanted(args: &Args) -> Result<Option<Diagram>, Failure> {
     match (args.diagram, of_metric.iter().find(|(_, given)| *given)) {
         (None, Some(_)) => Ok(Some(Diagram::Metric)),
         (Some(other), Some((option, _))) if other != Diagram::Metric => Err(bad_input!(
-            "{option}: belongs to --diagram metric, not to --diagram {}; leave one of them out",
+            "{option}: works with --diagram metric, not with --diagram {}; leave out one of them",
             other.name()
         )),
         (diagram, _) => Ok(diagram),
@@ -335,8 +336,9 @@ fn wanted(args: &Args) -> Result<Option<Diagram>, Failure> {
 
 /// Refuses what a diagram would not heed.
 fn check_fits(args: &Args, diagram: Diagram) -> Result<(), Failure> {
-    let refuse =
-        |option: &str, what: &str| Err(bad_input!("{option}: {} is of {what}; leave it out", diagram.name()));
+    let refuse = |option: &str, what: &str| {
+        Err(bad_input!("{option}: {} shows {what}; leave out {option}", diagram.name()))
+    };
     match diagram {
         Diagram::Metric
         | Diagram::Throughput
@@ -366,7 +368,10 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
     let at = args.point.map_or(0, |n| n as usize - 1);
     let Some(point) = results.run.points.get(at) else {
         let points = results.run.points.len();
-        return Err(bad_input!("--point {}: the results have {points}", at + 1));
+        return Err(bad_input!(
+            "--point {}: must be at most {points}, the number of points in the results",
+            at + 1
+        ));
     };
     let known = |what, wanted: &String, names: &[String]| match names.contains(wanted) {
         true => Ok(()),
@@ -388,7 +393,7 @@ fn check(args: &Args, results: &Results) -> Result<usize, Failure> {
     match args.seed {
         Some(seed) if !seeds.any(|s| s == seed) => {
             let all: Vec<String> = point.seeds.iter().map(u64::to_string).collect();
-            Err(bad_input!("--seed {seed}: was not run; seeds are {}", all.join(", ")))
+            Err(bad_input!("--seed {seed}: was not run; the seeds are {}", all.join(", ")))
         }
         _ => Ok(at),
     }

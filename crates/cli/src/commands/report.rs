@@ -8,21 +8,21 @@ use crate::{folder, terminal, traces};
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The results folders; several make one report.
+    /// Results folders; several are combined into one report.
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
-    /// The file to write; default: report.html in the folder, if it is one.
+    /// File to write; default: report.html in the folder, if there is only one.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// Makes the HTML report of results folders again.
+/// Makes the HTML report of results folders.
 pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let file = match (&args.out, args.results.as_slice()) {
         (Some(file), _) => file.clone(),
         (None, [one]) => folder::of(one).join(quell_lab::REPORT),
         (None, _) => {
-            let why = "a report of several results needs a place: name a file with --out";
+            let why = "a report on several results needs a place: name a file with --out";
             return Err(Failure::BadInput(why.to_string()));
         }
     };

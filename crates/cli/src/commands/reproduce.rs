@@ -33,43 +33,42 @@ Examples:
   quell reproduce --quick
   quell reproduce hred-13 --live    # with real packets, in real time
 
-A printed number agrees, is inside the prediction interval of what was printed, is withheld since nothing else speaks \
-for the reading, is explained by another reading of the document, is in its band only by a reading that was fitted, is \
-refuted, or is open; a claim holds, fails or is undecided. From fewer than five seeds no number is inside, and from one \
-no claim on runs is decided; claims that are computed need no seeds. So --quick shows that all runs, and the numbers \
-roughly. The first line says how long it takes, which is seconds where the cache has it. docs/papers has the latest \
-verdicts, and docs/papers/format.md the form of the files.")]
+A printed number agrees, is inside the prediction interval of what was printed, is withheld because nothing else \
+supports the reading, is explained by another reading of the document, is in its band only with a fitted reading, is \
+refuted, or is open. A claim holds, fails or is undecided. With fewer than five seeds no number can be inside, and \
+with one seed no claim about runs can be decided; computed claims need no seeds. So --quick shows that everything \
+runs, and roughly what the numbers are. The first line says how long the run takes, which is seconds if the cache has \
+it. docs/papers has the latest verdicts, and docs/papers/format.md describes the files.")]
 pub struct Args {
-    /// A document (vrc), an experiment (vrc-b2) or a table (vrc/2), as --list names them; default: all.
+    /// Documents (vrc), experiments (vrc-b2) or tables (vrc/2), as --list names them; default: all.
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// List what there is to run, and run nothing.
+    /// List what can be run, without running it.
     #[arg(long)]
     list: bool,
-    /// The folder of documents, in the form of docs/papers/format.md.
+    /// Folder of documents, in the format of docs/papers/format.md.
     #[arg(long, value_name = "DIR", default_value = "papers")]
     papers: PathBuf,
     /// The most seeds; default: as many as each experiment says, mostly 10.
     #[arg(long, value_name = "N", value_parser = whole(1..=100_000_u32))]
     seeds: Option<u32>,
-    /// One seed, and only the readings that are judged: numbers that other readings explain are open.
+    /// Run one seed, and only the readings that are judged; numbers that other readings explain stay open.
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
-    /// Write a page in HTML for each document into this folder; one of some experiments is named after them.
+    /// Write an HTML page for each document to this folder; a page of only some experiments is named after them.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write pages in Markdown of whole documents, their pictures, and README.md with the score on record into
-    /// this folder.
+    /// Write Markdown pages of whole documents, their pictures, and README.md with the recorded score to this folder.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "seeds"])]
     docs: Option<PathBuf>,
-    /// Fail if a verdict differs from the one on record, in verdicts.csv in the folder of documents.
+    /// Fail if a verdict differs from the one recorded in verdicts.csv, in the folder of documents.
     #[arg(long, conflicts_with_all = ["quick", "seeds"])]
     check: bool,
-    /// Put the verdicts on record.
+    /// Record the verdicts.
     #[arg(long, conflicts_with_all = ["check", "quick", "seeds"])]
     record: bool,
-    /// Run the live side of experiments that have one, with real packets as `quell wire` does, and put its figures on
-    /// record; nothing is simulated.
+    /// Run the live side of experiments that have one, with real packets as `quell wire` does, and record its results;
+    /// nothing is simulated.
     #[cfg(target_os = "linux")]
     #[arg(long, conflicts_with_all = ["list", "seeds", "quick", "out", "docs", "check", "record"])]
     live: bool,
@@ -107,7 +106,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     for (option, folder) in options.into_iter().filter_map(|(name, of)| Some((name, of.as_ref()?))) {
         if folder.exists() && !folder.is_dir() {
             return Err(bad_input!(
-                "--{option} {}: is not a folder; name one for the pages",
+                "--{option} {}: is not a folder; name a folder for the pages",
                 quell_files::name(folder)
             ));
         }
@@ -198,8 +197,8 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
         let some = chosen.iter().filter(|e| papers.document_of(e).key == document.key).count();
         if some > 0 && some < all {
             return Err(bad_input!(
-                "--docs {}: would leave {} of {all} experiments out of {key}.md; ask for all of \"{key}\", or for a page \
-                 elsewhere with --out",
+                "--docs {}: would leave {} of {all} experiments out of {key}.md; run all of \"{key}\", or write the \
+                 page elsewhere with --out",
                 quell_files::name(docs),
                 all - some,
                 key = document.key
@@ -209,7 +208,7 @@ fn check_pages(papers: &Papers, chosen: &[&Experiment], docs: &Path) -> Result<(
     let index = docs.join("README.md");
     match quell_files::read_text(&index, Limit::of_text("a page")) {
         Ok(text) if !text.contains(WRITTEN) => Err(bad_input!(
-            "--docs {}: README.md there was not written by quell reproduce; choose another folder",
+            "--docs {}: its README.md was not written by quell reproduce; choose another folder",
             quell_files::name(docs)
         )),
         _ => Ok(()),
@@ -249,7 +248,7 @@ fn simulate<'a>(
         let Ran { done, all } = ran?;
         if done < all {
             let why = format!(
-                "{done} of {all} replications are finished and kept; the same command goes on from there"
+                "{done} of {all} replications are finished and kept; run the same command to continue"
             );
             return Err(Failure::Interrupted(why));
         }
@@ -269,7 +268,7 @@ fn ahead(plan: &Plan, threads: Option<usize>, all: bool) -> String {
         0 => String::new(),
         n => format!(" ({n} more are the same as one of these)"),
     };
-    let cached = if all { "" } else { "; less, as far as the cache has them" };
+    let cached = if all { "" } else { ", or less if the cache has some of them" };
     format!(
         "{}{shared}: about {} of {}{cached}",
         plural(cost.replications, "replication"),
@@ -299,7 +298,7 @@ fn usable(args: &Args) -> Result<Papers, Failure> {
         if args.what.is_empty() || args.what.iter().any(named) || args.docs.is_some() {
             return Err(bad(error));
         }
-        terminal::note(&format!("{error}; nothing of \"{key}\" can be run"));
+        terminal::note(&format!("{error}; \"{key}\" cannot be run"));
     }
     Ok(papers)
 }
@@ -309,7 +308,8 @@ fn unread(folder: &Path, error: &quell_papers::PaperError) -> Failure {
     match folder.is_dir() {
         true => bad(error),
         false => bad_input!(
-            "{}: there is no such folder; run it in Quell's source tree, or name the folder of documents with --papers",
+            "{}: the folder does not exist; run this in Quell's source tree, or name the folder of documents with \
+             --papers",
             quell_files::name(folder)
         ),
     }
@@ -448,8 +448,8 @@ fn meaning(all: &Score) -> String {
     let mut said = String::new();
     if all.of_cells() > 0 {
         said.push_str(&format!(
-            "{} of {} numbers agree or are inside, and {} are withheld. A model without a simulation gets {}, and {} \
-             are computed; of the {} others {} agree or are inside.\n",
+            "{} of {} numbers agree or are inside, and {} are withheld. A model without a simulation gets {} right, \
+             and {} are computed; of the {} others, {} agree or are inside.\n",
             all.come_out(),
             all.of_cells(),
             all.withheld,
@@ -497,7 +497,7 @@ fn outside(judged: &[JudgedExperiment<'_>]) -> String {
     for (kind, lines) in kinds.iter().filter(|(_, lines)| !lines.is_empty()) {
         let more = lines.len().saturating_sub(MOST_LINES);
         let more =
-            if more > 0 { format!("  and {more} more: --out writes them all\n") } else { String::new() };
+            if more > 0 { format!("  and {more} more; --out writes them all\n") } else { String::new() };
         let lines = lines.iter().take(MOST_LINES).map(|line| format!("  {line}\n"));
         said.push_str(&format!("{kind}:\n{}{more}", lines.collect::<String>()));
     }

@@ -23,22 +23,21 @@ Examples:
   quell run my.toml --seeds 10 --format latex > table.tex    # docs/paper.md
   quell run my.toml --format json | jq '.points[0].rows[] | [.algorithm, .metrics.utilization.mean]'
 
-  quell run my.toml --seeds 100    # computes what the cache does not have
-  quell run my.toml --finished     # a look at what was finished, before the rest is
+  quell run my.toml --seeds 100    # computes only what the cache does not have
+  quell run my.toml --finished     # shows what is finished so far
   quell run my.toml --seeds auto --precision utilization=1%,queue_packets=5%
   quell run before.toml after.toml --metric goodput_bps,queue_packets
   quell run my.toml --out results/seen --trace flows,packets --trace-flows ftp    # docs/traces.md
 
-With --seeds auto each algorithm gets, at each point, the seeds 1, 2, 3, ... until its intervals are narrow \
-enough (Chow and Robbins 1965, at least 10 seeds): docs/seeds.md has the measured coverage. Several scenarios \
-become one result, with the file's name before the settings of each point. \
-Without --out, results go to results/NAME (NAME+1 with a second scenario), or to results/NAME-2, NAME-3, ... \
-if that exists. \
-Finished replications are kept in a cache at once (see `quell cache --help`), so a run that was killed goes on \
-where it stopped. \
-Ctrl-C stops, keeps the finished replications and prints their figures; --finished makes results of them, and the same command goes on from there. A second Ctrl-C quits at once.")]
+With --seeds auto, each algorithm runs the seeds 1, 2, 3, ... at each point until its intervals are narrow enough \
+(Chow and Robbins 1965, at least 10 seeds); docs/seeds.md has the measured coverage. Several scenarios become one \
+result, with the file name before the settings of each point. Without --out, results go to results/NAME (NAME+1 with a \
+second scenario), or to results/NAME-2, NAME-3, ... if that exists. Finished replications go straight into a cache \
+(see `quell cache --help`), so a killed run resumes where it stopped. Ctrl-C stops the run, keeps the finished \
+replications and prints their results. Run the same command to continue, or add --finished to write the results so \
+far. A second Ctrl-C quits at once.")]
 pub struct Args {
-    /// The scenario files; - for standard input.
+    /// Scenario files; - for standard input.
     #[arg(value_name = "SCENARIO", required = true)]
     scenarios: Vec<PathBuf>,
     /// Folder for the results; default: results/NAME.
@@ -50,7 +49,7 @@ pub struct Args {
     /// Do not write the HTML report.
     #[arg(long)]
     no_report: bool,
-    /// Run nothing: take what the cache has, and mark the results partial unless that is all.
+    /// Run nothing: use what the cache has, and mark the results partial unless it has everything.
     #[arg(long, conflicts_with_all = ["no_cache", "fresh", "verify", "trace"])]
     finished: bool,
     #[command(flatten)]

@@ -20,21 +20,21 @@ Examples:
   quell scale scenarios/main.toml --by 4 --aqm red,pi --metric loss_rate,queue_delay_p99_s --seeds 10
   quell scale scenarios/dumbbell.toml --by 1000 --print > million.toml
 
-Rate, flows, buffers and thresholds become N times as large together, gains per packet and weights per packet become \
-smaller, and times, probabilities and what belongs to one flow stay. What counts over all flows is divided by N before \
-it is compared. A metric agrees if the 90 % interval of its difference lies within --within of its mean (two one-sided \
-tests at 5 %), and differs if the 95 % interval lies outside. docs/scaling.md says for what this is not valid.")]
+Rates, flows, buffers and thresholds become N times as large together. Gains and weights per packet become smaller; \
+times, probabilities and per-flow settings stay. Totals over all flows are divided by N before they are compared. A \
+metric agrees if the 90% interval of its difference lies within --within of its mean (two one-sided tests at 5%), and \
+differs if the 95% interval lies outside. docs/scaling.md lists what this is not valid for.")]
 pub struct Args {
     /// The scenario file; - for standard input.
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// The factor; below 1 the scenario becomes smaller.
+    /// Factor to scale by; below 1, the scenario becomes smaller.
     #[arg(long, value_name = "N", value_parser = factor)]
     by: f64,
-    /// The share of a metric's mean by which the two sizes may differ and still agree.
+    /// Share of a metric's mean by which the two sizes may differ and still agree.
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
     within: f64,
-    /// Print the scenario at the other size, and run nothing.
+    /// Print the scaled scenario without running anything.
     #[arg(long)]
     print: bool,
     #[command(flatten)]
@@ -62,13 +62,13 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     let selection = Selection::of(&args.view)?;
     if args.simulation.seeds == Some(Seeds::Auto) {
         return Err(bad_input!(
-            "scale takes a number of seeds: both sizes have the same, such as --seeds 10"
+            "scale needs a number of seeds, because both sizes run the same ones; use, e.g., --seeds 10"
         ));
     }
     let mut one = simulate::read(&args.scenario, &args.simulation, None)?;
     simulate::choose(&mut one, &args.simulation.aqm)?;
     let [point] = &one.points[..] else {
-        return Err(bad_input!("scale takes one point, and this is a sweep of {}", one.points.len()));
+        return Err(bad_input!("scale takes a single point, but this is a sweep of {}", one.points.len()));
     };
     let scaled = point.scaled(args.by)?;
     // Of both sizes as files, so that all that differs is what was scaled.
@@ -85,7 +85,7 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     {
         let names: Vec<String> = asked.iter().map(ToString::to_string).collect();
         return Err(bad_input!(
-            "--metric {}: nobody has said how it follows the size, so nothing is compared; name another, such as {}",
+            "--metric {}: has no scaling rule, so there is nothing to compare; name another metric, such as {}",
             names.join(","),
             METRICS[1]
         ));
@@ -105,9 +105,9 @@ pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
         Format::Table => terminal::print(&text(args, &scaled, &rows))?,
     }
     match partial {
-        true => {
-            Err(Failure::Interrupted("not all replications finished: the same command goes on".to_string()))
-        }
+        true => Err(Failure::Interrupted(
+            "not all replications finished; run the same command to continue".to_string(),
+        )),
         false => Ok(()),
     }
 }
@@ -183,9 +183,7 @@ fn rows(args: &Args, selection: &Selection, (small, large): (&Results, &Results)
     let mut rows = Vec::new();
     for metric in metrics {
         let Some(power) = power(&metric) else {
-            terminal::note(&format!(
-                "{metric}: nobody has said how it follows the size, so it is not compared"
-            ));
+            terminal::note(&format!("{metric}: has no scaling rule, so it is not compared"));
             continue;
         };
         for algorithm in small.algorithms(0) {
@@ -210,8 +208,8 @@ fn rows(args: &Args, selection: &Selection, (small, large): (&Results, &Results)
     rows
 }
 
-/// Two one-sided tests (Schuirmann 1987, not verified) of the difference of two means with variances of their own
-/// (Welch 1947, not verified): an interval of 90 % within the margin is each of them at 5 %.
+/// Two one-sided tests (Schuirmann 1987, not verified) of the difference of two means with unequal variances (Welch
+/// 1947, not verified): a 90% interval within the margin means that each test passes at 5%.
 fn verdict(x: &[f64], y: &[f64], within: f64) -> Verdict {
     let moments = |v: &[f64]| {
         let n = v.len() as f64;
@@ -321,19 +319,19 @@ fn power_of(name: &str) -> Option<i32> {
 fn by_its_law(algorithm: &str) -> Option<&'static str> {
     match algorithm {
         "codel" | "cobalt" => Some(
-            "drops one packet at a time, at intervals that shrink with the root of their number: N times as many \
-             drops a second take it longer to reach",
+            "drops one packet at a time, at intervals that shrink with the square root of the number of drops, so it \
+             takes longer to reach N times as many drops per second",
         ),
         "hred" | "hred-fixed" | "blue" | "blue-fixed" => Some(
-            "moves by steps at events, whose number in a round trip grows with the size until its least time binds",
+            "moves in steps at events, and the number of events per round trip grows with the size until the minimum \
+             time between steps limits it",
         ),
         _ => None,
     }
 }
 
 fn text(args: &Args, scaled: &Scaled, rows: &[Row]) -> String {
-    let mut out =
-        format!("At {} times the size these are other than they were; all else stays:\n\n", args.by);
+    let mut out = format!("Scaling by {} changes these fields; everything else stays the same:\n\n", args.by);
     let changes =
         scaled.changes.iter().map(|c| [&c.field, &c.from, &c.to, c.why].map(str::to_string).to_vec());
     out.push_str(&table::text(&["field", "before", "after", "because"], &changes.collect::<Vec<_>>()));
@@ -347,7 +345,7 @@ fn text(args: &Args, scaled: &Scaled, rows: &[Row]) -> String {
     let line = |row: &Row| {
         let unit = if row.unit == "1" { String::new() } else { format!(" ({})", row.unit) };
         let difference = match row.verdict.interval() {
-            Some((low, high)) => format!("{} to {} %", percent(low), percent(high)),
+            Some((low, high)) => format!("{} to {}%", percent(low), percent(high)),
             None => "-".to_string(),
         };
         vec![
@@ -362,15 +360,19 @@ fn text(args: &Args, scaled: &Scaled, rows: &[Row]) -> String {
     out.push('\n');
     let lines: Vec<Vec<String>> = rows.iter().map(line).collect();
     let large = format!("{} times", args.by);
-    out.push_str(&table::text(&["algorithm", "metric", "as it is", &large, "difference", ""], &lines));
+    out.push_str(&table::text(&["algorithm", "metric", "original", &large, "difference", ""], &lines));
     let count = |word: &str| rows.iter().filter(|row| row.verdict.word() == word).count();
     out.push_str(&format!(
-        "\n{} agree within {} %, {} differ by more, {} are undecided{}.\n",
+        "\n{} agree within {}%, {} differ by more, {} are undecided{}.\n",
         count("agrees"),
         args.within * 100.0,
         count("differs"),
         count("undecided") + count("no interval"),
-        if count("undecided") + count("no interval") > 0 { ": more seeds (--seeds 20)" } else { "" }
+        if count("undecided") + count("no interval") > 0 {
+            " (try more seeds, such as --seeds 20)"
+        } else {
+            ""
+        }
     ));
     let mut said: Vec<&str> = Vec::new();
     for row in rows {

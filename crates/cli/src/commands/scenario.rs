@@ -17,7 +17,7 @@ use crate::{json, simulate, table, terminal};
 /// About scenario files.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Check files and say what each describes, without running anything.
+    /// Check files and summarize what each describes, without running anything.
     Check {
         /// The scenario files; - for standard input.
         #[arg(required = true, value_name = "FILE")]
@@ -29,21 +29,20 @@ pub enum Command {
     },
     /// Print a scenario with every default filled in, as a scenario file.
     ///
-    /// Of a sweep that is one of its points, the first unless --point says otherwise; a comment lists the
-    /// others.
+    /// For a sweep, this prints one point, the first unless you give --point; a comment lists the others.
     Show {
         /// The scenario file.
         file: PathBuf,
-        /// The number of the sweep's point; default: 1.
+        /// Number of the sweep's point; default: 1.
         #[arg(long, value_name = "N", value_parser = whole(1..=u32::MAX))]
         point: Option<u32>,
         #[command(flatten)]
         changes: Changes,
     },
-    /// List the dialects: the defaults of the releases of ns-2, of Linux and of QUIC; their sources are in --format json and
-    /// docs/dialects.md.
+    /// List the dialects, i.e., the defaults of releases of ns-2, Linux and QUIC. --format json and docs/dialects.md
+    /// name their sources.
     Dialects {
-        /// Dialects, such as linux; left out: all.
+        /// Dialects, such as linux; default: all.
         names: Vec<String>,
         #[command(flatten)]
         format: FormatArgs,
@@ -115,14 +114,14 @@ fn not_an_experiment(file: &Path, document: &Document) -> Result<(), ScenarioErr
     let (row, document) = (name(Some(file)), name(file.parent()));
     let rule = if has(["section", "describes"]) {
         format!(
-            "is an experiment of a document, not a scenario: `quell reproduce {document}-{row}` runs it, and \
-             its [[run]] tables name its scenarios"
+            "is an experiment of a document, not a scenario; run it with `quell reproduce {document}-{row}`, or see \
+             its [[run]] tables for its scenarios"
         )
     } else if is_half {
         let flag = if is_load { format!("{row} --link LINK") } else { format!("LOAD --link {row}") };
-        format!("is one half of a scenario: `quell new {flag}` writes a whole one")
+        format!("is one half of a scenario; write a whole one with `quell new {flag}`")
     } else if has(["title", "reference"]) {
-        format!("describes a document, not a scenario: `quell reproduce {document}` runs its experiments")
+        format!("describes a document, not a scenario; run its experiments with `quell reproduce {document}`")
     } else {
         return Ok(());
     };
@@ -170,14 +169,16 @@ fn show(file: &Path, changes: &Changes, number: Option<u32>) -> Result<(), Failu
     let shown = number.unwrap_or(1) as usize;
     let Some(point) = study.points.get(shown - 1) else {
         let points = plural(total, "point");
-        return Err(bad_input!("--point {shown}: the scenario has {points}: must be at most {total}"));
+        return Err(bad_input!(
+            "--point {shown}: must be at most {total}, because the scenario has {points}"
+        ));
     };
     let mut text = String::new();
     if total > 1 {
         let line = |i: usize| format!("{} of {total}: {}", i + 1, title(&study.points[i].settings));
         text.push_str(&format!("# Point {}\n", line(shown - 1)));
         if number.is_none() {
-            text.push_str("# The others, which --point shows:\n");
+            text.push_str("# The other points; show them with --point:\n");
             (1..total).for_each(|i| text.push_str(&format!("#   {}\n", line(i))));
         }
     }

@@ -27,40 +27,40 @@ Examples:
   quell search my.toml --over aqm.red.max_p=0.01..0.5:log:20 --metric loss_rate --crosses 2%
   quell search my.toml --over flows.ftp.count=10..500 --metric utilization --crosses 95% --aqm red --tolerance 2
 
-Bisection. On which side of the value the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., \
-with more seeds where it is undecided; where it remains so, the search goes on at both sides. All probes together \
-err with a probability of at most 5 %, for normal samples and a metric that crosses the value once (docs/seeds.md). \
-Where a field takes whole numbers only, only those are probed; of a range as of a sweep, only its values, so that the \
-crossing is found between two of them at best.")]
+The search is a bisection. At each probe, an interval over the seeds 1, 2, 3, ... decides which side of the value the \
+metric is on, with more seeds as long as it is undecided; if it stays undecided, the search continues on both sides. \
+All probes together are wrong with a probability of at most 5%, for normal samples and a metric that crosses the value \
+once (docs/seeds.md). If a field takes only whole numbers, only those are probed. With a range as in --sweep, only its \
+values are probed, so the crossing is found between two of them at best.")]
 pub struct Args {
-    /// The scenario file; one point, no sweep.
+    /// The scenario file: a single point, not a sweep.
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// The field that varies and its ends: FIELD=FROM..TO, with :log at the end for equal factors; or a range as of
-    /// --sweep, FROM..TO:log:N, :lin:N or :step:S, whose values alone are probed.
+    /// Field to vary and its ends: FIELD=FROM..TO, with :log at the end for a logarithmic axis. A range as in --sweep
+    /// (FROM..TO:log:N, :lin:N or :step:S) probes only its values.
     #[arg(long, value_name = "AXIS")]
     over: Axis,
-    /// The metric, by name (`quell show --help` lists them); NAME[CLASS], internal:SIGNAL and A/B as for `quell run`.
+    /// Metric, by name (`quell show --help` lists them); NAME[CLASS], internal:SIGNAL and A/B work as in `quell run`.
     #[arg(long, value_name = "NAME", value_parser = metric)]
     metric: Quantity,
-    /// The value that it crosses, in its unit or with one: 0.02, 2%, "20 ms".
+    /// Value that the metric crosses, with or without a unit: 0.02, 2%, "20 ms".
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     crosses: String,
-    /// The algorithm, by its label, or one of the catalog's that the scenario lacks; default: the one that the field
+    /// Algorithm, by its label or, if the scenario lacks it, its name in the catalog; default: the one that the field
     /// names, or the scenario's only one.
     #[arg(long, value_name = "NAME")]
     aqm: Option<String>,
     /// The link; default: the first bottleneck.
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// The traffic: all, data (all but acknowledgments) or a class.
+    /// Traffic: all, data (all but acknowledgments) or a class.
     #[arg(long, value_name = "CLASS", default_value = "all")]
     scope: String,
-    /// The width of the interval for the crossing: a share of the crossing (5%), but on an axis of equal
-    /// steps at least a thousandth of it; or a value in the axis's unit.
+    /// Width of the interval for the crossing: a value in the axis's unit, or a share of the crossing (5%), which on a
+    /// linear axis is at least a thousandth of the axis.
     #[arg(long, value_name = "WIDTH", default_value = "5%")]
     tolerance: String,
-    /// The most seeds for a probe; default: 50.
+    /// Most seeds per probe; default: 50.
     #[arg(long, value_name = "N", value_parser = whole(2..=100_000_u32))]
     max_seeds: Option<u32>,
     #[command(flatten)]
@@ -189,7 +189,11 @@ fn figure(metric: &Quantity, unit: &str, value: f64) -> String {
     let text = figures::round(&Estimate { mean: value, half_width: None, n: 1 }, scale, false).mean;
     // Without the zeros that an exact value does not need.
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if unit.is_empty() { text.to_string() } else { format!("{text} {unit}") }
+    match unit.as_str() {
+        "" => text.to_string(),
+        "%" => format!("{text}%"),
+        unit => format!("{text} {unit}"),
+    }
 }
 
 /// Says what was found.
@@ -208,16 +212,16 @@ fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), F
     };
     match (crossing.ending, between) {
         (Ending::Found, Some(between)) => say(format!(
-            "{between}\nwith a probability of at least 95 %, if it crosses once and samples are normal"
+            "{between}\nwith a probability of at least 95%, if it crosses once and samples are normal"
         )),
         (Ending::Undecided, Some(between)) => {
             say(format!(
-                "{between}\nwith a probability of at least 95 %, if it crosses once and samples are normal"
+                "{between}\nwith a probability of at least 95%, if it crosses once and samples are normal"
             ))?;
             let seeds = question.max_seeds;
-            let noise = format!("{seeds} seeds leave probes within that undecided");
-            let help = "--max-seeds or a longer duration narrow it";
-            terminal::note(&format!("this is wider than the tolerance: {noise}; {help}"));
+            let noise = format!("{seeds} seeds left probes within it undecided");
+            let help = "to narrow it, raise --max-seeds or simulate a longer duration";
+            terminal::note(&format!("this interval is wider than the tolerance: {noise}; {help}"));
             Ok(())
         }
         (Ending::SameSide, _) => {
@@ -226,21 +230,22 @@ fn conclude(question: &Search, found: &Searched, format: Format) -> Result<(), F
                 _ => "below",
             };
             Err(Failure::Failed(format!(
-                "no crossing is known: {what} is {side} {value} at both ends of {name}; choose ends on either side"
+                "no crossing found: {what} is {side} {value} at both ends of {name}; choose ends on either side of the \
+                 crossing"
             )))
         }
         (Ending::EndUndecided, _) => {
             let unclear = crossing.probes.iter().filter(|p| p.side.is_none()).map(|p| text(p.at));
             Err(Failure::Failed(format!(
-                "no crossing is known: with {} seeds, {what} cannot be told from {value} at {name} = {}; choose ends \
-                 further away, or more --max-seeds",
+                "no crossing found: with {} seeds, {what} cannot be distinguished from {value} at {name} = {}; choose \
+                 ends further away, or raise --max-seeds",
                 question.max_seeds,
                 unclear.collect::<Vec<_>>().join(" and ")
             )))
         }
         (_, between) => Err(Failure::Interrupted(match between {
             Some(between) => format!("so far, {between}"),
-            None => "nothing is known yet of a crossing".to_string(),
+            None => "no crossing is known yet".to_string(),
         })),
     }
 }

@@ -11,7 +11,7 @@ use crate::{folder, terminal};
 #[derive(Debug, clap::Args)]
 #[command(after_help = metrics_help())]
 pub struct Args {
-    /// The results folders; several are shown as one.
+    /// Results folders; several are shown as one.
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
     #[command(flatten)]

@@ -10,12 +10,12 @@ use crate::{json, table, terminal};
 /// About senders.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// List every value of the keys by which senders are chosen.
+    /// List every value of the keys that select a sender's parts.
     List(FormatArgs),
-    /// Describe one: what it needs and refuses, the keys that it reads with their ranges, and what was chosen where
-    /// its source leaves something open.
+    /// Describe one: what it needs and refuses, the keys it reads with their ranges, and what Quell does where its
+    /// source leaves something open.
     Describe {
-        /// The value, such as cubic; with its key where another one has that name: recovery.reno.
+        /// The value, such as cubic, or with its key if the name is ambiguous: recovery.reno.
         name: String,
         #[command(flatten)]
         format: FormatArgs,
@@ -79,9 +79,7 @@ fn describe_key(parameter: &Parameter, format: Format) -> Result<(), Failure> {
     if !values.is_empty() {
         text.push_str(&format!("\nIts values: quell tcp describe {}\n", values.join(" | ")));
     }
-    text.push_str(
-        "It is described in docs/senders/README.md, and on the page of each value that reads it.\n",
-    );
+    text.push_str("See docs/senders/README.md, and the page of each value that reads it.\n");
     terminal::print(&terminal::prose(&text))
 }
 
@@ -115,14 +113,14 @@ fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let own = entry.parameters();
     text.push('\n');
     if own.is_empty() {
-        text.push_str("It reads no keys but those that every sender reads:\n");
+        text.push_str("It reads only the keys that every sender reads:\n");
     } else {
         text.push_str(&key_table(own));
-        text.push_str("Every sender reads, too:\n");
+        text.push_str("Every sender also reads:\n");
     }
     text.push_str(&format!("{}\n", common().map(|p| p.doc.name).collect::<Vec<_>>().join(", ")));
     if !entry.choices.is_empty() {
-        text.push_str("\nWhere the source leaves something open, or the code departs from it:\n");
+        text.push_str("\nWhere the source leaves something open, or the code differs from it:\n");
         entry.choices.iter().for_each(|choice| text.push_str(&format!("- {choice}\n")));
     }
     for other in SENDERS.iter().filter(|e| e.name == entry.name && e.key != entry.key) {

@@ -1,4 +1,4 @@
-//! `quell tasks` and `quell worker`: a study in pieces, for whoever spreads them over processes and machines.
+//! `quell tasks` and `quell worker`: a study in pieces, to spread over processes and machines.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::{json, notes, terminal};
 /// Arguments of `tasks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A line is key, cost (packets that the links can carry), seed, algorithm and the settings of its point, separated \
-by tabs; the longest are first.
+Each line has the key, the cost (packets that the links can carry), the seed, the algorithm and the settings of the \
+point, separated by tabs. The longest replications come first.
 
 Examples:
   quell tasks my.toml --missing
@@ -29,7 +29,7 @@ pub struct TasksArgs {
     /// The scenario file.
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// Only those that the cache does not have.
+    /// List only those that the cache does not have.
     #[arg(long)]
     missing: bool,
     #[command(flatten)]
@@ -41,9 +41,8 @@ pub struct TasksArgs {
 /// Arguments of `worker`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-For each replication a line says its key, and \"made\", \"found\" (it was in the cache) or \"failed\" with the \
-reason. A worker keeps nothing but the cache: it may be killed at any time, and what it was doing be given to \
-another.
+For each replication, a line gives its key and \"made\", \"found\" (it was in the cache) or \"failed\" with the \
+reason. A worker keeps no state but the cache, so you can kill it at any time and give its work to another.
 
 Examples:
   quell worker my.toml --part 3/16 --cache /shared/quell
@@ -55,10 +54,10 @@ pub struct WorkerArgs {
     /// The scenario file.
     #[arg(value_name = "SCENARIO")]
     scenario: PathBuf,
-    /// A file of keys, one a line, as `quell tasks` prints them; - for standard input. Default: all of the study.
+    /// A file of keys, one per line, as `quell tasks` prints them; - for standard input. Default: the whole study.
     #[arg(long, value_name = "FILE", conflicts_with = "part")]
     keys: Option<PathBuf>,
-    /// One of several parts that take about as long as each other, such as 3/16.
+    /// Run one of several parts that take about equally long, such as 3/16.
     #[arg(long, value_name = "I/N", value_parser = part)]
     part: Option<Part>,
     #[command(flatten)]
@@ -111,7 +110,7 @@ pub fn tasks(args: &TasksArgs) -> Result<(), Failure> {
     terminal::print(&all.iter().map(line).collect::<String>())
 }
 
-/// Makes replications of a study and puts them into the cache; tells of each when it is there.
+/// Makes replications of a study and puts them into the cache; reports each when it is there.
 pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     let mut study = simulate::read(&args.scenario, &args.simulation, None)?;
     simulate::choose(&mut study, &args.simulation.aqm)?;
@@ -128,7 +127,7 @@ pub fn worker(args: &WorkerArgs) -> Result<(), Failure> {
     };
     if let Some(key) = keys.iter().find(|key| !of_study.contains(key)) {
         return Err(bad_input!(
-            "key {key} is not of this study: give the options that `quell tasks` had; another version of Quell \
+            "key {key} is not part of this study: use the same options as for `quell tasks`; another version of Quell \
              may have other keys"
         ));
     }
@@ -177,8 +176,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>, Failure> {
     if args.seeds == Some(Seeds::Auto) || !args.precision.is_empty() || args.max_seeds.is_some() {
         return Err(bad_input!(
-            "--seeds auto, --precision and --max-seeds: which seeds are needed is known only as results come; name \
-             them, such as --seeds 50, and let `quell run --seeds auto` find them in the cache"
+            "--seeds auto, --precision and --max-seeds: which seeds are needed is known only as results arrive; name \
+             the seeds, such as --seeds 50, and let `quell run --seeds auto` find them in the cache"
         ));
     }
     let options = Options { series: simulate::series(args.series), ..Options::default() };
@@ -187,7 +186,7 @@ fn all(study: &quell_scenario::Study, args: &SimulationArgs) -> Result<Vec<Task>
 
 fn cache(args: &SimulationArgs) -> Result<Cache, Failure> {
     if args.cache.no_cache || args.engine != EngineChoice::Fast {
-        return Err(bad_input!("workers fill a cache: --no-cache and --engine reference have none"));
+        return Err(bad_input!("workers fill a cache, but --no-cache and --engine reference do not use one"));
     }
     simulate::cache(&args.cache.dir).ok_or_else(simulate::no_cache)
 }

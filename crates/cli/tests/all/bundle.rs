@@ -23,9 +23,9 @@ fn a_study_is_packed_checked_and_computed_again() {
     let checked = bench.ok(&["bundle", "verify", "one.zip"]);
     assert!(checked.contains(&said_hash) && checked.contains("4 replications"), "{checked}");
     let all = bench.run(&["bundle", "verify", "one.zip", "--rerun", "--quiet", "--threads", "1"]);
-    assert!(all.out.contains("4 of 4 replications were computed again: 4 are the same"), "{all:?}");
+    assert!(all.out.contains("4 of 4 replications were rerun: 4 are the same"), "{all:?}");
     assert_eq!((all.code, &*all.err), (0, ""));
-    assert!(all.out.contains("report are what this program makes of the results"), "{all:?}");
+    assert!(all.out.contains("report match what this program makes from the results"), "{all:?}");
     // What follows is the archive and no share.
     let before = bench.ok(&["bundle", "verify", "--rerun", "one.zip", "--quiet"]);
     assert!(before.contains("4 of 4 replications"), "{before}");
@@ -33,7 +33,7 @@ fn a_study_is_packed_checked_and_computed_again() {
     assert!(some.contains("2 of 4 replications"), "{some}");
     // It is not lost by mistake.
     let again = bench.run(&["bundle", "r", "--out", "one.zip"]);
-    assert!(again.code == 2 && again.err.contains("--overwrite replaces it"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("--overwrite to replace it"), "{again:?}");
     bundle(&bench, &["r", "--out", "one.zip", "--overwrite"]);
     let mut bytes = read("one.zip");
     let middle = bytes.len() / 2;
@@ -43,9 +43,9 @@ fn a_study_is_packed_checked_and_computed_again() {
     for (args, said) in [
         (&["bundle", "verify", "small.toml"][..], "which is a zip archive"),
         (&["bundle", "verify", "nowhere.zip"], "nowhere.zip"),
-        (&["bundle", "verify", "two.zip", "--rerun=0%"], "must be a share of more than 0 %"),
-        (&["bundle", "verify", "two.zip", "--rerun=10"], "must be a share of more than 0 %"),
-        (&["bundle", "verify", "two.zip", "--rerun", "10%"], "a share stands after \"=\": --rerun=10%"),
+        (&["bundle", "verify", "two.zip", "--rerun=0%"], "must be a share above 0%"),
+        (&["bundle", "verify", "two.zip", "--rerun=10"], "must be a share above 0%"),
+        (&["bundle", "verify", "two.zip", "--rerun", "10%"], "a share follows \"=\": --rerun=10%"),
         (&["bundle", "verify", "two.zip", "--draw", "2"], "--rerun"),
         (&["bundle", "r", "--set", "seeds=2", "--out", "x.zip"], "--set: changes how a scenario is run"),
         (&["bundle", "r", "--license", "CC-BY-4", "--out", "x.zip"], "did you mean \"CC-BY-4.0\"?"),
@@ -78,8 +78,8 @@ fn a_scenario_with_files_and_holes_is_packed_with_them() {
     // The trace is in it: where it was may be gone.
     std::fs::remove_dir_all(bench.path("s/traces")).unwrap();
     let checked = bench.ok(&["bundle", "verify", "a.zip", "--rerun", "--quiet"]);
-    assert!(checked.contains("computed again") && checked.contains("are the same"), "{checked}");
-    assert!(checked.contains("1 combination of the sweep cannot be run"), "{checked}");
+    assert!(checked.contains("rerun") && checked.contains("are the same"), "{checked}");
+    assert!(checked.contains("1 combination of the sweep could not be run"), "{checked}");
     // Again from the same cache: the same bytes.
     std::fs::create_dir_all(bench.path("s/traces")).unwrap();
     bench.file("s/traces/rate.csv", RATE);

@@ -17,7 +17,7 @@ fn run_prints_a_table_and_keeps_results_and_report() {
     }
     let row = |name: &str| lines.iter().find(|l| l.starts_with(name)).unwrap().matches(['±', '[']).count();
     assert_eq!((row("drop-tail"), row("red")), (9, 9), "{out}");
-    assert!(out.contains("95 % confidence interval over 2 seeds"), "{out}");
+    assert!(out.contains("95% confidence interval over 2 seeds"), "{out}");
     assert!(out.contains("results  results/small\n"), "{out}");
     assert!(out.contains("report   results/small/report.html\n"), "{out}");
     assert!(!out.contains('\u{1b}'), "colors in a pipe");
@@ -34,7 +34,7 @@ fn results_of_other_scenarios_are_compared_with_a_note() {
     let longer = ["--set", "duration=\"7 s\"", "--set", "flows.ftp.rtt=\"30 ms\""];
     bench.ok(&[&["run", "small.toml", "--out", "other", "--no-report", "-q"], &longer[..]].concat());
     let noted = bench.run(&["compare", "one", "other"]);
-    assert!(noted.err.contains("of scenarios that differ: duration, flows[0].rtt"), "{}", noted.err);
+    assert!(noted.err.contains("from scenarios that differ: duration, flows[0].rtt"), "{}", noted.err);
     let noted = bench.run(&["compare", "one", "same"]);
     assert!(!noted.err.contains("differ"), "{}", noted.err);
 }
@@ -52,7 +52,8 @@ fn results_that_are_there_are_never_lost_unasked() {
         (again.code, again.err.as_str()),
         (
             2,
-            "error: results/small: already holds results; --overwrite replaces them, --out names another folder\n"
+            "error: results/small: already holds results; use --overwrite to replace them, or --out to name another \
+             folder\n"
         )
     );
     bench.ok(&["run", "small.toml", "-q", "--out", "results/small", "--overwrite"]);
@@ -174,8 +175,8 @@ fn a_sweep_gives_a_table_per_point() {
     // What is shown is a scenario: that of one point.
     let shown = |args: &[&str]| bench.ok(&[&["scenario", "show", "sweep.toml"], args].concat());
     let (first, second) = (shown(&[]), shown(&["--point", "2"]));
-    let head = "# Point 1 of 2: dumbbell.rate = 1 Mbit/s\n# The others, which --point shows:\n\
-                #   2 of 2: dumbbell.rate = 2 Mbit/s\n";
+    let head = "# Point 1 of 2: dumbbell.rate = 1 Mbit/s\n# The other points; show them with --point:\n#   2 of 2: \
+                dumbbell.rate = 2 Mbit/s\n";
     assert!(first.starts_with(head), "{first}");
     assert!(second.starts_with("# Point 2 of 2: dumbbell.rate = 2 Mbit/s\n"), "{second}");
     for (text, rate) in [(first, "1 Mbit/s"), (second, "2 Mbit/s")] {
@@ -185,7 +186,7 @@ fn a_sweep_gives_a_table_per_point() {
         assert!(text.contains(&format!("\nrate = \"{rate}\"\n")), "{text}");
     }
     let beyond = bench.run(&["scenario", "show", "sweep.toml", "--point", "3"]);
-    let want = "error: --point 3: the scenario has 2 points: must be at most 2\n";
+    let want = "error: --point 3: must be at most 2, because the scenario has 2 points\n";
     assert_eq!((beyond.code, beyond.err.as_str()), (2, want));
 }
 
@@ -254,7 +255,7 @@ fn the_command_line_sweeps_and_computes() {
     );
     wrong(
         &["--sweep", "dumbbell.delay=40 ms,50 ms"],
-        "is less than the 80 ms that the links between routers take there and back (flow 0: 50 ms) (at ",
+        "is less than the 80 ms that the links between routers take for a round trip (flow 0: 50 ms) (at ",
     );
     wrong(
         &["--sweep", "flows.ftp.tcp.congestion=reno,cubik"],
@@ -284,7 +285,8 @@ fn points_that_are_not_valid_are_left_out_and_named() {
     assert_eq!(run["holes"][0]["settings"][0]["field"], "flows.ftp.count");
     let report = std::fs::read_to_string(bench.path("results/small/report.html")).unwrap();
     assert!(report.contains(&format!(
-        "<details class=\"notice\" open><summary>Left out, and not run: 1 of 2 points</summary>\n<ul>\n<li>{hole}</li>\n</ul></details>"
+        "<details class=\"notice\" open><summary>Left out and not run: 1 of 2 \
+         points</summary>\n<ul>\n<li>{hole}</li>\n</ul></details>"
     )));
     assert!(bench.ok(&["show", "results/small"]).contains(&listed));
     let json = bench.json(&["show", "results/small", "--format", "json"]);
@@ -321,7 +323,7 @@ fn results_say_what_to_know_of_them_and_what_made_them() {
         let file: Value = serde_json::from_str(&file).unwrap();
         for json in [&ran, &shown, &file] {
             let notes: Vec<&str> = json["notes"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
-            assert!(notes[0].starts_with("loss = 0.01: wire_loss_rate has"), "{notes:?}");
+            assert!(notes[0].starts_with("loss = 0.01: wire_loss_rate counts"), "{notes:?}");
             assert_eq!(notes.iter().filter(|note| note.contains("wire_loss_rate")).count(), 1, "{notes:?}");
             assert_eq!(json["holes"][0]["reason"], "flows[0].count = 0: must be at least 1", "{seeds}");
             let engine = json["engine"].as_object().unwrap();
@@ -644,14 +646,14 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     assert_eq!(notes(&changes("500 Mbit/s")), "");
     assert_eq!(
         notes(&changes("600 Mbit/s")),
-        "note: dumbbell.changes: up to 600 Mbit/s, and all access links together carry 500 Mbit/s: they are the \
-         bottleneck then; give access_rate a higher rate\n"
+        "note: dumbbell.changes: up to 600 Mbit/s, but all access links together carry only 500 Mbit/s, so they are \
+         the bottleneck then; raise access_rate\n"
     );
     // What a flow's own link cannot carry waits in it.
     let access = |rate: &str| SMALL.replace("[dumbbell]", &format!("[dumbbell]\naccess_rate = \"{rate}\""));
     let said = notes(&access("100 kbit/s"));
     assert!(said.starts_with("note: ftp: access_rate = 100 kbit/s is less than a flow's share"), "{said}");
-    assert!(said.contains("without limit or algorithm"), "{said}");
+    assert!(said.contains("which has no limit and no algorithm"), "{said}");
     // A host that limits its own queue has little there.
     let said = notes(&format!("dialect = \"linux\"\n{}", access("100 kbit/s")));
     assert!(said.contains("the sender's own host, which keeps a few packets (tcp.small_queues)"), "{said}");
@@ -665,13 +667,13 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     let said = notes(&text);
     for name in ["prague", "dctcp"] {
         let note =
-            format!("note: {name}: answers marks, and none come from drop-tail: there only losses reduce");
+            format!("note: {name}: reacts to marks, but gets none from drop-tail, so only losses reduce");
         assert!(said.contains(&note), "{said}");
     }
     // And what they take of others.
-    let prague = |of: &str| format!("note: prague: sends ECT(1), which is ECT(0) to {of}: beside ftp in the");
+    let prague = |of: &str| format!("note: prague: sends ECT(1), which counts as ECT(0) for {of}: in the");
     let dctcp =
-        |of: &str| format!("note: dctcp: sends ECT(0), to which {of} may signal as often as to ftp: in the");
+        |of: &str| format!("note: dctcp: sends ECT(0), which {of} may signal as often as ftp: in the");
     assert!(said.contains(&prague("red")) && said.contains(&dctcp("red")), "{said}");
     let said = notes(&text.replace("\"red\"", "\"dualpi2\""));
     assert!(said.contains(&dctcp("dualpi2")) && !said.contains("ECT(1)"), "{said}");
@@ -680,7 +682,7 @@ fn what_may_surprise_in_a_scenario_is_noted() {
     let capable = any.replace("[\"50 ms\", \"100 ms\"] }", "[\"50 ms\", \"100 ms\"] }\ntcp = { ecn = true }");
     assert!(notes(&capable).contains(&dctcp("dualpi2")));
     let lossy = SMALL.replace("[dumbbell]", "[dumbbell]\nloss = 0.01");
-    assert!(notes(&lossy).starts_with("note: loss = 0.01: wire_loss_rate has"));
+    assert!(notes(&lossy).starts_with("note: loss = 0.01: wire_loss_rate counts"));
     // Nobody else is there.
     let alone = &text[text.find("[[flows]]\nname = \"dctcp\"").unwrap()..];
     let head = &text[..text.find("[[flows]]").unwrap()];
@@ -901,7 +903,7 @@ fn results_go_into_a_paper() {
             );
             assert!(std::fs::read(bench.path("c.png")).unwrap().starts_with(b"\x89PNG"));
         }
-        _ => assert!(files.err.contains("the system has none: install one"), "{}", files.err),
+        _ => assert!(files.err.contains("this system has none: install one"), "{}", files.err),
     }
 }
 
@@ -915,19 +917,19 @@ fn plot_refuses_what_results_do_not_have() {
         (&["--diagram", "delay-cdf", "--class", "x"], "known: data, "),
         (&["--diagram", "queue", "--class", "ftp"], "--class: queue is of all traffic"),
         (&["--diagram", "queue-pdf", "--seed", "1"], "--seed: queue-pdf is of all seeds"),
-        (&["--point", "2"], "--point 2: the results have 1"),
-        (&["--seed", "9"], "--seed 9: was not run; seeds are 1, 2"),
+        (&["--point", "2"], "--point 2: must be at most 1"),
+        (&["--seed", "9"], "--seed 9: was not run; the seeds are 1, 2"),
         (&["--metric", "goodput_bp"], "did you mean \"goodput_bps\"?"),
         (&["--metric", "goodput_bps", "--over", "flows.ftp.count"], "does not vary"),
         (&["--diagram", "completion-cdf"], "no transfer"),
-        (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf, and would be SVG; use --pdf"),
-        (&["--pdf", "-"], "--pdf -: goes to a file only"),
+        (&["--svg", "a.pdf"], "--svg a.pdf: ends in .pdf but would be SVG; use --pdf"),
+        (&["--pdf", "-"], "--pdf -: cannot write to standard output"),
         (&["--width", "3.4in"], "add --svg, --pdf or --png"),
         (&["--svg", "x.svg", "--width", "3.4"], "with its unit, such as 3.4in"),
         (&["--svg", "x.svg", "--width", "1in", "--font-size", "20"], "is too narrow"),
         (&["--svg", "x.svg", "--height", "0.5in"], "must be at least"),
         (&["--png", "x.png", "--font", "No Such Font"], "font"),
-        (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: belongs to --diagram metric"),
+        (&["--diagram", "queue", "--metric", "goodput_bps"], "--metric: works with --diagram metric"),
         (&["--diagram", "queues"], "possible values: metric, queue"),
         (&["--svg", "no/such/folder.svg"], "write no/such/folder.svg"),
     ];
@@ -1026,11 +1028,8 @@ fn what_is_verified_is_said() {
     let bench = Bench::new();
     let run = |share: &str| bench.run(&["run", "small.toml", "--verify", share]).err;
     bench.ok(&["run", "small.toml", "-q"]);
-    assert!(
-        run("100%")
-            .contains("--verify: 4 of 4 replications from the cache were run again, and all are the same")
-    );
-    assert!(run("0%").contains("--verify: none of 4 replications from the cache fell into the sample of 0%"));
+    assert!(run("100%").contains("--verify: 4 of 4 cached replications were rerun, and all are the same"));
+    assert!(run("0%").contains("--verify: none of 4 cached replications fell into the 0% sample"));
 }
 
 #[test]
@@ -1041,7 +1040,7 @@ fn what_is_set_takes_the_place_of_a_sweep_and_is_said() {
         bench.run(&["run", "swept.toml", "--set", "flows.ftp.count=3", "--format", "json", "--out", "r"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("--set flows.ftp.count=3: takes the place of the scenario's sweep of it"),
+        ran.err.contains("--set flows.ftp.count=3: replaces the scenario's sweep of this field"),
         "{}",
         ran.err
     );

@@ -168,7 +168,7 @@ fn the_adaptor_of_the_page_passes() {
     let all = passed(&bench, &["drop-tail"], &["python3", "my.py"]);
     assert_eq!(all.len(), 4, "{all:?}");
     let skipped = bench.run(&["conformance", "run", "--vector", "codel", "--", "python3", "my.py"]);
-    assert!(skipped.code == 1 && skipped.err.contains("every one was skipped"), "{skipped:?}");
+    assert!(skipped.code == 1 && skipped.err.contains("all were skipped"), "{skipped:?}");
     // And the vectors that it names are there.
     let table = page.split("| you have | begin with | then |").nth(1).unwrap().split("\n\n").next().unwrap();
     let list = bench.ok(&["conformance", "list", "--format", "json"]);
@@ -407,8 +407,11 @@ fn vectors_of_ones_own_are_written() {
     ]);
     // Of every course, and with the catalog's parameters it is the catalog's vector but for its name.
     let help = bench.ok(&["conformance", "write", "--help"]);
-    let list =
-        help.split("What happens in it: ").nth(1).and_then(|rest| rest.split(" [default").next()).unwrap();
+    let list = help
+        .split("What happens in the vector: ")
+        .nth(1)
+        .and_then(|rest| rest.split(" [default").next())
+        .unwrap();
     let list = list.split_whitespace().collect::<Vec<_>>().join(" ").replace(" or ", ", ");
     let courses: Vec<&str> = list.split(", ").collect();
     assert_eq!(courses, quell_conformance::generate::courses().collect::<Vec<_>>(), "{help}");
@@ -519,7 +522,7 @@ fn who_does_not_answer_is_ended_and_the_reason_said() {
     );
     let skipped = script(&bench, "read line; echo '{\"skip\":\"not today\"}'");
     assert_eq!(skipped.code, 1);
-    assert!(skipped.out.contains("not today") && skipped.err.contains("every one was skipped"));
+    assert!(skipped.out.contains("not today") && skipped.err.contains("all were skipped"));
 }
 
 /// Children of a hanging implementation end with it.
@@ -641,7 +644,7 @@ fn orphans_of_others_stay() {
     );
     let ran =
         std::process::Command::new("sh").args(["-c", &text]).current_dir(bench.path("")).output().unwrap();
-    assert!(String::from_utf8_lossy(&ran.stderr).contains("every one was skipped"), "{ran:?}");
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("all were skipped"), "{ran:?}");
     assert!(ends(&bench.path("own")) && ends(&bench.path("bare")), "the implementation's go on");
     for name in ["other", "loop"] {
         assert!(stop(&bench.path(name)), "{name} has ended");
@@ -664,7 +667,7 @@ fn an_implementation_that_hangs_is_given_up() {
     assert_eq!((code, ran), (1, 3));
     assert!(left > 100, "{left}");
     let says =
-        format!("; it hung 3 times in a row, so {left} more were not run: --timeout gives it more time");
+        format!("; it hung 3 times in a row, so {left} more were not run; give it more time with --timeout");
     assert!(err.contains(&says), "{err}");
     // So does one that goes on without its output.
     assert_eq!(run(&[], "exec >&-; sleep 300").2, 3);

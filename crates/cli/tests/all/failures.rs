@@ -50,7 +50,7 @@ fn wrong_arguments_are_refused() {
         (&["run", "absent.toml"], "error: absent.toml: cannot read: No such file or directory"),
         (
             &["run", "small.toml", "--seeds", "0"],
-            "must be a number of seeds (1 to 100000), a range or a list, or auto; \"0\" is none of them",
+            "must be a number of seeds (1 to 100000), a range, a list, or auto, not \"0\"",
         ),
         (&["run", "small.toml", "--seeds", "1,1"], "contains the seed 1 twice"),
         (
@@ -59,12 +59,12 @@ fn wrong_arguments_are_refused() {
         ),
         (
             &["run", "small.toml", "--set", "flows.fpt.count=3"],
-            "error: --set flows.fpt.count=3: \"flows.fpt.count\" is not a field: nothing is called \"fpt\" there; \
-             did you mean \"ftp\"?",
+            "error: --set flows.fpt.count=3: \"flows.fpt.count\" is not a field: nothing there is called \"fpt\"; did \
+             you mean \"ftp\"?",
         ),
         (
             &["run", "small.toml", "--set", "flows.x.count=3"],
-            "nothing is called \"x\" there; there: ftp, voice",
+            "nothing there is called \"x\"; there: ftp, voice",
         ),
         (&["cache", "prune", "--to", "5"], "must be a size with its unit (B, kB, MB, GB), such as 5GB"),
         (
@@ -98,7 +98,7 @@ fn wrong_arguments_are_refused() {
         (&["run", "small.toml", "--metric", "utilisation"], "did you mean \"utilization\"?"),
         (&["rum", "small.toml"], "a similar subcommand exists: 'run'"),
         (&["compare", "small.toml", "-b", "redd"], "did you mean \"red\"?"),
-        (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare \"red\" with"),
+        (&["compare", "small.toml", "-b", "red", "--aqm", "red"], "there is nothing to compare with \"red\""),
         (&["show", "absent"], "absent: No such file or directory"),
         (&["show", "."], "is not a results folder: it has no run.json"),
         (&["report", "small.toml"], "is not a results folder"),
@@ -165,7 +165,7 @@ fn results_take_no_options_of_scenarios() {
     assert_eq!(ran.code, 2);
     assert_eq!(
         ran.err,
-        "error: --seeds applies to scenarios; r holds results, which are compared as they are\n"
+        "error: --seeds applies only to scenarios; r holds results, which are compared as they are\n"
     );
     assert_eq!(bench.run(&["compare", "r", "-b", "blue"]).code, 2);
 }
@@ -194,7 +194,7 @@ fn a_folder_that_cannot_be_written_is_found_before_the_simulation() {
     let ran = bench.run(&["run", "small.toml", "--out", "mine", "--overwrite"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
-        (2, "error: mine: holds other files; results need their own folder\n")
+        (2, "error: mine: holds other files; results need a folder of their own\n")
     );
     assert_eq!(list(&bench.path("mine")), ["thesis.tex"]);
 }
@@ -274,7 +274,7 @@ mod unix {
         let child = long_run(&bench, &["--no-cache"]);
         signal(&child, "-INT");
         let ran = Ran::from(child.wait_with_output().unwrap());
-        assert!(ran.err.contains("they are kept in r and marked partial"), "{}", ran.err);
+        assert!(ran.err.contains("they are in r, marked partial"), "{}", ran.err);
         assert_eq!(bench.json(&["show", "r", "--format", "json"])["partial"], true);
     }
 
@@ -283,7 +283,11 @@ mod unix {
         let bench = Bench::new();
         let none = bench.run(&["run", "small.toml", "--finished", "--out", "none"]);
         assert_eq!(none.code, 2);
-        assert!(none.err.contains("--finished: the cache has no replication of it"), "{}", none.err);
+        assert!(
+            none.err.contains("--finished: the cache has no replications of this scenario"),
+            "{}",
+            none.err
+        );
         bench.ok(&["run", "small.toml", "--seeds", "2", "--out", "two"]);
         let read = |folder: &str| bench.json(&["show", folder, "--format", "json"]);
         bench.ok(&["run", "small.toml", "--seeds", "3", "--finished", "--out", "part"]);
@@ -465,5 +469,5 @@ fn the_cache_is_shown_pruned_and_exported() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("--unused 30d"), "{}", refused.err);
     let share = bench.run(&["run", "small.toml", "--verify", "2"]);
-    assert!(share.code == 2 && share.err.contains("0 to 100 %"), "{}", share.err);
+    assert!(share.code == 2 && share.err.contains("0% to 100%"), "{}", share.err);
 }

@@ -1,4 +1,4 @@
-//! Files that a user names: what is no file is refused at once, what is too large too, and what is compressed is read.
+//! Files that a user names: Quell refuses what is not a file or is too large at once, and reads compressed files.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;

@@ -75,7 +75,7 @@ fn what_no_link_could_carry_is_refused_with_what_is_there() {
     refused(&["cut.pcapng", INTERFACE[0], INTERFACE[1]], "the capture is incomplete: ");
     bench.ok(&["import", "pcap", "cut.pcapng", INTERFACE[0], INTERFACE[1], "--partial"]);
     let ran = bench.run(&["import", "pcap", capture, INTERFACE[0], INTERFACE[1]]);
-    assert!(ran.code == 2 && ran.err.contains("--overwrite replaces it"), "{}", ran.err);
+    assert!(ran.code == 2 && ran.err.contains("--overwrite to replace it"), "{}", ran.err);
 }
 
 /// A capture says which run it is and which algorithm decided at which link; what never sent has no log.

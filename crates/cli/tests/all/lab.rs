@@ -369,7 +369,7 @@ fn two_run_at_once_and_a_port_that_is_taken_is_named() {
     let port = one.port.to_string();
     let ran = bench.run(&["lab", "--dir", "page", "--port", &port]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
-    assert!(ran.err.contains(&format!("--port {port}: another program has it")), "{ran:?}");
+    assert!(ran.err.contains(&format!("--port {port}: another program uses it")), "{ran:?}");
 }
 
 #[cfg(unix)]
@@ -381,7 +381,7 @@ fn an_interruption_ends_it_quietly() {
     let port = lab.port.to_string();
     let ran = lab.interrupt();
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
-    assert_eq!(ran.err, "It answers this machine only; Ctrl-C ends it.\n");
+    assert_eq!(ran.err, "Only this machine can reach it; press Ctrl-C to stop.\n");
     // The port is free again at once.
     let again = Lab::start(&bench, &["--port", &port]);
     assert_eq!(again.get("/").status, 200);
@@ -397,7 +397,7 @@ fn a_build_without_the_page_says_how_to_get_it() {
     if line.is_empty() {
         let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!(ran.code, 2, "{ran:?}");
-        assert!(ran.err.contains("`make lab` builds it") && ran.err.contains("--dir DIR"), "{ran:?}");
+        assert!(ran.err.contains("run `make lab`") && ran.err.contains("--dir DIR"), "{ran:?}");
         return;
     }
     // The page was there when this command was compiled.

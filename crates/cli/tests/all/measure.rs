@@ -132,7 +132,7 @@ fn damage_is_said_and_what_is_no_capture_refused() {
     bench.file("gz.pcap", "\u{1f}");
     std::fs::write(bench.path("gz.pcap"), [0x1F, 0x8B, 8, 0]).unwrap();
     std::fs::write(bench.path("empty.pcap"), &whole[..24]).unwrap();
-    assert!(bench.ok(&["measure", "empty.pcap"]).ends_with("There are no IP packets to measure.\n"));
+    assert!(bench.ok(&["measure", "empty.pcap"]).ends_with("No IP packets to measure.\n"));
     let cases: &[(&[&str], &str)] = &[
         (&["absent.pcap"], "error: absent.pcap: cannot read: No such file or directory"),
         (&["."], "error: .: cannot read: Is a directory"),
@@ -161,13 +161,13 @@ fn a_capacity_that_is_not_told_leaves_no_command() {
     std::fs::write(bench.path("own.pcap"), trace_of(1, |k| k / 2 * 5_000_000 + k % 2 * 12_112)).unwrap();
     let cases = [
         ("few.pcap", "at least ", "packet pairs agree on a rate", "at_least"),
-        ("own.pcap", "–", "2.0 % of the round-trip time lies", "beyond"),
+        ("own.pcap", "–", "2.0% of the round-trip time lies", "beyond"),
     ];
     for (file, value, how, verdict) in cases {
         let out = bench.ok(&["measure", file]);
         let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(how) && words.contains(&format!("C {value}")), "{out}");
-        assert!(out.ends_with("next  quell design needs C, from a capture behind the bottleneck\n"), "{out}");
+        assert!(out.ends_with("next  quell design needs C, from a capture after the bottleneck\n"), "{out}");
         let json = bench.json(&["measure", file, "--format", "json"]);
         assert_eq!(
             (&json["next"], &json["directions"][1]["capacity"]["verdict"]),
@@ -181,7 +181,7 @@ fn a_capacity_that_is_not_told_leaves_no_command() {
 fn help_says_where_to_capture() {
     let help = Bench::new().ok(&["measure", "--help"]);
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("Capture behind the bottleneck, on the side of the receivers"), "{help}");
+    assert!(words.contains("Capture after the bottleneck, on the receivers' side"), "{help}");
 }
 
 #[test]
@@ -197,8 +197,7 @@ fn what_carries_no_ip_is_said() {
     file.extend(&frame);
     std::fs::write(bench.path("wire.pcap"), &file).unwrap();
     let ran = bench.run(&["measure", "wire.pcap"]);
-    let note =
-        "note: 1 of 2490 packets are not measured, for no IP header was found in them: MPLS pseudowire (1)\n";
+    let note = "note: 1 of 2490 packets are not measured because no IP header was found in them: MPLS pseudowire (1)\n";
     assert_eq!((ran.code, ran.err.as_str()), (0, note));
     let json = bench.json(&["measure", "wire.pcap", "--format", "json"]);
     assert_eq!(json["not_ip_kinds"], serde_json::json!([{"what": "MPLS pseudowire", "packets": 1}]));

@@ -25,7 +25,11 @@ fn new_writes_a_scenario_that_check_accepts_and_run_runs() {
     // What stands there is not replaced unasked.
     let again = bench.run(&["new", "web", "--link", "lte", "--out", "my.toml"]);
     assert_eq!(again.code, 2, "{}", again.err);
-    assert!(again.err.contains("my.toml exists: name another file, or add --overwrite"), "{}", again.err);
+    assert!(
+        again.err.contains("my.toml already exists; use --overwrite to replace it, or name another file"),
+        "{}",
+        again.err
+    );
     assert_eq!(std::fs::read_to_string(bench.path("my.toml")).unwrap(), text);
     bench.ok(&["new", "web", "--link", "lte", "--out", "my.toml", "--overwrite"]);
     assert!(std::fs::read_to_string(bench.path("my.toml")).unwrap().starts_with("# web over LTE"));

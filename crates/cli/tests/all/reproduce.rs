@@ -78,7 +78,7 @@ fn pages_of_whole_documents() {
     std::fs::write(pages.path().join("README.md"), "# Mine\n").unwrap();
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("README.md there was not written by quell reproduce"));
+    assert!(text(&output.stderr).contains("its README.md was not written by quell reproduce"));
     assert_eq!(run(&["--quick"]).status.code(), Some(2));
 }
 
@@ -141,7 +141,7 @@ fn names_that_are_not_there() {
     );
     let output = quell(&["reproduce", "--papers", "no/such/folder"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no/such/folder: there is no such folder"));
+    assert!(text(&output.stderr).contains("no/such/folder: the folder does not exist"));
     let output = quell(&["reproduce", "b2"]);
     assert!(text(&output.stderr).contains("did you mean \"vrc-b2\"?"), "{}", text(&output.stderr));
     let output = quell(&["reproduce", "vrc/22"]);
@@ -170,11 +170,16 @@ fn names_that_are_not_there() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(
-        said.contains("b2.toml: is an experiment of a document, not a scenario: `quell reproduce vrc-b2`"),
+        said.contains(
+            "b2.toml: is an experiment of a document, not a scenario; run it with `quell reproduce vrc-b2`"
+        ),
         "{said}"
     );
     assert!(
-        said.contains("document.toml: describes a document, not a scenario: `quell reproduce vrc`"),
+        said.contains(
+            "document.toml: describes a document, not a scenario; run its experiments with `quell reproduce \
+            vrc`"
+        ),
         "{said}"
     );
 }

@@ -29,7 +29,7 @@ fn twice_the_size_is_printed_as_a_scenario_and_says_what_was_scaled() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("is not a whole number of them"), "{}", ran.err);
     let ran = bench.run(&["scale", "small.toml", "--by", "2", "-q", "--metric", "rpm"]);
-    assert!(ran.code == 2 && ran.err.contains("so nothing is compared"), "{}{}", ran.code, ran.err);
+    assert!(ran.code == 2 && ran.err.contains("so there is nothing to compare"), "{}{}", ran.code, ran.err);
     let asked = "flow_completion_time_mean_s";
     let ran = bench.run(&["scale", "small.toml", "--by", "2", "-q", "--metric", asked]);
     assert!(ran.code == 2 && ran.err.contains("nothing is compared: metric"), "{}{}", ran.code, ran.err);

@@ -225,7 +225,7 @@ fn a_sweep_has_a_table_for_each_point_and_counts() {
     is_whole_svg(&bench, "verdicts.svg");
     let ran = bench.run(&["analyze", "sweep.toml", "--svg", "bode.svg"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("a sweep has a loop for each of its points"), "{}", ran.err);
+    assert!(ran.err.contains("a sweep has one loop per point"), "{}", ran.err);
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_map_is_drawn_in_characters_and_as_a_picture() {
     assert_eq!(lines[0], "pi: growth rate over flows and rtt");
     assert_eq!(lines[2], "       500 |############");
     assert!(out.contains("\nacross flows, logarithmic, up rtt (ms)\n# stable   . unstable\n"), "{out}");
-    assert!(out.contains(" % of the points are stable\nblank: no equilibrium ("), "{out}");
+    assert!(out.contains("% of the points are stable\nblank: no equilibrium ("), "{out}");
     assert!(out.contains(", rtt = 10.0 ms: signal probability p = "), "{out}");
 
     let json = bench.json(&in_words("map", &[&axes[..], &["--format", "json"]].concat()));
@@ -414,12 +414,12 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["analyze", "loops.toml", "--at", "2 h"],
-            "error: --at = 7200 s: must not be after the end of the scenario (40 s)\n",
+            "error: --at = 7200 s: must not be later than the end of the scenario (40 s)\n",
         ),
         (vec!["analyze", "loops.toml", "--svg", "x.svg", "--diagram", "verdicts"], "add --check\n"),
         (
             vec!["analyze", "loops.toml", "--aqm", "drop-tail", "--svg", "x.svg"],
-            "error: --svg: no algorithm here has a loop to draw\n",
+            "error: --svg: none of these algorithms has a loop to draw\n",
         ),
         (in_words("analyze", &["--aqm", "redd"]), "did you mean \"red\"? Known: drop-tail, red, "),
         (in_words("analyze", &["--aqm", "pi,pi"]), "error: --aqm names pi twice: name it once\n"),
@@ -453,7 +453,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("design", &["--aqm", "blue"]),
-            "error: --aqm blue: no rule for its parameters is written here; there are rules for red, ",
+            "error: --aqm blue: Quell has no rule for its parameters; rules exist for red, ",
         ),
         (
             in_words("design", &["--aqm", "codel"]),
@@ -477,14 +477,14 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
             "error: --x and --y both vary flows: choose another quantity for one of them\n",
         ),
         (map("flows=-5..10", "rtt=1..2ms"), "error: flows = -5..10: must be positive over its whole range\n"),
-        (map("flows=1ms..2ms", "rtt=1..2ms"), "error: flows = 1 ms..2 ms: is a number without a unit\n"),
+        (map("flows=1ms..2ms", "rtt=1..2ms"), "error: flows = 1 ms..2 ms: must be a number without a unit\n"),
         (
             map("flows=1..2", "rtt=1..2"),
             "error: rtt = 1..2: must have a unit of time, such as rtt=10..500ms\n",
         ),
         (
             map("rate=1..2ms", "rtt=1..2ms"),
-            "error: rate = 1 ms..2 ms: must have a unit of rates, such as rate=1..100Mbit/s\n",
+            "error: rate = 1 ms..2 ms: must have a unit of rate, such as rate=1..100Mbit/s\n",
         ),
         (map("q_ref=1..50", "rtt=1..2ms"), "error: q_ref = 1..50: must have its unit (packets or bytes), "),
         (map("flows=nan..2", "rtt=1..2ms"), "must have the form NAME=FROM..TO"),
@@ -492,11 +492,11 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         (map("flows=1", "rtt=1..2ms"), "or that of a sweep's range, such as flows=10..500:log:9"),
         (
             map("flows=1000..2000", "rtt=10..20ms"),
-            "error: no point of the map has a value; at flows = 1000, rtt = 10.0 ms: signal probability p = ",
+            "error: no point on the map has a value; at flows = 1000, rtt = 10.0 ms: signal probability p = ",
         ),
         (
             in_words("map", &["--aqm", "blue", "--x", "flows=1..2", "--y", "rtt=1..2ms"]),
-            "error: no model of blue: p moves on overflow and on idle links only",
+            "error: no model of blue: p moves only on overflow and on idle links",
         ),
         (
             vec!["map", "loops.toml", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
@@ -504,7 +504,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             vec!["map", "sweep.toml", "--aqm", "pid", "--x", "flows=1..2", "--y", "rtt=1..2ms"],
-            "error: a map shows one network, but the scenario has a sweep; set its swept fields with --set\n",
+            "error: a map shows one network, but the scenario is a sweep; set its swept fields with --set\n",
         ),
     ];
     for (args, expected) in cases {
@@ -573,7 +573,11 @@ fn a_saved_design_can_be_run() {
     std::fs::remove_file(bench.path("x.toml")).unwrap();
     let ran = design("400Gbit/s");
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("--save: it could not be run: dumbbell.rate = \"400 Gbit/s\""), "{}", ran.err);
+    assert!(
+        ran.err.contains("--save: the scenario would be invalid: dumbbell.rate = \"400 Gbit/s\""),
+        "{}",
+        ran.err
+    );
     assert!(!bench.path("x.toml").exists());
 }
 
@@ -635,8 +639,9 @@ mod unix {
         let ran = Ran::from(child.wait_with_output().unwrap());
         assert_eq!(ran.code, 130, "{}", ran.err);
         assert!(
-            ran.err
-                .ends_with("interrupted: 1 of 2 points checked; the others have only the theory's verdict\n"),
+            ran.err.ends_with(
+                "interrupted: 1 of 2 points were checked; the others have only the theory's verdict\n"
+            ),
             "{}",
             ran.err
         );
@@ -686,7 +691,7 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
     let bench = bench();
     for name in ["reno", "cubic", "dctcp", "prague"] {
         let out = bench.ok(&in_words("analyze", &["--aqm", "pi", "--congestion", name]));
-        assert_eq!(out.contains(&format!(", windows are those of {name}\n")), name != "reno", "{out}");
+        assert_eq!(out.contains(&format!(", windows follow {name}\n")), name != "reno", "{out}");
         let json =
             bench.json(&in_words("design", &["--aqm", "pi", "--congestion", name, "--format", "json"]));
         assert_eq!(json["designs"][0]["verdict"], "stable", "{json}");
@@ -700,9 +705,7 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
     let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(json["points"][0]["congestion"], "dctcp");
     assert!(
-        ran.err.starts_with(
-            "note: --congestion dctcp takes the place of what these flows have, with ecn = true"
-        ),
+        ran.err.starts_with("note: --congestion dctcp replaces what these flows have, with ecn = true"),
         "{}",
         ran.err
     );
@@ -725,7 +728,7 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
 fn a_congestion_control_without_a_law_is_refused_with_the_reason() {
     let bench = bench();
     for (command, aqm, congestion, why) in [
-        ("analyze", "pi", "bbr3", "its window is no function of the probability of a signal"),
+        ("analyze", "pi", "bbr3", "its window is not a function of the signal probability"),
         ("design", "red", "dctcp", "congestion = \"dctcp\": must be \"reno\""),
     ] {
         let ran = bench.run(&in_words(command, &["--aqm", aqm, "--congestion", congestion]));

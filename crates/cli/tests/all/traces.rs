@@ -73,7 +73,7 @@ fn a_trace_that_cannot_be_made_is_refused_before_anything_runs() {
         (&run(&["--trace", "flows", "--trace-seeds", "0"]), "must be a whole number from 1"),
         (&["run", "small.toml", "--trace", "flows"], "a results folder; name it with --out DIR"),
         (&run(&["--trace", "packet"]), "possible values: flows, packets"),
-        (&run(&["--trace", "packets", "--trace-limit", "10 kB"]), "more than --trace-limit 10.0 kB"),
+        (&run(&["--trace", "packets", "--trace-limit", "10 kB"]), "exceeds --trace-limit 10.0 kB"),
         (&run(&["--trace", "packets", "--trace-limit", "10 kB"]), "--trace-flows"),
         (&run(&["--trace", "flows", "--trace-flows", "ftpp"]), "the groups are ftp, voice"),
         (&run(&["--trace", "packets", "--trace-links", "x"]), "the links are bottleneck"),

@@ -87,19 +87,19 @@ fn what_no_wire_is_is_refused_with_the_reason() {
         ),
     );
     for (args, expected) in [
-        (vec!["wire"], "a rate or a scenario is needed"),
-        (vec!["wire", "--rate", "10Mbit/s", "--aqm", "none", "--", "true"], "\"none\" is no algorithm"),
+        (vec!["wire"], "give a rate or a scenario"),
+        (vec!["wire", "--rate", "10Mbit/s", "--aqm", "none", "--", "true"], "\"none\" is not an algorithm"),
         (
             vec!["wire", "--rate", "10Mbit/s", "--congestion", "none", "--", "true"],
-            "not one of this kernel's",
+            "this kernel does not have",
         ),
         (vec!["wire", "--rate", "10Mbit/s", "--mtu", "100", "--", "true"], "--mtu: 100 must be 576"),
         (
             vec!["wire", "--rate", "10Mbit/s", "--out", "x", "--", "true"],
-            "--out: is about the results of a scenario",
+            "--out: applies to the results of a scenario",
         ),
-        (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: is about the results"),
-        (vec!["wire", "film.toml"], "flows.web.kind = \"video\": hosts here have no player"),
+        (vec!["wire", "--rate", "10Mbit/s", "--seeds", "3", "--", "true"], "--seeds: applies to the results"),
+        (vec!["wire", "film.toml"], "flows.web.kind = \"video\": live hosts have no video player"),
         (vec!["wire", "late.toml"], "dumbbell.rate = 20 Gbit/s: a wire relays at most 10 Gbit/s"),
         (vec!["wire", "ledbat.toml"], "Linux has no congestion control \"ledbat\""),
         (vec!["gateway", "replay", "film.toml"], "is not a log of"),
@@ -140,7 +140,7 @@ fn how_commands_ended_is_told() {
     let done = quell(dir.path(), &[&wire[..], &["sleep 1; kill -KILL $$"]].concat());
     assert_eq!(done.status.code(), Some(128 + 9), "{done:?}");
     let said = text(&done.stderr);
-    let far = "the command of --far failed before the other ended (exit status: 3)";
+    let far = "the command of --far failed before the other one ended (exit status: 3)";
     assert!(said.contains(&format!("note: {far}\n")), "{said}");
     // Then what the other did alone is no success.
     let done = quell(dir.path(), &[&wire[..], &["sleep 1"]].concat());
@@ -148,7 +148,7 @@ fn how_commands_ended_is_told() {
         done.status.code() == Some(1) && text(&done.stderr).ends_with(&format!("error: {far}\n")),
         "{done:?}"
     );
-    assert!(said.contains("TCP without a choice of its own was"), "{said}");
+    assert!(said.contains("TCP used"), "{said}");
 }
 
 /// What Ctrl-C means the command decides that has the terminal, however often it comes; being terminated ends both.
@@ -249,7 +249,7 @@ fn commands_are_processes_of_their_own() {
     let done = wire("true", "test $$ -ne 1 && (sleep 0.1 &) && sleep 0.3 && kill -TERM $$");
     assert_eq!(done.status.code(), Some(128 + 15), "{done:?}");
     let done = wire("kill -INT $$", "sleep 0.5");
-    assert!(text(&done.stderr).contains("failed before the other ended (signal: 2 (SIGINT)"), "{done:?}");
+    assert!(text(&done.stderr).contains("failed before the other one ended (signal: 2 (SIGINT)"), "{done:?}");
     let done = quell(dir.path(), &["wire", "--rate", "10Mbit/s", "--", "/no/such/program"]);
     let said = text(&done.stderr);
     assert!(!done.status.success() && said.contains("cannot run \"/no/such/program\""), "{said}");
@@ -585,5 +585,5 @@ fn a_rate_beside_both_others_is_refused() {
     let rates = ["wire", "--rate", "10Mbit/s", "--up", "1Mbit/s", "--down", "2Mbit/s", "--", "true"];
     let done = quell(dir.path(), &rates);
     let said = text(&done.stderr);
-    assert!(done.status.code() == Some(2) && said.contains("leave --rate out, or --up or --down"), "{said}");
+    assert!(done.status.code() == Some(2) && said.contains("leave out one of the three"), "{said}");
 }

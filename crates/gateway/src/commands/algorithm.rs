@@ -83,7 +83,7 @@ pub(super) fn algorithm(
                 ""
             };
             let rule = match rule.as_str() {
-                "unknown algorithm" => " is no algorithm".to_string(),
+                "unknown algorithm" => " is not an algorithm".to_string(),
                 rule => format!(": {rule}{options}"),
             };
             let known = format!("known: {}", known.join(", "));
@@ -145,9 +145,9 @@ mod tests {
             named_algorithm("--aqm", name, &set).unwrap_err().to_string()
         };
         let text = said("coddel", &[]);
-        assert!(text.starts_with("--aqm: \"coddel\" is no algorithm; did you mean \"codel\"?"), "{text}");
+        assert!(text.starts_with("--aqm: \"coddel\" is not an algorithm; did you mean \"codel\"?"), "{text}");
         let text = said("pei", &[]);
-        assert!(text.starts_with("--aqm: \"pei\" is no algorithm; did you mean \"pie\"?"), "{text}");
+        assert!(text.starts_with("--aqm: \"pei\" is not an algorithm; did you mean \"pie\"?"), "{text}");
         let text = said("fq_codel target 5ms limit 300", &[]);
         let ours = "--aqm: \"fq_codel target 5ms limit 300\": a line of tc's; write algorithm = \"fq-codel\", target = \
                     \"5 ms\", and in the link's table buffer = \"300 packets\", ecn = true; of these the line does not say \

@@ -24,29 +24,29 @@ pub use text::Format;
 /// What a gateway does.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Shape and manage what goes through a link of this host: packets wait in the kernel, verdicts are made here.
+    /// Shape and manage the traffic of a link of this host. Packets wait in the kernel; the gateway decides about them.
     #[cfg(target_os = "linux")]
     #[command(after_help = router::RUN_HELP)]
     Run(router::RunArgs),
-    /// What `run` would need and do, without doing it.
+    /// Show what `run` would need and do, without doing it.
     #[cfg(target_os = "linux")]
     Check(router::RunArgs),
-    /// Give a running gateway another configuration; what waits stays.
+    /// Give a running gateway a new configuration; waiting packets stay.
     #[cfg(target_os = "linux")]
     Reload(router::ReloadArgs),
-    /// Undo what a gateway that was killed has left.
+    /// Undo what a killed gateway has left behind.
     #[cfg(target_os = "linux")]
     Clean(router::CleanArgs),
     /// What `run` starts to read packets.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Worker,
-    /// Decide once more about the packets of a log: the same decisions, or another algorithm's.
+    /// Decide again about the packets of a log, with the same algorithm or another one.
     Replay(replay::ReplayArgs),
-    /// What a running gateway does.
+    /// Show what a running gateway does.
     #[cfg(target_os = "linux")]
     Status(status::StatusArgs),
-    /// A running gateway, once a second.
+    /// Watch a running gateway, once a second.
     #[cfg(target_os = "linux")]
     Top(top::TopArgs),
 }

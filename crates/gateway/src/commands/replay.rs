@@ -18,24 +18,25 @@ use crate::packet::Packet;
 use crate::record::{ARRIVAL_COLUMNS, Entry, Event, LogError, LogReader, write_arrival};
 use crate::replay::{Replay, Replayed, Replaying};
 
-/// Decides once more about every packet of a log, with the code, the configuration and the seed that decided then.
-/// Each verdict, departure and drop must come out as it was: exit code 1 if any does not.
+/// Decides again about every packet of a log, with the same code, configuration and seed. Each verdict, departure and
+/// drop must be the same; the exit code is 1 if any differs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// The log that `quell gateway run --log` or `quell wire --log` wrote; "-" reads standard input.
+    /// A log that `quell gateway run --log` or `quell wire --log` wrote; "-" reads standard input.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
-    /// What this algorithm would have done with the same arrivals; may be given more than once. Parameters that are
-    /// not given have their defaults. The loop is open: its decisions would have made senders send something else.
+    /// Also show what this algorithm would have done with the same arrivals; may be given several times. Parameters
+    /// that you leave out have their defaults. The loop is open: with its decisions, senders would have sent something
+    /// else.
     #[arg(long, value_name = "aqm=NAME[,KEY=VALUE...]", value_parser = With::parse)]
     pub with: Vec<With>,
-    /// How the result is printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Write the arrivals of a line here, for traffic of kind "trace" in a scenario.
+    /// Write the arrivals of a line to this file, for traffic of kind "trace" in a scenario.
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// The line whose arrivals are written; needed if the log has more than one.
+    /// The line whose arrivals to write; needed if the log has more than one.
     #[arg(long, value_name = "NAME", requires = "csv")]
     pub line: Option<String>,
 }
@@ -309,7 +310,7 @@ fn choose(args: &ReplayArgs, log: &Input) -> Result<usize, Failure> {
         None if names.len() == 1 => Ok(0),
         None if names.is_empty() => Err(damaged(args, "has no line whose arrivals could be written")),
         None => Err(Failure::BadInput(format!(
-            "--csv writes one line's arrivals: add --line NAME; the log has: {}",
+            "--csv writes the arrivals of one line: add --line NAME; the log has: {}",
             known()
         ))),
     }
@@ -355,7 +356,7 @@ fn scan(
 ) -> Result<Scan, Failure> {
     let Some((path, line)) = csv else { return read(args, log, replays, |_, _, _| Ok(())) };
     if path == Path::new("-") {
-        let why = "--csv: - is standard output, where what replay says goes; name a file";
+        let why = "--csv: - is standard output, where replay prints its result; name a file";
         return Err(Failure::BadInput(why.into()));
     }
     let same = |a: &Path, b: &Path| a.canonicalize().ok().is_some_and(|a| Some(a) == b.canonicalize().ok());
@@ -476,9 +477,9 @@ impl core::fmt::Display for Outcome {
         let differ: u64 = self.lines.iter().map(|l| l.differ).sum();
         match differ {
             0 if self.lines.iter().all(|l| l.compared == 0) => {
-                writeln!(f, "The log holds no decisions: there was nothing to compare.")?;
+                writeln!(f, "The log holds no decisions, so there was nothing to compare.")?;
             }
-            0 => writeln!(f, "Every decision came out as it was.")?,
+            0 => writeln!(f, "Every decision is the same.")?,
             _ => {
                 for line in &self.lines {
                     let Some(first) = &line.first else { continue };
@@ -489,7 +490,7 @@ impl core::fmt::Display for Outcome {
                     let version = text::plain(&self.log.version);
                     writeln!(
                         f,
-                        "Version {version} wrote the log, and this is {here}: algorithms may differ."
+                        "Version {version} wrote the log, but this is {here}, so algorithms may differ."
                     )?;
                 }
             }
@@ -498,13 +499,14 @@ impl core::fmt::Display for Outcome {
             let (records, end) = (self.log.records, seconds(self.log.end_s));
             writeln!(
                 f,
-                "The log was cut: it holds {records} records up to {end} s, and these were compared."
+                "The log was cut off: it holds {records} records up to {end} s, which were compared."
             )?;
         }
         if !self.open_loop.is_empty() {
             writeln!(
                 f,
-                "\nOpen loop, the same arrivals for all (to other decisions, senders would have responded otherwise):\n"
+                "\nOpen loop with the same arrivals for all (senders would have responded differently to other \
+                 decisions):\n"
             )?;
             let head = ["line", "algorithm", "loss", "marks", "mean delay", "P99 delay", "utilization"];
             let row = |r: &AlgorithmFigures| {
@@ -528,7 +530,11 @@ impl core::fmt::Display for Outcome {
             writeln!(f, "\n{} has the {} arrivals of {line}.", quell_files::name(&csv.file), csv.arrivals)?;
             if csv.reloads > 0 {
                 let n = csv.reloads;
-                writeln!(f, "The {n} reloads of the line are not in it: a scenario has one configuration.")?;
+                writeln!(
+                    f,
+                    "It does not include the {n} reloads of the line, because a scenario has one \
+                    configuration."
+                )?;
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! The folder of the gateways' files: sockets, journals, orders and locks. What a gateway does as root it does by these
-//! files, so whoever can write there is root's equal.
+//! files, so anyone who can write there is root's equal.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -38,7 +38,7 @@ pub fn trusted(dir: &Path) -> io::Result<()> {
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     let me = rustix::process::geteuid().as_raw();
     if !is.is_dir() {
-        return refused(format!("{name} is no folder: rm {name}"));
+        return refused(format!("{name} is not a folder: rm {name}"));
     }
     if ![0, me].contains(&is.uid()) {
         return refused(format!(
@@ -76,7 +76,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     quell_files::read_all(open(File::options().read(true), path)?, OWN)
 }
 
-/// Writes a file so that whoever reads it finds all of it or what was there before.
+/// Writes a file so that its readers find all of it or what was there before.
 ///
 /// # Errors
 /// As [`open`].
@@ -129,7 +129,7 @@ mod tests {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let link = dir.path().join("link");
         symlink(dir.path(), &link).unwrap();
-        assert!(trusted(&link).unwrap_err().to_string().contains("is no folder"));
+        assert!(trusted(&link).unwrap_err().to_string().contains("is not a folder"));
         if chown(dir.path(), Some(65_534), None).is_err() {
             println!("skipped: a folder cannot be another user's without root");
             return;

@@ -15,13 +15,13 @@ use super::text::{
 use crate::metrics::{LaneStatus, LineStatus, LogState, Quantiles, Status};
 use crate::unix_s;
 
-/// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and what is wrong.
+/// Shows the lines of a running gateway: rates, queues, delays, drops and marks, and any problems.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StatusArgs {
     /// Where it answers.
     #[command(flatten)]
     pub source: Source,
-    /// How the result is printed.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
 }
@@ -29,10 +29,10 @@ pub struct StatusArgs {
 /// Where a gateway answers; by default, the only one in /run/quell.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Source {
-    /// The gateway's socket; default: that of the only gateway in /run/quell, or its address.
+    /// The gateway's socket; default: the only gateway in /run/quell, or its address.
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// The gateway's address, if it was given one.
+    /// The gateway's address, if it has one.
     #[arg(long, value_name = "127.0.0.1:PORT", conflicts_with = "socket")]
     pub address: Option<SocketAddr>,
 }
@@ -81,7 +81,8 @@ impl Source {
     fn strange(&self, e: impl core::fmt::Display) -> Failure {
         let version = env!("CARGO_PKG_VERSION");
         Failure::Failed(format!(
-            "what answers is not a gateway of version {version}: {e}; `quell --version` of the one that runs says more"
+            "the program that answers is not a gateway of version {version}: {e}; check `quell --version` of the \
+             running one"
         ))
     }
 
@@ -164,13 +165,14 @@ fn only(dir: &Path, addresses: &[SocketAddr], killed: &[String]) -> Result<Place
             let cleans: Vec<String> =
                 killed.iter().map(|id| format!("quell gateway clean --id {id}")).collect();
             Err(Failure::Failed(format!(
-                "no gateway runs here, and one was killed: `{}` undoes what it has left, and so does its next start",
+                "no gateway runs here, but one was killed: `{}` undoes what it has left behind, and its next start \
+                 does, too",
                 cleans.join("`, `")
             )))
         }
         ([], []) => Err(Failure::Failed(format!(
-            "no gateway runs here: {} has no socket; `quell gateway run` starts one, and --socket or --address says \
-             where another answers",
+            "no gateway runs here: {} has no socket; start one with `quell gateway run`, or name one with --socket or \
+             --address",
             quell_files::name(dir)
         ))),
         (sockets, addresses) => {
@@ -282,7 +284,7 @@ fn inside(line: &LineStatus) -> Vec<String> {
 fn lane(line: &str, lane: &LaneStatus) -> String {
     let counts = &lane.counts;
     format!(
-        "  {line} queue {}: {} waits, delay {}, P99 {}; since it is configured so, {} dropped, {} marked",
+        "  {line} queue {}: {} waits, delay {}, P99 {}; since its configuration, {} dropped, {} marked",
         plain(&lane.name),
         bytes(counts.now.bytes),
         seconds(lane.recent.as_ref().map(|q| q.p50)),
@@ -297,12 +299,12 @@ fn wrong(status: &Status, unix_s: u64) -> Vec<String> {
     let kernel = &status.kernel;
     for (n, what) in [
         (kernel.queue_dropped, "packets dropped by a full NFQUEUE"),
-        (kernel.user_dropped, "packets that NFQUEUE could not hand over"),
+        (kernel.user_dropped, "packets that NFQUEUE could not deliver"),
         (kernel.refused, "packets dropped by the kernel before their verdict"),
         (kernel.bypassed, "packets that left without a verdict"),
-        (kernel.strange, "messages of the kernel that were not understood"),
-        (kernel.rules_gone, "times rules of the firewall were gone and added again"),
-        (kernel.restarts, "new starts of the worker, from the last of which all figures count"),
+        (kernel.strange, "kernel messages that were not understood"),
+        (kernel.rules_gone, "times that firewall rules were missing and were added again"),
+        (kernel.restarts, "restarts of the worker; all numbers count from the last one"),
         (status.pauses, "pauses of the worker of more than a second"),
     ] {
         if n > 0 {

@@ -6,17 +6,17 @@ use quell_units::text::{duration, one_line, three_digits, visible, visible_json}
 
 use super::failure::Failure;
 
-/// How a result is printed.
+/// The format of a printed result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// A table to read.
+    /// A readable table.
     #[default]
     Table,
     /// JSON.
     Json,
 }
 
-/// Prints to stdout, where what a terminal would obey is shown; whoever has seen enough may close it.
+/// Prints to stdout, where what a terminal would obey is shown; a reader who has seen enough may close it.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_on(text).map(drop)
 }
@@ -72,7 +72,7 @@ pub const NO_FIGURE: &str = "-";
 
 /// A share in percent.
 pub fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| NO_FIGURE.into(), |x| format!("{} %", three_digits(x * 100.0)))
+    share.map_or_else(|| NO_FIGURE.into(), |x| format!("{}%", three_digits(x * 100.0)))
 }
 
 /// A length of time.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn figures_have_their_units() {
-        assert_eq!([percent(Some(0.0123)), percent(None)], ["1.23 %", "-"]);
+        assert_eq!([percent(Some(0.0123)), percent(None)], ["1.23%", "-"]);
         assert_eq!(
             [17.25e6, 950e3, 12.0, 2.5e9].map(|b| bit_rate(Some(b))),
             ["17.2 Mbit/s", "950 kbit/s", "12.0 bit/s", "2.50 Gbit/s"]
@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn tables_are_aligned() {
-        let rows = [["line", "loss"], ["up", "1.2 %"], ["downward", "10 %"]];
+        let rows = [["line", "loss"], ["up", "1.2%"], ["downward", "10%"]];
         let rows: Vec<Vec<String>> = rows.iter().map(|r| r.map(String::from).to_vec()).collect();
-        assert_eq!(table(&rows, 1), ["line       loss", "up        1.2 %", "downward   10 %"]);
+        assert_eq!(table(&rows, 1), ["line      loss", "up        1.2%", "downward   10%"]);
         assert_eq!(table_within(Some(15), &rows, 1), table(&rows, 1));
-        assert_eq!(table_within(Some(14), &rows, 1), ["up", "  loss  1.2 %", "downward", "  loss  10 %"]);
+        assert_eq!(table_within(Some(14), &rows, 1), ["up", "  loss  1.2%", "downward", "  loss  10%"]);
     }
 }

@@ -18,14 +18,14 @@ use super::text::{bit_rate, bytes, long, percent, plain, print_on, seconds, wrap
 use crate::metrics::Status;
 use crate::unix_s;
 
-/// Shows a running gateway once a second; q or Ctrl-C ends it. In a pipe, each second is a line of text for each line
-/// of the gateway.
+/// Shows a running gateway once a second; q or Ctrl-C ends it. In a pipe, it prints a line of text per second for each
+/// line of the gateway.
 #[derive(Clone, Debug, clap::Args)]
 pub struct TopArgs {
     /// Where it answers.
     #[command(flatten)]
     pub source: Source,
-    /// End after so many seconds.
+    /// End after this many seconds.
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
 }

@@ -96,7 +96,7 @@ metrics! {
     "quell_dropped_bytes_total" Counter DROP, "Their bytes.";
     "quell_dropped_ecn_capable_packets_total" Counter PLACE, "Of all these, the ECN-capable packets.";
     "quell_dropped_ecn_capable_bytes_total" Counter PLACE, "Their bytes.";
-    "quell_sojourn_seconds" Histogram LINE, "From arrival to the start of transmission; bounds are exact to 1 %.";
+    "quell_sojourn_seconds" Histogram LINE, "From arrival to the start of transmission; bounds are exact to 1%.";
     "quell_sojourn_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_late_seconds" Histogram LINE, "From when a packet was due to when it was let go: the pacing error.";
     "quell_late_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
@@ -110,7 +110,7 @@ metrics! {
     "quell_lane_marked_packets_total" Counter LANE, "Packets that were marked here.";
     "quell_lane_dropped_packets_total" Counter LANE_DROP, "Packets that were dropped, by place and cause as in quell_dropped_packets_total.";
     "quell_lane_dropped_ecn_capable_packets_total" Counter LANE_PLACE, "Of all these, the ECN-capable packets.";
-    "quell_lane_sojourn_seconds" Histogram LANE, "From arrival to the start of transmission; bounds are exact to 1 %.";
+    "quell_lane_sojourn_seconds" Histogram LANE, "From arrival to the start of transmission; bounds are exact to 1%.";
     "quell_lane_sojourn_recent_seconds" Gauge LANE_PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "What the algorithm shows of its inside, by the name that its paper has for it.";
     "quell_shadow_queue_packets" Gauge SHADOW, "Packets that would wait if the shadow's algorithm decided.";

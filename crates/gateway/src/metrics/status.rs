@@ -234,7 +234,7 @@ pub struct Spread {
     pub count: u64,
     /// Their sum in seconds.
     pub sum_s: f64,
-    /// The number of those that are at most so many seconds, which is known to 1 %.
+    /// The number of those that are at most so many seconds, which is known to 1%.
     pub buckets: Vec<(f64, u64)>,
 }
 
@@ -255,7 +255,7 @@ pub struct Recent {
     pub lateness: Option<Quantiles>,
 }
 
-/// Quantiles in seconds, to 1 %.
+/// Quantiles in seconds, to 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The median.

@@ -147,7 +147,7 @@ enum Verdict {
 /// Sends a verdict; `note` is that of its packet ([`Queued::note`]).
 ///
 /// A rule behind the queue sets CE of what is forwarded. What this host itself receives or sends goes through the chain
-/// of its queue again instead, at whose beginning such a rule is; so does everything where no rule is behind
+/// of its queue again instead, at whose beginning such a rule is; this also holds for everything if no rule is behind
 /// ([`NfQueue::repeats`]).
 fn give(out: &mut Vec<u8>, bits: MarkBits, queue: u16, id: u32, note: u32, verdict: Verdict) {
     let repeats = note & bits.both() != 0;
@@ -350,8 +350,8 @@ impl NfQueue {
     }
 }
 
-/// The kernel's losses of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts them. The file stays open:
-/// whoever has given up its rights may not open it.
+/// The kernel's losses of two queues, as `/proc/net/netfilter/nfnetlink_queue` counts them. The file stays open,
+/// because a process that has given up its rights may not open it.
 #[derive(Debug)]
 pub struct Losses {
     file: Option<std::fs::File>,

@@ -1,4 +1,4 @@
-//! The metrics of every entry, for whoever reads Parquet: a few files for the whole cache, because a database
+//! The metrics of every entry, for programs that read Parquet: a few files for the whole cache, because a database
 //! takes as long to open a file as to read ten thousand rows of it.
 //!
 //! A run adds one file, a part, when it ends. What it could not add, because it was killed, is added when

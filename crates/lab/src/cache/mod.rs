@@ -5,9 +5,8 @@
 //! algorithms that take part. The fingerprint is made of golden runs, not of a version: what cannot change a
 //! result does not make it unknown.
 //!
-//! A cache is a folder; an entry is a file `ab/cdef….entry` that is put in its place in one step, so any
-//! number of processes and machines may share one. `index/` has the metrics of all entries, for whoever reads
-//! Parquet.
+//! A cache is a folder; an entry is a file `ab/cdef….entry` that is put in its place in one step, so any number of
+//! processes and machines may share one. `index/` has the metrics of all entries, for programs that read Parquet.
 
 mod entry;
 mod folder;

@@ -236,7 +236,10 @@ fn an_algorithm_that_drops_acknowledgments_is_named() {
     let about: Vec<&String> = notes.iter().filter(|n| n.contains("drops acknowledgments")).collect();
     assert_eq!(about.len(), 1, "{notes:?}");
     assert!(about[0].starts_with("red: drops acknowledgments, up to "), "{about:?}");
-    assert!(about[0].contains("signal = \"by-size\" spares small packets, and the way back"), "{about:?}");
+    assert!(
+        about[0].contains("signal = \"by-size\" spares small packets, and the reverse direction"),
+        "{about:?}"
+    );
     // What has no such parameter is not told to set it: an algorithm under comparison, or the link's own.
     let without = text.replace("\"red\"", "\"pie\"");
     let own = text.replace("{ aqm = \"same\" }", "{ aqm = { algorithm = \"pie\" } }");
@@ -248,7 +251,7 @@ fn an_algorithm_that_drops_acknowledgments_is_named() {
         assert_eq!(about.len(), 1, "{notes:?}");
         assert!(about[0].starts_with(first), "{about:?}");
         assert!(
-            about[0].ends_with("; the way back can have another algorithm (the link's reverse.aqm)"),
+            about[0].ends_with("; the reverse direction can have its own algorithm (the link's reverse.aqm)"),
             "{about:?}"
         );
     }

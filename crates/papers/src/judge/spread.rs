@@ -56,7 +56,7 @@ fn simpson(intervals: usize, from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 
 mod tests {
     use super::*;
 
-    /// The 95 % points of the published tables.
+    /// The 95% points of the published tables.
     #[test]
     fn the_distribution_is_that_of_the_tables() {
         for (ratio, runs, freedom) in [(3.877, 3, 10), (4.232, 5, 20), (3.636, 2, 5), (5.244, 7, 9)] {

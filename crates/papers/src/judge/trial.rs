@@ -34,7 +34,7 @@ impl From<&str> for Silent {
 struct Comparison {
     /// A difference that must be more than zero.
     clear: f64,
-    /// Half of the 95 % interval about it; none from a single run.
+    /// Half of the 95% interval about it; none from a single run.
     half: Option<f64>,
     /// The number of runs that it is from.
     n: usize,
@@ -47,7 +47,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// The verdict, of a test that needs it: the interval on its side is that of 95 %, divided by the number of cases of
+    /// The verdict, of a test that needs it: the interval on its side is that of 95%, divided by the number of cases of
     /// which one may be wrong; that on the other side by the number of those of which each makes it fail.
     fn holds(&self, level: Level) -> Holds {
         let wider = |of: f64| match (self.half, self.n.saturating_sub(1)) {
@@ -67,7 +67,7 @@ impl Comparison {
     }
 }
 
-/// By how much intervals are wider than those of 95 %, as the number by which their error is divided (Bonferroni).
+/// By how much intervals are wider than those of 95%, as the number by which their error is divided (Bonferroni).
 ///
 /// Of n cases of which at least k must hold, as many as n - k may fail and leave the test true. So it holds by chance
 /// only if one of n - k + 1 false ones seems to hold, and it fails by chance only if one of k true ones seems to fail:
@@ -747,7 +747,7 @@ mod tests {
         assert_eq!(comparison(-1.7, false).holds(all_of(5)), Holds::Fails);
     }
 
-    /// t(4) is 2.776 at 5 %, and 4.604 at 1 %: 1.66 half widths. What fails, fails as it does without.
+    /// t(4) is 2.776 at 5%, and 4.604 at 1%: 1.66 half widths. What fails, fails as it does without.
     #[test]
     fn a_confidence_of_99_percent_takes_a_wider_interval() {
         let of = |clear: f64| worst(&[comparison(clear, false)], (5.0, 1)).0;

@@ -42,13 +42,14 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> 
     let (what, labels) = match papers.are_own() {
         true => (
             "Every printed number of the documents is in [papers/cells.csv](../../papers/cells.csv), once; every \
-             experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges what comes \
-             out; `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table."
+             experiment is a file in [papers](../../papers). `quell reproduce` runs them all and judges the results; \
+             `quell reproduce vrc`, `vrc-b2` or `vrc/2` runs a document, an experiment or a table."
                 .to_string(),
             format!(
                 "An algorithm is labeled `reproduced` ([the algorithms](../algorithms/README.md)) if at least \
-                 {LEAST_NUMBERS} of its printed numbers need a simulation, and {} % of those agree or are inside: the \
-                 column \"beyond a guess\".{} Numbers of a link that loses packets by itself are of none.\n\n",
+                 {LEAST_NUMBERS} of its printed numbers need a simulation, and {}% of those agree or are inside: the \
+                 column \"beyond a guess\".{} Numbers for a link that loses packets by itself do not count for \
+                 any.\n\n",
                 100.0 * LEAST_SHARE,
                 nearest(algorithms)
             ),
@@ -56,8 +57,8 @@ pub fn scoreboard(papers: &Papers, record: &Record, algorithms: &Algorithms) -> 
         false => (
             format!(
                 "Every printed number of the documents is in `cells.csv`, once; every experiment is a file beside it. \
-                 `{}` runs them all and judges what comes out; with the name of a document, an experiment or a table \
-                 it runs that.",
+                 `{}` runs them all and judges the results; with the name of a document, an experiment or a table it \
+                 runs that.",
                 papers.command("")
             ),
             String::new(),
@@ -135,10 +136,10 @@ const ALGORITHMS: &str = "| algorithm | numbers | agree or inside | beyond a gue
                           | --- | --: | --: | --: | --: | --- |\n";
 
 pub(super) const GUESSED: &str = "\
-- A number is **free** if a guess without a simulation gives it (`null.toml`): that the link is full, that the queue is \
-at its target, that a source sends what it is told to, or that a file alone needs so many round trips. Such numbers \
-prove little.\n\
-- \"Beyond a guess\" counts the others that are simulated: how many agree or are inside, of how many there are.\n";
+- A number is **free** if a guess without a simulation gives it (`null.toml`), e.g., that the link is full, that the \
+queue is at its target, that a source sends at its rate, or that a file alone needs a certain number of round trips. \
+Such numbers prove little.\n- \"Beyond a guess\" counts the other, simulated ones: how many agree or are inside, out \
+of how many.\n";
 
 /// What came out, in words.
 fn summary(papers: &Papers, record: &Record, all: &Score, algorithms: &Algorithms) -> String {
@@ -163,12 +164,12 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
         n => format!(" {n} are computed by formulas of the documents, and {} agree.", all.computed_come_out),
     };
     format!(
-        "**What was reproduced.** Of {} printed numbers {} agree or are inside, {} are withheld, {} are explained by \
-         another reading than the one that is judged, {} are in their band only by a fit, {} are refuted, and {} are \
+        "**What was reproduced.** Of {} printed numbers {} agree or are inside, {} are withheld, {} are explained by a \
+         reading other than the judged one, {} are in their band only by a fit, {} are refuted, and {} are \
          open{missing}. The withheld ones would agree or be inside, but chose a reading that the document leaves open, \
-         or lie outside under a rival of it that nothing speaks against. {} numbers are free, \
-         which a guess without a simulation gives.{computed} Of the other {}, {} agree or are inside ({}). Of {} claims that the \
-         runs decide, {} hold ({}).{labels}\n",
+         or lie outside under a rival of it that nothing contradicts. {} numbers are free, i.e., a guess without a \
+         simulation gives them.{computed} Of the other {}, {} agree or are inside ({}). Of {} claims that the runs \
+         decide, {} hold ({}).{labels}\n",
         all.of_cells(),
         all.come_out(),
         all.withheld,
@@ -207,7 +208,7 @@ fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
     };
     let off_middle = match all.off_middle {
         0 => String::new(),
-        n => format!(" {n} ranges lie outside by their middle alone, and are named below."),
+        n => format!(" {n} ranges lie outside only by their middle, and are named below."),
     };
     format!(
         "**What was not.** {} numbers are without an explanation: {open} are open: nothing that was tried shows why they lie outside; \
@@ -241,16 +242,17 @@ fn not_decided(all: &Score) -> String {
         0 => String::new(),
         n => {
             format!(
-                " {n} of the numbers that agree are on an edge of their band: other seeds may judge them otherwise."
+                " {n} of the numbers that agree are on an edge of their band, so other seeds may judge them \
+                 differently."
             )
         }
     };
     format!(
-        "**What is not in a simulator's power.** A setting that a document does not print has to be chosen, and where \
-         a printed number chose it, that number cannot count. {} numbers and {} claims are refuted: the simulator of \
-         the documents itself does not give them, or the document contradicts itself. {} of {} claims are undecided: \
-         the difference is smaller than chance leaves it with so many runs, some runs have no value, or the claim \
-         chose a reading.{edges}\n",
+        "**What a simulator cannot do.** A setting that a document does not print has to be chosen, and if a printed \
+         number chose it, that number cannot count. {} numbers and {} claims are refuted: the documents' own simulator \
+         does not give them, or the document contradicts itself. {} of {} claims are undecided: the difference is too \
+         small to tell from chance with that many runs, some runs have no value, or the claim chose a \
+         reading.{edges}\n",
         all.cell(Verdict::Refuted),
         all.claim(Holds::Refuted),
         all.claim(Holds::Undecided),
@@ -297,7 +299,7 @@ const NEAREST: usize = 3;
 
 /// A share in words.
 fn percent(part: usize, of: usize) -> String {
-    if of == 0 { "of none".to_string() } else { format!("{:.0} %", 100.0 * part as f64 / of as f64) }
+    if of == 0 { "of none".to_string() } else { format!("{:.0}%", 100.0 * part as f64 / of as f64) }
 }
 
 /// A row of the algorithms; the label is of the printed numbers of Quell's own documents.

@@ -447,8 +447,8 @@ fn a_claim_of_ours_explains_no_number() {
     });
 }
 
-/// A number that another reading gives is explained, whoever is outside with us; one that lies between two readings waits for
-/// the setting between them.
+/// A number that another reading gives is explained, even if others are outside with us; one that lies between two
+/// readings waits for the setting between them.
 #[test]
 fn what_another_reading_gives_is_not_refuted() {
     // RED of eight flows, under the thresholds of the document, under higher ones, and under lower ones.
@@ -547,8 +547,8 @@ fn a_mirror_shows_what_chance_gives() {
     let (_, large, _) = of(&judged.replace("algorithm = { tail = \"drop-tail\", ", "algorithm = { "), 100.0);
     let (elsewhere, _, page) = of(EXPERIMENT, large);
     assert_eq!(elsewhere, [1, 1, 0], "{large}");
-    let said =
-        "Some reading brings the mean of 1 of them into the band. It brings as many as 0 into the band of";
+    let said = "Some reading brings the mean of 1 of them into the band. But some reading also brings as many as 0 into the \
+         band of";
     assert!(page.contains(said), "{page}");
     let mirrored = 2.0 * found - large;
     assert_eq!(of(EXPERIMENT, mirrored).0, [1, 0, 1], "{large} {mirrored}");
@@ -802,10 +802,10 @@ fn the_index_says_what_is_missed() {
     let record = Record::read(&file).unwrap();
     let index = quell_papers::scoreboard(&papers, &record, &std::collections::BTreeMap::new());
     for text in [
-        "Of 5 printed numbers 1 agree or are inside, 0 are withheld, 0 are explained by another reading than the one \
-         that is judged, 1 are in their band only by a fit, 0 are refuted, and 2 are open; 1 were not run.",
+        "Of 5 printed numbers 1 agree or are inside, 0 are withheld, 0 are explained by a reading other than the \
+         judged one, 1 are in their band only by a fit, 0 are refuted, and 2 are open; 1 were not run.",
         "3 numbers are without an explanation: 2 are open: nothing that was tried shows why they lie outside; 1 are in their band only by a fit",
-        "1 ranges lie outside by their middle alone, and are named below",
+        "1 ranges lie outside only by their middle, and are named below",
         "By metric: 2 mean queue, 1 loss rate.",
         "The rule on the middle of a range takes 1, whose ends alone are inside</summary>\n\n\
          - red mean queue at four (Table 1)\n",
@@ -1296,7 +1296,7 @@ fn computed_figures_are_tested() {
     assert!(error("k_i_max of figure 4 at k_d=0.001 <", "loss_rate of red <").contains("has no [[run]]"));
 }
 
-/// (1 + epsilon)^2 from 0 to 0.5 is off the line between its ends by up to 4 %.
+/// (1 + epsilon)^2 from 0 to 0.5 is off the line between its ends by up to 4%.
 #[test]
 fn a_rise_may_be_a_line() {
     let claim = |by: &str| {

@@ -319,7 +319,7 @@ pub fn fluid(
     Ok(Trajectory { found, names })
 }
 
-/// A figure of a summary.
+/// A value of a summary.
 type Figure = fn(&fluids::Summary) -> Option<f64>;
 
 const FIGURES: &[(&str, Figure)] = &[
@@ -350,7 +350,7 @@ const TOGETHER: usize = 1024;
 /// duration : str or float
 ///     How long each is simulated ("100 s", or seconds).
 /// from_s : float, optional
-///     When the figures of the queue begin, in seconds; by default after half of the duration.
+///     When the queue's statistics begin, in seconds; by default after half of the duration.
 /// show : str, default "settles"
 ///     "settles" (1 or 0), "mean", "deviation", "least", "most", "amplitude" (packets) or "period" (s).
 /// algorithm : str, optional
@@ -375,7 +375,7 @@ const TOGETHER: usize = 1024;
 /// Returns
 /// -------
 /// Map
-///     The figures.
+///     The values.
 ///
 /// Raises
 /// ------

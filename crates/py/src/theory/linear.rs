@@ -60,7 +60,7 @@ pub struct Mode {
     damping: f64,
     /// float or None: The period, if it oscillates.
     period_s: Option<f64>,
-    /// float or None: The time in which it falls to 2 %, if it does.
+    /// float or None: The time in which it falls to 2%, if it does.
     settling_s: Option<f64>,
 }
 

@@ -28,10 +28,10 @@ pub struct Map {
     x: Numbers<f64>,
     /// numpy.ndarray: The values upwards.
     y: Numbers<f64>,
-    /// numpy.ndarray: The figures, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN where there is none,
-    /// which ``missing`` explains.
+    /// numpy.ndarray: The values, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN if there is none, which ``missing``
+    /// explains.
     values: Numbers<f64>,
-    /// list of (str, int): Why points have no figure: the first such point's reason, and how many there are.
+    /// list of (str, int): Why points have no value: the first such point's reason, and how many there are.
     missing: Vec<(String, usize)>,
 }
 
@@ -44,7 +44,7 @@ impl Map {
 }
 
 impl Map {
-    /// Makes a map from the figures row by row; `None` where there is none.
+    /// Makes a map from the values row by row; `None` where there is none.
     pub fn of(
         show: &str,
         [x_name, y_name]: [String; 2],
@@ -133,12 +133,12 @@ pub fn axis(name: &str, axis: &Bound<'_, PyTuple>) -> PyResult<(String, Vec<f64>
 /// Returns
 /// -------
 /// Map
-///     The figures.
+///     The values.
 ///
 /// Raises
 /// ------
 /// TheoryError
-///     If there is no such axis, or if its parameters leave no point of the map with a figure.
+///     If the axis does not exist, or if no point of the map has a value.
 /// ScenarioError
 ///     If the scenario breaks a rule.
 ///
@@ -318,7 +318,7 @@ pub fn red_map<'py>(
 /// Returns
 /// -------
 /// numpy.ndarray of floating
-///     The figure at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
+///     The value at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
 ///
 /// Raises
 /// ------

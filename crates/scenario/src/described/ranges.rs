@@ -61,7 +61,7 @@ pub(crate) fn takes(entry: &Entry, doc: &ParamDoc, unit: &str, is_whole: bool, v
     config.is_some_and(|config| config.is_ok_and(|config| config.build(&link()).is_ok()))
 }
 
-/// The range of a parameter; `None` if it is no number, or of none that is found.
+/// The range of a parameter; `None` if it is not a number, or none is found.
 pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<(Ends, bool)> {
     if !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false") {
         return None;

@@ -129,7 +129,7 @@ fn statements(text: &str) -> Vec<Statement> {
     all
 }
 
-/// Errors are for whoever read the text before.
+/// Errors are for a reader of the text before.
 struct Unheard;
 
 impl ErrorSink for Unheard {

@@ -283,7 +283,7 @@ impl Work<'_> {
         }
         let Some(defaults) = &self.defaults else { return Err(Stop::WantsDefault) };
         if let Some(fault) = defaults.as_ref().and_then(|tree| misspelled(tree, &path)) {
-            let rule = format!("needs the value of {show}, but there is no such field{signs}");
+            let rule = format!("needs the value of {show}, but that field does not exist{signs}");
             let problem = self.found[i].problem(rule);
             return Err(Stop::Problem(Problem { nearest: fault.nearest, known: fault.known, ..problem }));
         }

@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
             "min" => Function::Min,
             "max" => Function::Max,
             "round" => Function::Round,
-            _ => return Err(format!("\"{}\" is not a function: there are min, max and round", cut(word))),
+            _ => return Err(format!("\"{}\" is not a function: must be min, max or round", cut(word))),
         };
         let mut arguments = vec![self.sum()?];
         while self.take(',') {

@@ -12,7 +12,7 @@ pub(super) const BDP: &str = "bdp";
 /// The bandwidth-delay product and the buffer of the link, in packets, as a plain number: S of RFC 7928 section 8.2.2.
 pub(super) const CAPACITY: &str = "bdp_and_buffer";
 
-/// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1 % of packets, as a share of the packets that
+/// Levels of congestion: the flows that make drop-tail lose 0.1, 0.5 and 1% of packets, as a share of the packets that
 /// path and buffer hold (RFC 7928 sections 8.2.2 to 8.2.4).
 const CONGESTION: [(&str, f64); 3] = [("mild", 0.036), ("medium", 0.081), ("heavy", 0.114)];
 
@@ -58,8 +58,8 @@ impl<E: From<String>> Link<'_, E> {
         }
         let topology = ["dumbbell", "parking_lot"].into_iter().find(|name| self.tree.get(name).is_some());
         topology.map(String::from).ok_or_else(|| {
-            let rule = "needs the bandwidth-delay product, which each link of a graph has its own of: write \
-                        1 packet * graph.links[0].rate * 100 ms / mean_packet";
+            let rule = "needs the bandwidth-delay product, which differs for each link of a graph: write 1 packet * \
+                        graph.links[0].rate * 100 ms / mean_packet";
             E::from(rule.to_string())
         })
     }
@@ -121,7 +121,7 @@ impl<E: From<String>> Link<'_, E> {
         match longest {
             Some(rtt) => Ok(rtt),
             None if link.starts_with("graph") => {
-                let rule = "needs the bandwidth-delay product, but no group of flows says its rtt";
+                let rule = "needs the bandwidth-delay product, but no group of flows sets rtt";
                 Err(E::from(rule.to_string()))
             }
             None => {

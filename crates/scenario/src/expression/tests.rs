@@ -69,7 +69,7 @@ fn a_wrong_expression_says_what_is_wrong() {
         ("2 * (3) 4", "needs an operator (+ - * /) before \"4\""),
         ("2 * 5 apples", "\"apples\" is not a unit"),
         ("2 * 1e300 s", "\"1e300 s\" is out of range"),
-        ("sqrt(2)", "\"sqrt\" is not a function: there are min, max and round"),
+        ("sqrt(2)", "\"sqrt\" is not a function: must be min, max or round"),
         ("2 * 3 -1", "needs spaces on both sides of \"-\""),
         ("2 * 3+ 1", "needs spaces on both sides of \"+\""),
         ("2 * 1.2.3", "\"1.2.3\" is not a number"),
@@ -222,12 +222,12 @@ fn what_cannot_be_computed_says_why() {
         (
             "",
             "aqm.red.max_th = 2 * aqm.read.min_th",
-            "aqm[0].max_th: \"aqm.read.min_th\" is not a field: nothing is called \"read\" there",
+            "aqm[0].max_th: \"aqm.read.min_th\" is not a field: nothing there is called \"read\"",
         ),
         (
             "",
             "aqm.red.max_th = 2 * dumbbell.bufer",
-            "aqm[0].max_th: needs the value of dumbbell.bufer, but there is no such field",
+            "aqm[0].max_th: needs the value of dumbbell.bufer, but that field does not exist",
         ),
         (
             "",
@@ -277,7 +277,7 @@ fn what_cannot_be_computed_says_why() {
         (
             "",
             "warmup = 2 * duration-1",
-            "needs the value of duration-1, but there is no such field; + and - need spaces around them",
+            "needs the value of duration-1, but that field does not exist; + and - need spaces around them",
         ),
     ] {
         let lines = if lines.is_empty() { DUMBBELL.to_string() } else { format!("{lines}\n{DUMBBELL}") };

@@ -45,7 +45,7 @@ impl ArrivalsFile {
         let sound = names.iter().enumerate().all(|(i, _)| places.contains(&Some(i)));
         if !sound || places[0].is_none() || places[1].is_none() {
             let rule = format!(
-                "\"{}\" must be the header of a table, such as time_s,bytes (columns: time_s and bytes, and if wanted \
+                "\"{}\" must be the header of a table, such as time_s,bytes (columns: time_s and bytes, and optionally \
                  flow, ecn, transport, syn and dscp)",
                 cut(header)
             );

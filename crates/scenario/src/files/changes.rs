@@ -171,7 +171,7 @@ fn opportunities<'a>(
     repeat: Option<Duration>,
 ) -> Result<Steps, Fault> {
     if repeat.is_some() {
-        let rule = "is a mahimahi trace, which begins again at its end: omit repeat";
+        let rule = "is a mahimahi trace, which always starts over at its end: leave out repeat";
         return Err(Fault(None, rule.to_string()));
     }
     let bin = bin.unwrap_or(BIN);
@@ -204,7 +204,7 @@ fn opportunities<'a>(
         }
     }
     if before == 0 {
-        return Err(Fault(None, "must end later than 0 ms: that is when it begins again".to_string()));
+        return Err(Fault(None, "must end later than 0 ms, because it starts over at its end".to_string()));
     }
     let mut steps = Steps { period: Some(Duration::from_millis(before)), ..Steps::default() };
     for (i, (count, line)) in (0u64..).zip(bins) {

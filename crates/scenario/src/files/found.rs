@@ -1,4 +1,4 @@
-//! Files that scenarios name, and whoever reads them.
+//! Files that scenarios name, and their readers.
 
 use std::fmt;
 use std::sync::Arc;

@@ -103,8 +103,8 @@ impl<'a> Reader<'a> {
         require(*repeat != Some(Duration::ZERO), path.then("repeat"), "must be longer than 0 s")?;
         let Some(name) = file else {
             require(list.is_some(), path.clone(), "changes nothing: give a list or a file")?;
-            require(sha256.is_none(), path.then("sha256"), "is that of a file, but there is none")?;
-            return require(bin.is_none(), path.then("bin"), "is for mahimahi traces: omit it");
+            require(sha256.is_none(), path.then("sha256"), "is the hash of a file, but there is no file")?;
+            return require(bin.is_none(), path.then("bin"), "is for mahimahi traces: leave it out");
         };
         let key = (name.clone(), *bin, *repeat);
         let changes = match self.known.changes.get(&key) {
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         require(
             bin.is_none() || changes.bin.is_some(),
             path.then("bin"),
-            "is for mahimahi traces, and the file is CSV: omit it",
+            "is for mahimahi traces, but the file is CSV: leave it out",
         )?;
         contents.changes.insert(key, changes);
         Ok(())
@@ -141,5 +141,5 @@ fn load<T>(
 /// A scenario that gives the SHA-256 of a file means no other.
 fn check_sha256(given: &Option<String>, name: &str, found: &str, path: &Path) -> Result<(), Problem> {
     let same = given.as_ref().is_none_or(|given| given.eq_ignore_ascii_case(found));
-    require(same, path.then("sha256"), format!("is not that of {}, which has {found}", cut(name)))
+    require(same, path.then("sha256"), format!("is not the hash of {}, which is {found}", cut(name)))
 }

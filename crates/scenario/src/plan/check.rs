@@ -40,7 +40,7 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
             from < to && (to - from).nanos() / step.nanos() >= limits::STEADY_SAMPLES,
             steps!["steady_state"],
             format!(
-                "must be a beginning and an end with at least {} samples between them, one each {step} (series_step)",
+                "must be a start and an end with at least {} samples between them, one every {step} (series_step)",
                 limits::STEADY_SAMPLES
             ),
         )?;
@@ -64,7 +64,11 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
             steps!["flows", i, "name"],
             "must consist of letters, digits, \"-\" and \"_\"",
         )?;
-        require(!names.contains(&name.as_str()), steps!["flows", i, "name"], "is taken by another group")?;
+        require(
+            !names.contains(&name.as_str()),
+            steps!["flows", i, "name"],
+            "is the name of another group, too",
+        )?;
         names.push(name);
         let field = if group.class.is_some() { "class" } else { "name" };
         let reserved = ["all", "data", ACKS].contains(&group.class()) || group.class().trim().is_empty();
@@ -226,8 +230,8 @@ pub(super) fn check_totals(s: &Scenario, groups: &[Group], frame: &Frame) -> Res
         cells <= limits::CLASS_SEGMENTS,
         steps!["segments"],
         format!(
-            "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, more \
-             than the limit of {}: use longer segments, or one class for several groups",
+            "{segments} segments x {classes} classes x {links} links make {cells} delay distributions, which exceeds \
+             the limit of {}: use longer segments, or one class for several groups",
             limits::CLASS_SEGMENTS
         ),
     )

@@ -220,7 +220,7 @@ fn access_of(
             least >= routers,
             at,
             format!(
-                "is less than the {routers} that the links between routers take there and back (flow {i}: {least})"
+                "is less than the {routers} that the links between routers take for a round trip (flow {i}: {least})"
             ),
         )?;
         Ok::<_, Problem>((drawn - routers) / 2)

@@ -209,7 +209,7 @@ impl FlowGroup {
         require(
             g.hosts.is_none_or(|n| (1..=1000).contains(&n)),
             at.then("hosts"),
-            "must lie in [1, 1000]; leave it out for a host for each flow",
+            "must be from 1 to 1000; leave it out for one host per flow",
         )?;
         require(g.dscp.is_none_or(|d| d <= 63), at.then("dscp"), "must be at most 63 (RFC 2474 section 3)")?;
         require(
@@ -294,7 +294,7 @@ fn check_rtt(rtt: &Rtt, end: Duration, flows: u64, at: &Path) -> Result<(), Prob
     require(low <= high, at.clone(), "must increase from the first value to the second")?;
     let which = if low < high { format!(", but reaches {high}") } else { String::new() };
     require(high <= most, at.clone(), format!("must be at most {most}{which}"))?;
-    let rule = format!("must be shorter than duration ({end}){which}: no reply would ever arrive");
+    let rule = format!("must be shorter than duration ({end}){which}: otherwise no reply would ever arrive");
     require(high < end, at.clone(), rule)
 }
 
@@ -331,7 +331,7 @@ fn check_times(end: Duration, g: &FlowGroup, count: u32, at: &Path) -> Result<()
     }
     let n = u64::from(count);
     let start = g.start.as_ref().map_or((Duration::ZERO, Duration::ZERO), |w| range(w, n));
-    require(start.0 < end, at.then("start"), format!("is not before the end ({end})"))?;
+    require(start.0 < end, at.then("start"), format!("must be before the end ({end})"))?;
     let Some(stop) = &g.stop else { return Ok(()) };
     let flow = |when: &When, i: u64| match when {
         OneOr::Spread(WhenSpread::Linear(l)) => l.first + l.step * i,

@@ -301,7 +301,7 @@ impl Duplex<'_> {
         }
         let Some((period, repeat_path)) = repeat else { return Ok(self.way(changes)) };
         let last = before.unwrap_or_default();
-        let rule = format!("must be longer than it takes to the last change ({last})");
+        let rule = format!("must be later than the last change ({last})");
         require(period > last, repeat_path.clone(), rule)?;
         self.way(changes).checked(self.s.duration, false, &repeat_path)
     }
@@ -370,7 +370,7 @@ pub(super) fn check_change(
     path: Path,
 ) -> Result<(), Problem> {
     require(before.is_none_or(|b| at > b), path.clone(), "must be later than the preceding change")?;
-    require(at < end, path, format!("is not before the end ({end})"))
+    require(at < end, path, format!("must be before the end ({end})"))
 }
 
 fn check_delay(delay: Duration, path: Path) -> Result<(), Problem> {

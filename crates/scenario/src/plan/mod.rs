@@ -139,8 +139,12 @@ pub(crate) fn remarks(s: Loaded<'_>, groups: &[Group], plugins: &Plugins) -> (Ve
         let at = if link.name == "bottleneck" { String::new() } else { format!(" at {}", link.name) };
         let unmarked = match (queue.ecn, capable) {
             (true, true) => None,
-            (true, false) => Some("without ECN-capable flows: nothing is marked; set ecn = true for some"),
-            (false, _) => Some("with ecn = false at the link: nothing is marked there; set ecn = true"),
+            (true, false) => {
+                Some("without ECN-capable flows because nothing is marked; set ecn = true for some")
+            }
+            (false, _) => {
+                Some("with ecn = false at the link because nothing is marked there; set ecn = true")
+            }
         };
         let choices: Vec<(&AqmChoice, Path)> = own.into_iter().chain(shared).collect();
         all.extend(unmarking(s, &link.name, queue.ecn, &choices));
@@ -183,7 +187,8 @@ fn unmarking(s: Loaded<'_>, name: &str, ecn: bool, choices: &[(&AqmChoice, Path)
         let labels = labels.join(", ");
         let field = if back { "reverse.ecn" } else { "ecn" };
         let remedy = if back { "give reverse.aqm one that marks" } else { "add one that marks" };
-        format!("{name}: {field} = {ecn} has no effect with {labels}: nothing is marked; {remedy}, or leave {field} out")
+        format!("{name}: {field} = {ecn} has no effect with {labels} because nothing is marked; {remedy}, or leave out \
+            {field}")
     })
 }
 

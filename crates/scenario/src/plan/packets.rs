@@ -97,8 +97,8 @@ impl Finest {
             rate <= *most,
             path,
             format!(
-                "must be at most {most}: on a faster link the smallest packet of the scenario ({packet}) takes less \
-                 than 1 ns, the shortest time that is simulated; {help}"
+                "must be at most {most}: on a faster link, the scenario's smallest packet ({packet}) would take less \
+                 than 1 ns, the shortest simulated time; {help}"
             ),
         )
     }
@@ -111,8 +111,8 @@ impl Finest {
             rate >= *least,
             path,
             format!(
-                "must be at least {least}: on a slower link the smallest packet of the scenario ({packet}) takes longer \
-                 than the {measured} that are measured"
+                "must be at least {least}: on a slower link, the scenario's smallest packet ({packet}) would take \
+                 longer than the measured {measured}"
             ),
         )
     }

@@ -102,7 +102,7 @@ impl Keys<'_> {
         let here = self.at.then("objects");
         let objects = distribution(&self.need("objects", &self.group.objects)?, &here, |n: Count| n.0)?;
         let within = objects.mean() > 0.0 && (objects.mean() <= 1e6 || objects.mean().is_infinite());
-        require(within, here, "must be positive, and a million at most")?;
+        require(within, here, "must be positive and at most a million")?;
         let connections = self.need("connections", &self.group.connections)?;
         require((1..=64).contains(&connections), self.at.then("connections"), "must be 1 to 64")?;
         let (size, think) = (self.size()?, self.think()?);
@@ -118,11 +118,11 @@ impl Keys<'_> {
         require(most <= 64, at.then("connections"), "must be 0 to 64")?;
         let initial = self.need("initial_connections", &g.initial_connections)?;
         let within = initial <= most && (initial > 0 || most == 0);
-        let rule = format!("must be 1 at least, and no more than connections ({most})");
+        let rule = format!("must be at least 1 and at most connections ({most})");
         require(within, at.then("initial_connections"), rule)?;
         let interval = self.need("interval", &g.interval)?;
         let least = Duration::from_millis(1);
-        require(interval >= least, at.then("interval"), format!("must be {least} at least"))?;
+        require(interval >= least, at.then("interval"), format!("must be at least {least}"))?;
         let averaged = self.need("averaged_intervals", &g.averaged_intervals)?;
         require((1..=1000).contains(&averaged), at.then("averaged_intervals"), "must be 1 to 1000")?;
         let positive = |key: &str, value: &Option<f64>, most: f64| {
@@ -133,7 +133,7 @@ impl Keys<'_> {
         };
         let packet = self.need("tcp", &g.tcp)?.packet;
         let unsent = self.need("unsent", &g.unsent)?.in_packets(packet).ceil();
-        require(unsent <= 1e6, at.then("unsent"), "must be a million packets at most")?;
+        require(unsent <= 1e6, at.then("unsent"), "must be at most a million packets")?;
         Ok(Responsiveness {
             upload: self.need("load", &g.load)? == Load::Upload,
             initial,
@@ -166,7 +166,7 @@ impl Keys<'_> {
         require(
             buffer >= start_up + chunk,
             at.then("playback_buffer"),
-            format!("must hold what playback begins with (start_up, {start_up}) and a chunk more ({chunk})"),
+            format!("must hold what playback starts with (start_up, {start_up}) plus one chunk ({chunk})"),
         )?;
         let averaged = self.need("averaged_chunks", &g.averaged_chunks)?;
         require((1..=1000).contains(&averaged), at.then("averaged_chunks"), "must be 1 to 1000")?;
@@ -218,7 +218,7 @@ impl Keys<'_> {
         // A Pareto may have no mean.
         let most = f64::from(u32::MAX);
         let bounded = count.mean() <= most || count.mean().is_infinite();
-        require(bounded, here, format!("must be at most {most}: leave it out for no end"))?;
+        require(bounded, here, format!("must be at most {most}; leave it out for no limit"))?;
         Ok(match count {
             Distribution::Constant(n) => (Some(n as u32), None),
             drawn => (None, Some(drawn)),

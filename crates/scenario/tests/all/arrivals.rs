@@ -140,7 +140,10 @@ fn a_run_depends_on_what_the_file_holds() {
     };
     assert_eq!(again(one).unwrap_or_else(|e| panic!("{e}\n{text}")).points[0].identity(0), p.identity(0));
     let e = again(two).unwrap_err().to_string();
-    assert!(e.contains("flows[0].sha256 = ") && e.contains("is not that of found/a.csv, which has "), "{e}");
+    assert!(
+        e.contains("flows[0].sha256 = ") && e.contains("is not the hash of found/a.csv, which is "),
+        "{e}"
+    );
     // A sweep goes over files.
     let text = scenario(TRACE) + "[sweep]\n\"flows.log.file\" = [\"a.csv\", \"b.csv\"]\n";
     let list: &[(&str, &[u8])] = &[("a.csv", one), ("b.csv", two)];
@@ -236,7 +239,7 @@ fn what_a_trace_does_not_have_is_refused() {
         ),
         (
             "kind = \"trace\"\nfile = \"a.csv\"\nsha256 = \"0\"",
-            "flows[0].sha256 = \"0\": is not that of a.csv, which has",
+            "flows[0].sha256 = \"0\": is not the hash of a.csv, which is",
         ),
     ] {
         let e = study(group, &[("a.csv", csv)]).unwrap_err().to_string();

@@ -52,7 +52,7 @@ fn a_long_circle_is_named_by_its_ends() {
 #[test]
 fn the_name_of_a_field_has_an_end() {
     let long = vec!["a"; 20_000].join(".");
-    let rule = " parts, and at most 32 are allowed";
+    let rule = " parts, but at most 32 are allowed";
     let key = long.clone();
     let errors = with_small_stack(move || {
         let mut document = Document::parse(&format!("{FRAME}{GOOD}"), "x.toml").unwrap();

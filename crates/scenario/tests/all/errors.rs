@@ -105,7 +105,7 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp = { congestion = \"dctcp\" }",
-            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": needs ecn = true, for it answers marks",
+            "x.toml:14: flows[0].tcp.congestion = \"dctcp\": needs ecn = true, because it reacts to marks",
             "RFC 8257 section 3",
         ),
         (
@@ -123,8 +123,8 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "count = 2",
             "tcp.ecn = true\ntcp.congestion = \"bbr3\"",
-            "x.toml:15: flows[0].tcp.congestion = \"bbr3\": needs recovery = \"rack\", for",
-            "; and pacing = true, for it sends at a rate of its own (draft-ietf-ccwg-bbr section 5.6); and ecn = false",
+            "x.toml:15: flows[0].tcp.congestion = \"bbr3\": needs recovery = \"rack\", because",
+            "; and pacing = true, because it sends at its own rate (draft-ietf-ccwg-bbr section 5.6); and ecn = false",
         ),
         (
             "count = 2",
@@ -374,7 +374,7 @@ fn errors_name_file_line_field_value_and_rule() {
         (
             "schema = 1",
             "schema = 1\nsteady_state = [\"6 s\", \"6.1 s\"]",
-            "x.toml:2: steady_state = [\"6 s\", \"6.1 s\"]: must be a beginning and an end with at least 20 samples",
+            "x.toml:2: steady_state = [\"6 s\", \"6.1 s\"]: must be a start and an end with at least 20 samples",
             "one each 20 ms (series_step)",
         ),
         (
@@ -489,7 +489,7 @@ fn a_wrong_type_is_told_in_the_words_of_scenarios() {
         ("[[aqm]]", "loss = \"1 %\"\n[[aqm]]", "dumbbell.loss = \"1 %\": must be a number from 0 to below 1"),
         ("[[aqm]]", "ecn = 1\n[[aqm]]", "dumbbell.ecn = 1: expected true or false, not a whole number"),
         ("[[aqm]]", "[aqm]", "aqm: write [[aqm]]: a list of tables"),
-        ("count = 2", "stop = \"none\"", "flows[0].stop = \"none\": is not a value here; omit the key"),
+        ("count = 2", "stop = \"none\"", "flows[0].stop = \"none\": is not a value here; leave out the key"),
         (
             "count = 2",
             "tcp = { delayed_ack = \"0 s\" }",
@@ -523,7 +523,7 @@ fn what_could_have_no_effect_is_refused() {
         (
             "[[aqm]]",
             "changes = [{ at = \"10 s\", rate = \"1 Mbit/s\" }]\n[[aqm]]",
-            "dumbbell.changes[0].at = \"10 s\": is not before the end (10 s)",
+            "dumbbell.changes[0].at = \"10 s\": must be before the end (10 s)",
         ),
         (
             "count = 2",
@@ -593,8 +593,8 @@ fn a_long_value_is_cut_and_one_out_of_range_is_called_that() {
 #[test]
 fn a_link_on_which_packets_take_no_time_is_refused() {
     // Acknowledgments of 40 B take 1 ns at 320 Gbit/s.
-    let rule = "must be at most 320 Gbit/s: on a faster link the smallest packet of the scenario (40 B, an \
-                acknowledgment) takes less than 1 ns, the shortest time that is simulated; lower the rate";
+    let rule = "must be at most 320 Gbit/s: on a faster link, the scenario's smallest packet (40 B, an acknowledgment) \
+                would take less than 1 ns, the shortest simulated time; lower the rate";
     let rate = "rate = \"10 Mbit/s\"";
     let e = message(rate, "rate = \"321 Gbit/s\"");
     assert!(e.ends_with(&format!(": dumbbell.rate = \"321 Gbit/s\": {rule}")), "{e}");
@@ -633,7 +633,7 @@ fn a_link_on_which_packets_take_no_time_is_refused() {
                 let e = found.unwrap_err();
                 assert!(e.contains(&format!("must be at most {most}: ")), "{e}");
                 assert!(
-                    e.contains("UDP) takes less than 1 ns") && e.ends_with("or send larger packets"),
+                    e.contains("UDP) would take less than 1 ns") && e.ends_with("or send larger packets"),
                     "{e}"
                 );
             }
@@ -730,7 +730,7 @@ to = "b"
 tcp = { congestion = "dctcp", ecn = true, feedback = "exact" }
 "#;
     let notes = Study::parse(graph, "x.toml", &Plugins::new()).unwrap().notes();
-    let want = "ftp: answers marks, and no queue on its way gives any: only losses reduce the window";
+    let want = "ftp: reacts to marks, but no queue on its path marks, so only losses reduce the window";
     assert!(notes.iter().any(|note| note == want), "{notes:?}");
 }
 
@@ -1056,7 +1056,7 @@ fn sweeps_from_elsewhere_replace_those_of_the_same_field() {
         ("flows.ftp.count=1,,2", "must have the form FIELD=VALUES"),
         (
             "flows.fpt.count=1,2",
-            "\"flows.fpt.count\" is not a field: nothing is called \"fpt\" there; did you mean \"ftp\"?",
+            "\"flows.fpt.count\" is not a field: nothing there is called \"fpt\"; did you mean \"ftp\"?",
         ),
         (
             "flows.ftp.count=1..2:lin:x",
@@ -1137,7 +1137,7 @@ fn a_title_has_its_limit() {
     let title = |n: usize| GOOD.replace("schema = 1", &format!("schema = 1\ntitle = \"{}\"", "x".repeat(n)));
     Study::parse(&title(200), "x.toml", &Plugins::new()).unwrap();
     let e = Study::parse(&title(201), "x.toml", &Plugins::new()).unwrap_err().to_string();
-    assert!(e.ends_with("has 201 characters: must have at most 200; description has room for more"), "{e}");
+    assert!(e.ends_with("has 201 characters: must have at most 200; put longer text in description"), "{e}");
 }
 
 /// A slip in a list is not a combination that breaks a rule: it is refused, and nothing is left out.

@@ -129,7 +129,7 @@ fn what_is_written_out_names_the_file_and_its_hash() {
         // Another file in its place is refused.
         let other = files(&[("a.csv", b"time_s,rate_bps\n1,1\n"), ("m", b"100\n")]);
         let e = Document::parse(&text, "again").unwrap().among(other).study(&Plugins::new()).unwrap_err();
-        assert!(e.to_string().contains("is not that of a.csv, which has "), "{e}");
+        assert!(e.to_string().contains("is not the hash of a.csv, which is "), "{e}");
     }
 }
 
@@ -257,20 +257,20 @@ fn errors_name_the_file_and_the_line() {
         ("changes = { list = [], file = \"a.csv\" }", m, "cannot be combined with list"),
         ("changes = { file = \"b.csv\" }", m, "dumbbell.changes: b.csv: cannot be read: no such file"),
         ("changes = \"b.csv\"", m, "dumbbell.changes = \"b.csv\": b.csv: cannot be read"),
-        ("changes = { file = \"a.csv\", bin = \"1 s\" }", CSV, "bin = \"1 s\": is for mahimahi traces, and"),
-        ("changes = { list = [[1, 2]], bin = \"1 s\" }", m, "is for mahimahi traces: omit it"),
-        ("changes = { list = [[1, 2]], sha256 = \"0\" }", m, "is that of a file, but there is none"),
-        ("changes = { file = \"a.csv\", sha256 = \"0\" }", m, "sha256 = \"0\": is not that of a.csv, which"),
+        ("changes = { file = \"a.csv\", bin = \"1 s\" }", CSV, "bin = \"1 s\": is for mahimahi traces, but"),
+        ("changes = { list = [[1, 2]], bin = \"1 s\" }", m, "is for mahimahi traces: leave it out"),
+        ("changes = { list = [[1, 2]], sha256 = \"0\" }", m, "is the hash of a file, but there is no file"),
+        (
+            "changes = { file = \"a.csv\", sha256 = \"0\" }",
+            m,
+            "sha256 = \"0\": is not the hash of a.csv, which",
+        ),
         ("changes = { file = \"a.csv\", bin = \"1.5 ms\" }", m, "must be whole milliseconds"),
         ("changes = { file = \"a.csv\", bin = \"0 s\" }", m, "must be whole milliseconds"),
-        ("changes = { file = \"a.csv\", repeat = \"1 s\" }", m, "a mahimahi trace, which begins again"),
+        ("changes = { file = \"a.csv\", repeat = \"1 s\" }", m, "a mahimahi trace, which always starts over"),
         ("changes = { file = \"a.csv\", repeat = \"7 s\" }", CSV, "a.csv:6: time_s = \"7\": must be earlier"),
         ("changes = { list = [[1, 2]], repeat = \"0 s\" }", m, "must be longer than 0 s"),
-        (
-            "changes = { list = [[1, 2]], repeat = \"1 s\" }",
-            m,
-            "longer than it takes to the last change (1 s)",
-        ),
+        ("changes = { list = [[1, 2]], repeat = \"1 s\" }", m, "must be later than the last change (1 s)"),
         ("changes = { list = [[1, 2], [1, 3]] }", m, "dumbbell.changes.list[1].at: must be later"),
         ("changes = { list = [[1, 2]], repeat = \"1.000000001 s\", each = 1 }", m, "each: unknown key"),
         ("changes = [[1]]", m, "must be a list of a time and a rate"),

@@ -336,13 +336,13 @@ fn what_is_set_varies_no_more() {
     assert_eq!((study.points.len(), study.points[0].scenario.flows[0].count), (1, Some(5)));
     doc.sweep_text("flows.ftp.count=5,6").unwrap();
     let e = doc.study(&Plugins::new()).unwrap_err().to_string();
-    assert!(e.contains("flows.ftp.count is both set and swept: do one of them"), "{e}");
+    assert!(e.contains("flows.ftp.count is both set and swept: do only one of these"), "{e}");
     let cases = "schema = 1\nduration = \"1 s\"\n[dumbbell]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n\
                  [[aqm]]\nalgorithm = \"pi\"\n[[flows]]\nname = \"ftp\"\nrtt = \"50 ms\"\n";
     let mut doc = Document::parse(&format!("{cases}[[cases]]\nflows.ftp.count = 2\n"), "x").unwrap();
     doc.set_text("flows.ftp.count", "5").unwrap();
     let e = doc.study(&Plugins::new()).unwrap_err().to_string();
-    assert!(e.contains("sets flows.ftp.count, which is set from outside too"), "{e}");
+    assert!(e.contains("sets flows.ftp.count, which is also set from outside"), "{e}");
 
     // The same point in two spellings, of a typed field and of an algorithm's parameter, and as an expression.
     let sweep = "[sweep]\ndumbbell.rate = [\"1 Mbit/s\", \"1000 kbit/s\", \"2 Mbit/s\"]\n\

@@ -165,7 +165,7 @@ fn numbers_of_transfers_that_are_none_are_refused() {
         ("transfers = 2.5", "must be a whole number of at least 1"),
         ("transfers = -1", "must be a whole number of at least 1"),
         ("transfers = true", "must be a whole number of at least 1, or a table"),
-        ("transfers = 1e10", "must be at most 4294967295: leave it out for no end"),
+        ("transfers = 1e10", "must be at most 4294967295; leave it out for no limit"),
         ("transfers = { exponential = 0.5 }", "must have a mean of at least 1"),
         ("transfers = { uniform = [5, 1] }", "must increase"),
     ] {
@@ -306,7 +306,7 @@ fn a_video_has_rates() {
     for (wrong, why) in [
         (
             "playback_buffer = \"7 s\"",
-            "must hold what playback begins with (start_up, 4 s) and a chunk more (4 s)",
+            "must hold what playback starts with (start_up, 4 s) plus one chunk (4 s)",
         ),
         ("chunk = \"0 s\"", "must be longer than 0 s"),
         ("averaged_chunks = 0", "must be 1 to 1000"),
@@ -426,8 +426,8 @@ count = {count}
     };
     let rtt = "rtt = \"100 ms\"";
     assert_eq!(graph("1", rtt).unwrap(), ["125 packets", "63 packets", "25 packets"]);
-    assert!(graph("\"mild\"", rtt).unwrap_err().contains("each link of a graph has its own"));
-    assert!(graph("1", "").unwrap_err().contains("no group of flows says its rtt"));
+    assert!(graph("\"mild\"", rtt).unwrap_err().contains("differs for each link of a graph"));
+    assert!(graph("1", "").unwrap_err().contains("no group of flows sets rtt"));
 }
 
 #[test]
@@ -462,14 +462,14 @@ fn a_test_of_responsiveness_has_the_defaults_of_the_draft() {
     assert!(outcome.flows[0].responsiveness.as_ref().is_some_and(|probes| !probes.loaded.is_empty()));
     for (line, why) in [
         ("connections = 65", "flows[0].connections = 65: must be 0 to 64"),
-        ("initial_connections = 17", "must be 1 at least, and no more than connections (16)"),
-        ("initial_connections = 0", "must be 1 at least"),
+        ("initial_connections = 17", "must be at least 1 and at most connections (16)"),
+        ("initial_connections = 0", "must be at least 1"),
         ("interval = \"0 s\"", "must be 1 ms at least"),
         ("averaged_intervals = 0", "must be 1 to 1000"),
         ("tolerance = 0.0", "must be above 0 and at most 1"),
         ("probes_per_second = 1e5", "must be above 0 and at most 10000"),
         ("probe_share = 1.5", "must be above 0 and at most 1"),
-        ("unsent = \"2e6 packets\"", "must be a million packets at most"),
+        ("unsent = \"2e6 packets\"", "must be at most a million packets"),
         ("size = \"2 packets\"", "does not apply to kind \"responsiveness\""),
     ] {
         let error = refused(&format!("{group}{line}"));

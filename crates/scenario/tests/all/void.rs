@@ -801,26 +801,29 @@ fn notes_on_what_is_void_say_why() {
     assert_eq!(
         notes("", "", forced, ""),
         [
-            "red: forced = mark has no effect with ecn = false at the link: nothing is marked there; set ecn = true"
+            "red: forced = mark has no effect with ecn = false at the link because nothing is marked there; set ecn = \
+             true"
         ]
     );
     assert_eq!(
         notes("", marks, forced, ""),
         [
-            "red: forced = mark has no effect without ECN-capable flows: nothing is marked; set ecn = true for some"
+            "red: forced = mark has no effect without ECN-capable flows because nothing is marked; set ecn = true for \
+             some"
         ]
     );
     assert_eq!(
         notes("", marks, "algorithm = \"drop-tail\"", capable),
         [
-            "bottleneck: ecn = true has no effect with drop-tail: nothing is marked; add one that marks, or leave ecn out"
+            "bottleneck: ecn = true has no effect with drop-tail because nothing is marked; add one that marks, or \
+             leave out ecn"
         ]
     );
     assert_eq!(
         notes("", "", "algorithm = \"red\"", "min_rto = \"2 ms\""),
         [
-            "ftp: tcp.min_rto = \"2 ms\" has no effect with granularity = 10 ms: a timeout is at least 3 of these; lower \
-             granularity, or write min_rto = 30 ms"
+            "ftp: tcp.min_rto = \"2 ms\" has no effect with granularity = 10 ms because a timeout is at least 3 of \
+             these; lower granularity, or set min_rto = 30 ms"
         ]
     );
     // Linux's threshold of sfq-red's marks and FQ-PIE's share are in its dialect.

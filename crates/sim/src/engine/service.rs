@@ -86,7 +86,7 @@ impl Way for Vec<Left> {
     }
 }
 
-/// A [`Line`], the wire behind it and whoever measures it.
+/// A [`Line`], the wire behind it and what measures it.
 pub(super) struct ServedLink<Q, O> {
     line: Line<Q>,
     wire: Wire,

@@ -1,10 +1,10 @@
 //! A client that asks for what it is sent: a user who makes transfers, the player of a video, or a reader who loads the
 //! objects of a page over several connections at once, then thinks.
 //!
-//! All its connections are one flow to whoever runs it. They take the same links, so their packets reach the client,
-//! and the server, in the order of time, and what they share is found there as it is at that time. To queues each is
-//! a flow of its own, whose number follows the one before. Both ends keep the order of flows: what is due earlier
-//! comes first, and at one instant the connection with the lower number.
+//! All its connections are one flow to its host. They take the same links, so their packets reach the client, and the
+//! server, in the order of time, and what they share is found there as it is at that time. To queues each is a flow of
+//! its own, whose number follows the one before. Both ends keep the order of flows: what is due earlier comes first,
+//! and at one instant the connection with the lower number.
 
 use quell_aqm::Rng;
 use quell_units::{Duration, Time};

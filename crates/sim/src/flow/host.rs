@@ -1,4 +1,4 @@
-//! What a flow asks of whoever runs it, and what each of its ends counts.
+//! What a flow asks of its host, and what each of its ends counts.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::network::{App, FlowSpec, Network, Traffic};
 use crate::outcome::{FlowSegment, Transfer};
 use crate::packet::{Pkt, SackTable};
 
-/// The host of a flow: whoever runs it.
+/// The host of a flow, which runs it.
 pub(crate) trait Host {
     /// Puts a packet on its way, to the receiver or from it, at `now`, which never decreases for one
     /// flow and direction.

@@ -20,18 +20,31 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "bbr1",
     title: "BBR, version 1",
-    summary: "A model of the path, its bandwidth and round-trip time, sets window and rate; losses do not.",
+    summary: "A model of the path's bandwidth and round-trip time sets the window and the rate; losses do not.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00",
     needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
     refuses: &[("ecn", &["true"])],
     choices: &[
-        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
-        "Packets leave one by one unless send_quantum is set; the room that the window has for hosts is that of Linux's quantum in any case.",
-        "Marks are not answered, so ecn = true is refused.",
-        "Where they differ it is Linux's code and not the draft: gains are whole 256ths (2.887 in the start, 0.344 where the queue drains), the rate is a hundredth below the bandwidth, a timeout begins the search for a plateau anew, and only a smaller round-trip time, in whole microseconds, renews the smallest, where by the draft an equal one does (in a path whose queue empties in each cycle there always is one, and the round-trip time would never be looked for).",
-        "The largest bandwidth is that of ten round trips before the present one, of which three samples are kept (Nichols's filter): when the largest is too old, the next one may be of less than all others. Samples of less than the connection's smallest round-trip time say nothing, and do not begin a round trip.",
-        "The window has room for aggregated acknowledgments: what the last five to ten round trips have acknowledged beyond the bandwidth, at most 100 ms of it. It is rounded up to an even number, and two larger in the phase that probes; what leaves next counts as in flight where that phase ends, less what is delivered until pacing lets it leave.",
-        "Policers are detected as in Linux: where more than a fifth of the packets delivered were lost over each of two intervals of 4 to 16 round trips, whose rates differ by at most an eighth, their mean is the bandwidth for 48 round trips, and nothing probes.",
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) comes from the clock, \
+         so a flow needs no random generator.",
+        "Packets leave one by one unless send_quantum is set; the window always has the room that Linux's quantum \
+         needs.",
+        "It does not react to marks, so Quell refuses ecn = true.",
+        "Where Linux's code and the draft differ, it follows Linux: gains are whole 256ths (2.887 at the start, 0.344 \
+         while the queue drains), the rate is 1% below the bandwidth, a timeout restarts the search for a plateau, and \
+         only a smaller round-trip time, in whole microseconds, renews the minimum. In the draft an equal one does, \
+         too; on a path whose queue empties in each cycle there always is one, so the minimum would never be probed \
+         for.",
+        "The largest bandwidth covers the ten round trips before the present one, of which three samples are kept \
+         (Nichols's filter). When the largest is too old, the next one may be smaller than all others. Samples over \
+         less than the connection's smallest round-trip time are ignored, and do not start a round trip.",
+        "The window has room for aggregated acknowledgments: what the last five to ten round trips acknowledged beyond \
+         the bandwidth, at most 100 ms of it. It is rounded up to an even number, and is two larger in the probing \
+         phase. At the end of that phase, the packets that leave next count as in flight, minus what is delivered \
+         before pacing lets them leave.",
+        "Policers are detected as in Linux: if losses exceed a fifth of the delivered packets in each of two intervals \
+         of 4 to 16 round trips, and their rates differ by at most an eighth, their mean is the bandwidth for 48 round \
+         trips, without probing.",
     ],
     ..Entry::PLAIN
 };

@@ -27,23 +27,33 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "bbr3",
     title: "BBR, version 3",
-    summary: "A model of the path sets window and rate, with bounds in flight that losses teach it.",
+    summary: "A model of the path sets the window and the rate, with bounds on the data in flight that it learns from \
+        losses.",
     source: "draft-ietf-ccwg-bbr",
     needs: &[("recovery", &["rack"]), ("pacing", &["true"])],
     refuses: &[("ecn", &["true"])],
     choices: &[
-        "What the draft leaves to chance (the phase of the first cycle, the time between probes) is drawn from the clock, so that a flow needs no generator.",
-        "Packets leave one by one; the send quantum counts for the window alone.",
-        "Marks are not answered, so ecn = true is refused.",
-        "After a timeout the window is what is still in flight and a packet, until the data of then is acknowledged, and then what it was.",
+        "What the draft leaves to chance (the phase of the first cycle, the time between probes) comes from the clock, \
+         so a flow needs no random generator.",
+        "Packets leave one by one; the send quantum affects only the window.",
+        "It does not react to marks, so Quell refuses ecn = true.",
+        "After a timeout, the window is what is still in flight plus one packet. Once the data sent before the timeout \
+         is acknowledged, the window is restored.",
         "It is the draft as of August 2026 (after -06), with its careful probes (section 5.3.3.6).",
-        "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the acknowledgment that is being processed: what is left in flight after one (section 5.3.3.9) never reaches a bound that limits.",
-        "Losses that end a probe while the application is slow leave the bound as it is (HandleInflightTooHigh(); appendix A.6 has it updated), and losses that end Startup set full_bw_reached alone (section 5.3.1.3; appendix A.2 has full_bw_now too).",
+        "A probe has reached inflight_longterm when no further packet fits below it, in packets and before the \
+         acknowledgment being processed. What is left in flight after an acknowledgment (section 5.3.3.9) never \
+         reaches a limiting bound.",
+        "Losses that end a probe while the application is slow leave the bound unchanged (HandleInflightTooHigh(); \
+         appendix A.6 updates it), and losses that end Startup set only full_bw_reached (section 5.3.1.3; appendix A.2 \
+         also sets full_bw_now).",
         "Drain is not bounded by inflight_longterm (BoundCwndForModel(); the table of section 5.6.1 bounds it).",
-        "InflightAtLoss() adds no negative prefix: what was in flight before the packet that was too much is safe.",
-        "\"In fast recovery for a full round\" (section 5.3.1.3) is at both ends of the round that the first loss begins.",
+        "InflightAtLoss() adds no negative prefix: what was in flight before the first packet that was too much is \
+         safe.",
+        "\"In fast recovery for a full round\" (section 5.3.1.3) is checked at both ends of the round that the first \
+         loss starts.",
         "The filters forget exactly what is older than their length.",
-        "A sample of the rate over less than BBR.min_rtt is left out; the draft compares with C.min_rtt, the lowest round-trip time of the connection (section 4.1.2.3).",
+        "A rate sample over less than BBR.min_rtt is ignored; the draft compares with C.min_rtt, the lowest round-trip \
+         time of the connection (section 4.1.2.3).",
     ],
     ..Entry::PLAIN
 };

@@ -61,15 +61,19 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "cubic",
     title: "CUBIC",
-    summary: "A cubic function of the time since the last loss, and never less than Reno.",
+    summary: "The window is a cubic function of the time since the last loss, and never less than Reno's.",
     source: "RFC 9438",
     reads: &["reno_friendly", "slow_start", "initial_ssthresh", "growth", "rules"],
     choices: &[
-        "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. With acknowledgments of two packets a window would grow half as fast in the cubic region, and the law would depend on the receiver. With growth = \"acknowledgments\" it does.",
-        "The window that is reduced is the congestion window, where section 4.6 takes the flight size and allows this where a window that is not used does not grow. It may be far above what was in flight.",
-        "Time in which the window is not used is not counted in the epoch (section 5.8).",
+        "Growth counts packets; sections 4.4 and 4.5 give it for each acknowledgment. If acknowledgments cover two \
+         packets, the window would then grow half as fast in the cubic region, and the law would depend on the \
+         receiver. With growth = \"acknowledgments\" it does.",
+        "It reduces the congestion window, whereas section 4.6 reduces the flight size and allows this if an unused \
+         window does not grow. The window may be far above what was in flight.",
+        "Time in which the window is unused does not count in the epoch (section 5.8).",
         "A mark multiplies the window by 0.7, as a loss does, and on a window of one packet holds the sender until its timer (section 4.6). With mark_reduction = \"proportional\" two packets are left, as in Linux.",
-        "Spurious losses are undone with recovery = rack, where the receiver says which packets came twice (section 4.9), and not with the others.",
+        "Spurious losses are undone only with recovery = rack, whose receiver says which packets came twice (section \
+         4.9).",
     ],
     ..Entry::PLAIN
 };

@@ -13,16 +13,24 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "dctcp",
     title: "DCTCP",
-    summary: "The share of packets that are marked reduces the window; it grows as Reno's.",
+    summary: "The share of marked packets reduces the window, which grows like Reno's.",
     source: "RFC 8257",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"])],
-    network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
+    network: "a queue on its path that marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
-        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p.",
-        "With mark_reduction = \"proportional\" a reduction takes the round trip that follows the mark, in which the window does not grow and further marks only count; the next mark after it is answered at once. The first packet sent in it carries CWR and is acknowledged at once, which in a window of two leaves the other one to wait for the delayed acknowledgment. The estimate moves before a mark is answered by it.",
-        "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
-        "In slow start the estimate falls with every window without marks, as section 3.3 says.",
+        "The first mark in a window of data reduces the window by the current estimate, once in each window of data \
+         over which the share of marks is measured. With independent marks, the mean window is 2.24/p. (The 2/p of RFC \
+         9332 assumes a reduction in every round trip, but one in ten has no mark.) Windows of data follow each other, \
+         so two reductions may come in less than a round trip. If they were counted from each reduction, as RFC 3168 \
+         section 6.1.2 may be read, the mean would be (1 + sqrt(3))/p.",
+        "With mark_reduction = \"proportional\", a reduction takes the round trip after the mark. In it, the window \
+         does not grow and further marks only count; the next mark after it acts at once. The first packet sent in it \
+         carries CWR and is acknowledged at once, so in a window of two the other packet waits for the delayed \
+         acknowledgment. The estimate is updated before it is used for a mark.",
+        "Marked packets add nothing to the window, and at least two packets are left. A loss has the same effect as in \
+         Reno, even after a mark.",
+        "In slow start, the estimate falls with every window without marks, as section 3.3 says.",
     ],
     ..Entry::PLAIN
 };

@@ -1,4 +1,4 @@
-//! LEDBAT (RFC 6817): the window follows the delay that the queue adds one way, and gives way to whoever adds more
+//! LEDBAT (RFC 6817): the window follows the delay that the queue adds one way, and gives way to flows that add more
 //! than the target.
 
 use quell_units::{Duration, Time};
@@ -21,15 +21,18 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "ledbat",
     title: "LEDBAT",
-    summary: "The delay that a flow adds is held at a target, so that other traffic goes first where the buffer is longer.",
+    summary: "The delay that a flow adds is held at a target, so other traffic goes first if the buffer is longer.",
     source: "RFC 6817",
     reads: &["ledbat_target", "ledbat_gain", "initial_ssthresh", "growth"],
     choices: &[
-        "There is no slow start; initial_ssthresh matters to pacing alone.",
-        "The delay is the smallest of the last four, and the base delay the smallest of ten minutes in which packets came; clocks are exact.",
-        "Of several flows the latest takes the most, for it measures the others' queue as its base (section 4.4): of two on 10 Mbit/s the second takes three quarters, and the queue is longer than the target.",
-        "A mark is answered as a loss.",
-        "Where the buffer is shorter than the target, only losses stop it, and it shares a link equally with Reno (5.2 and 4.8 Mbit/s with a buffer of 40 ms).",
+        "It has no slow start; initial_ssthresh affects only pacing.",
+        "The delay is the smallest of the last four, and the base delay is the smallest of ten minutes in which \
+         packets came; clocks are exact.",
+        "Of several flows, the latest takes the most, because it measures the others' queue as its base (section 4.4). \
+         Of two flows on 10 Mbit/s, the second takes three quarters, and the queue is longer than the target.",
+        "A mark acts like a loss.",
+        "If the buffer is shorter than the target, only losses stop it, and it shares a link equally with Reno (5.2 \
+         and 4.8 Mbit/s with a buffer of 40 ms).",
     ],
     ..Entry::PLAIN
 };

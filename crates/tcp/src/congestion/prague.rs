@@ -17,17 +17,23 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "prague",
     title: "Prague",
-    summary: "DCTCP with ECT(1), for the Internet: as if no round trip took less than 25 ms.",
+    summary: "DCTCP with ECT(1) for the Internet: it behaves as if no round trip took less than 25 ms.",
     source: "draft-briscoe-iccrg-prague-congestion-control",
     reads: &["slow_start", "initial_ssthresh", "growth"],
     needs: &[("ecn", &["true"]), ("feedback", &["exact", "accecn"]), ("pacing", &["true"])],
-    network: "a queue on its way that gives marks: ecn = true in the link's table, and an algorithm other than drop-tail",
+    network: "a queue on its path that marks: ecn = true in the link's table, and an algorithm other than drop-tail",
     choices: &[
-        "The window is reduced with the first mark of a window of data, by the estimate that there is then, and once in each window of data over which the share of marks is measured. With marks that are independent of each other the mean window is 2.24/p: the 2/p of RFC 9332 has a reduction in every round trip, and one in ten has no mark. Windows of data follow each other: two reductions may come in less than a round trip. Counted from each reduction, as RFC 3168 section 6.1.2 may be read, it would be (1 + sqrt(3))/p. mark_reduction is not looked at.",
-        "Marked packets add nothing to the window, and at least two packets are left. A loss is answered as by Reno even where a mark has been.",
+        "The first mark in a window of data reduces the window by the current estimate, once in each window of data \
+         over which the share of marks is measured. With independent marks, the mean window is 2.24/p. (The 2/p of RFC \
+         9332 assumes a reduction in every round trip, but one in ten has no mark.) Windows of data follow each other, \
+         so two reductions may come in less than a round trip. If they were counted from each reduction, as RFC 3168 \
+         section 6.1.2 may be read, the mean would be (1 + sqrt(3))/p. mark_reduction has no effect.",
+        "Marked packets add nothing to the window, and at least two packets are left. A loss has the same effect as in \
+         Reno, even after a mark.",
         "The first mark halves the window.",
-        "The independence of the round-trip time begins with the connection; the draft lets it begin some time after slow start.",
-        "There is no reaction to reordering.",
+        "Independence from the round-trip time begins with the connection; in the draft it begins some time after slow \
+         start.",
+        "It does not react to reordering.",
     ],
     ..Entry::PLAIN
 };

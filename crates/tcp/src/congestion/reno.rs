@@ -12,13 +12,18 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "congestion",
     name: "reno",
     title: "Reno",
-    summary: "A packet more each round trip, half the window after a loss or a mark.",
+    summary: "The window grows by one packet per round trip and halves after a loss or a mark.",
     source: "RFC 5681",
     reads: &["slow_start", "initial_ssthresh", "growth", "whole_reductions", "rules"],
     choices: &[
-        "The window that is reduced is the congestion window, or max_window where that is smaller; RFC 5681 takes the flight size. A window that is not used grows all the same, as in ns-2, but not with prr, rack, pacing or counted marks (RFC 9002 section 7.8).",
-        "The threshold of slow start is a whole number of packets, at least two; every timeout lowers it, but with prr and rack (see there).",
-        "A mark reduces the window as a loss does, and on a window of one packet holds the sender until its timer (RFC 3168 section 6.1.2); further marks there double the timer. With mark_reduction = \"proportional\" two packets are left, as in Linux.",
+        "It reduces the congestion window, or max_window if that is smaller; RFC 5681 reduces the flight size. An \
+         unused window still grows, as in ns-2, but not with prr, rack, pacing or counted marks (RFC 9002 section \
+         7.8).",
+        "The slow-start threshold is a whole number of packets, at least two. Every timeout lowers it, except with prr \
+         and rack (see there).",
+        "A mark reduces the window as a loss does. With a window of one packet, it holds the sender until its timer \
+         expires (RFC 3168 section 6.1.2), and further marks double the timer. With mark_reduction = \"proportional\", \
+         two packets are left, as in Linux.",
     ],
     ..Entry::PLAIN
 };

@@ -8,14 +8,22 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "recovery",
     name: "prr",
     title: "Proportional rate reduction",
-    summary: "SACK, and the window falls over a round trip, in proportion to what arrives.",
+    summary: "SACK, with a window that falls over a round trip, in proportion to what arrives.",
     source: "RFC 9937 and RFC 6675",
     reads: &["dup_threshold", "limited_transmit", "mark_reduction", "rules", "sack_delay", "sack_sizes"],
     choices: &[
         "It repairs losses; a mark reduces the window at once, unless mark_reduction is \"proportional\".",
-        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet and the threshold as it was.",
-        "limited_transmit counts duplicates; RFC 6675 section 5 counts the pipe.",
-        "With rules = \"ns-3\" it is ns-3 3.44's: an acknowledgment with news in its blocks counts one packet more than it delivers, until a flight has been counted, and if it is a partial one as well it counts twice; the flight when recovery began is the pipe after the acknowledgment that began it; every partial acknowledgment is taken for progress; another recovery may begin once all that was sent before the last one is acknowledged (RFC 6675 section 5), where otherwise one packet more must be (RFC 6582 section 3.2). Releases of ns-3 after 3.48 count a delivery once.",
+        "A timeout does not lower the threshold again if it was already lowered for the outstanding data: by a \
+         recovery, as in Linux, because a proportional reduction leaves a window that is not what was in flight, or by \
+         a timeout after which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window \
+         of one packet and the threshold unchanged.",
+        "limited_transmit counts duplicate acknowledgments; RFC 6675 section 5 counts the pipe.",
+        "With rules = \"ns-3\" it follows ns-3 3.44. An acknowledgment with news in its blocks counts one packet more \
+         than it delivers, until a flight has been counted, and counts twice if it is also a partial one. The flight \
+         at the start of recovery is the pipe after the acknowledgment that started it. Every partial acknowledgment \
+         counts as progress. Another recovery may start once everything sent before the last one is acknowledged (RFC \
+         6675 section 5); otherwise one more packet must be (RFC 6582 section 3.2). Releases of ns-3 after 3.48 count \
+         a delivery once.",
     ],
     ..Entry::PLAIN
 };

@@ -19,7 +19,7 @@ pub(crate) const ENTRY: Entry = Entry {
     key: "recovery",
     name: "rack",
     title: "RACK-TLP",
-    summary: "Losses are found by time, tails of flights are probed, and the window falls as with prr.",
+    summary: "Losses are found by time, the tail of a flight is probed, and the window falls as with prr.",
     source: "RFC 8985 and RFC 9937",
     reads: &[
         "dup_threshold",
@@ -34,17 +34,35 @@ pub(crate) const ENTRY: Entry = Entry {
         "small_queues",
     ],
     choices: &[
-        "The receiver says which packet came twice (RFC 2883), in the place of one of the three blocks: the reordering window grows with that (RFC 8985 section 6.2 step 4), and a probe is told from a late acknowledgment.",
-        "When all that a recovery has sent again came twice (RFC 3708 section 3) and nothing waits to be sent again, the window, ssthresh and CUBIC's state become what they were, unless the window is larger by then (RFC 9438 section 4.9.2), after timeouts too; BBR restores its model. It takes a round trip longer than with timestamps (RFC 3522), and the window comes back at once.",
-        "With eifel, an acknowledgment that advances tells whether the first packet that it newly acknowledges came by its first transmission or by a later one, which is what the echo of a timestamp says. After a timeout the first one undoes it (RFC 3522; RFC 4015 step DT.2 to SPR.2 without new timer values), a second one measures a round trip and ends the doubling of the timer, as in Linux. Recoveries that acknowledgments began are not undone so.",
-        "With frto, packets that were outstanding at a timeout and sent once undo it when they arrive, selectively acknowledged or not (RFC 5682 section 3.1; Linux asks for one of them), and the first acknowledgment that advances and leaves some outstanding sends new packets before lost ones.",
-        "What undoes a timeout gives back window and threshold unless an echo of a mark has come since; what the timer took for lost is in flight again.",
-        "What a mark took is not given back, and neither what a loss took that a probe repaired. A retransmission that was lost as well, or an acknowledgment that was, leaves the window reduced.",
+        "The receiver says which packet came twice (RFC 2883), in place of one of the three blocks. This enlarges the \
+         reordering window (RFC 8985 section 6.2 step 4), and distinguishes a probe from a late acknowledgment.",
+        "If everything that a recovery retransmitted came twice (RFC 3708 section 3) and nothing waits for \
+         retransmission, the window, ssthresh and CUBIC's state are restored, unless the window is larger by then (RFC \
+         9438 section 4.9.2). This also applies after timeouts, and BBR restores its model. It takes one round trip \
+         longer than with timestamps (RFC 3522), and the window comes back at once.",
+        "With eifel, an acknowledgment that advances says whether the first packet it newly acknowledges arrived from \
+         its first transmission or a later one, as the echo of a timestamp would. After a timeout, the first such \
+         acknowledgment undoes it (RFC 3522; RFC 4015 step DT.2 to SPR.2 without new timer values), and a second one \
+         measures a round trip and ends the doubling of the timer, as in Linux. Recoveries that acknowledgments \
+         started are not undone this way.",
+        "With frto, packets that were outstanding at a timeout and sent only once undo it when they arrive, \
+         selectively acknowledged or not (RFC 5682 section 3.1; Linux needs one of them). The first acknowledgment \
+         that advances but leaves some packets outstanding sends new packets before lost ones.",
+        "Undoing a timeout restores the window and the threshold, unless an echo of a mark has arrived since. What the \
+         timer considered lost is in flight again.",
+        "Reductions by a mark, or by a loss that a probe repaired, are not undone. If a retransmission or an \
+         acknowledgment was lost, too, the window stays reduced.",
         "The smallest round-trip time is that of the connection; TLP.max_ack_delay is 200 ms.",
         "Until reordering is seen, dup_threshold packets acknowledged beyond a gap need no reordering window (RFC 8985 section 6.2).",
-        "A timeout leaves the threshold where it was lowered for what is outstanding: by a recovery, as in Linux, since what a reduction in proportion has left of the window is not what was in flight, or by a timeout since which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window of one packet (RFC 5681 section 3.1; Linux keeps the initial window after one lost SYN) and the threshold as it was.",
-        "Losses that a recovery finds of the next window begin another one when it ends, as in Linux (RFC 5681 section 4.3).",
-        "A retransmission that is lost again during recovery is sent again without a further reduction, as Linux does (RFC 5681 section 4.3 asks for one). After a timeout it begins a recovery, which reduces the window, in both.",
+        "A timeout does not lower the threshold again if it was already lowered for the outstanding data: by a \
+         recovery, as in Linux, because a proportional reduction leaves a window that is not what was in flight, or by \
+         a timeout after which nothing was acknowledged (RFC 5681 section 3.1). A SYN that times out leaves a window \
+         of one packet (RFC 5681 section 3.1; Linux keeps the initial window after one lost SYN) and the threshold \
+         unchanged.",
+        "Losses of the next window that are found during a recovery start another one when it ends, as in Linux (RFC \
+         5681 section 4.3).",
+        "A retransmission that is lost again during recovery is resent without a further reduction, as in Linux (RFC \
+         5681 section 4.3 asks for one). After a timeout it starts a recovery, which reduces the window, in both.",
     ],
     ..Entry::PLAIN
 };

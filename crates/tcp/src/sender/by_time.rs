@@ -107,9 +107,9 @@ impl Sender {
         self.recover = self.una;
     }
 
-    /// Takes in what an acknowledgment of all below `ack` says of the timeout before it, while data that was outstanding
-    /// then still is: `again` if the first packet that it newly acknowledges came by a later transmission, `brings` if it
-    /// tells of packets that came, and `plain` if of nothing.
+    /// Takes in what an acknowledgment of all below `ack` says of the timeout before it, while data that was
+    /// outstanding then still is: `again` if the first packet that it newly acknowledges came by a later transmission,
+    /// `brings` if it reports packets that came, and `plain` if nothing.
     #[inline(never)]
     pub(super) fn judge_timeout(
         &mut self,

@@ -42,7 +42,7 @@ impl Sender {
         self.in_order && ack > self.una && self.deadline() > now
     }
 
-    /// Returns whether the marks that an acknowledgment tells of were known, where [`Sender::takes_in_order`].
+    /// Returns whether the marks that an acknowledgment reports were known, where [`Sender::takes_in_order`].
     #[inline]
     pub fn hears_no_marks(&self, cfg: &Config, ack: u32, marks: u32) -> bool {
         let newly = ack - self.una;

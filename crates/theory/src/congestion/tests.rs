@@ -58,10 +58,10 @@ fn dctcp_s_window_is_in_inverse_proportion_to_the_probability() {
 #[test]
 fn what_has_no_law_is_refused() {
     for (name, why) in [
-        ("bbr1", "no function of the probability"),
-        ("bbr3", "no function of the probability"),
-        ("ledbat", "holds the delay"),
-        ("vegas", "congestion = \"vegas\": there are fluid models of reno, cubic, dctcp, prague"),
+        ("bbr1", "not a function of the signal probability"),
+        ("bbr3", "not a function of the signal probability"),
+        ("ledbat", "holds the measured delay"),
+        ("vegas", "congestion = \"vegas\": fluid models exist for reno, cubic, dctcp, prague"),
     ] {
         let e = Congestion::named(name).unwrap_err().to_string();
         assert!(e.contains(why), "{e}");

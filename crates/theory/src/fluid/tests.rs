@@ -415,7 +415,7 @@ fn an_estimate_begins_with_one_and_finds_the_probability() {
 }
 
 /// Alizadeh et al. 2011: marks from a threshold of K packets on make a limit cycle, which leaves the link full
-/// with K of 0.17 of the bandwidth-delay product, and loses less than 6 % of it even with K near 0.
+/// with K of 0.17 of the bandwidth-delay product, and loses less than 6% of it even with K near 0.
 #[test]
 fn a_step_of_marks_fills_the_link_from_a_sixth_of_its_product_on() {
     for flows in [2.0, 10.0, 40.0] {

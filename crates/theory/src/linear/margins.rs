@@ -86,8 +86,8 @@ impl Loop {
             if growing > 0 {
                 return Err(TheoryError::UnstableOpenLoop {
                     reason: format!(
-                        "the windows themselves have {growing} growing modes, for their round-trip time is long against \
-                         the time between signals, and margins are measured from a loop that is stable when opened; \
+                        "the windows themselves have {growing} growing modes because their round-trip time is long \
+                         compared with the time between signals, but margins need a loop that is stable when opened; \
                          ask for the number of unstable roots instead"
                     ),
                 });
@@ -106,7 +106,8 @@ impl Loop {
             .unwrap_or_default();
         Err(TheoryError::UnstableOpenLoop {
             reason: format!(
-                "the algorithm itself has a pole at s = {:.6} {:+.6}j per second, and margins are measured from a loop that is stable when opened; ask for the number of unstable roots instead",
+                "the algorithm itself has a pole at s = {:.6} {:+.6}j per second, but margins need a loop that is \
+                 stable when opened; ask for the number of unstable roots instead",
                 worst.re, worst.im
             ),
         })

@@ -29,7 +29,7 @@ pub struct Mode {
     pub damping: f64,
     /// The period in seconds, if it oscillates.
     pub period: Option<f64>,
-    /// Time in which it falls to 2 %, four time constants, in seconds; `None` if it does not fall.
+    /// Time in which it falls to 2%, four time constants, in seconds; `None` if it does not fall.
     pub settling: Option<f64>,
 }
 

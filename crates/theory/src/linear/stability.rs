@@ -29,7 +29,7 @@ impl Stability {
 impl std::fmt::Display for Mode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.settling {
-            Some(t) => write!(f, "the slowest mode falls to 2 % in {} s", figure(t))?,
+            Some(t) => write!(f, "the slowest mode falls to 2% in {} s", figure(t))?,
             None => write!(f, "a mode grows by a factor of e every {} s", figure(1.0 / self.root.re))?,
         }
         match self.period {

@@ -94,7 +94,7 @@ fn the_verdict_in_words() {
     let words = hollot(Plant::Exact).stability().unwrap().to_string();
     assert_eq!(
         words,
-        "stable: the slowest mode falls to 2 % in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may be delayed by another 2.553 s"
+        "stable: the slowest mode falls to 2% in 7.328 s without oscillation; the gain may rise 8.702 times, the phase margin is 75.76 degrees (crossover at 0.518 rad/s), and the signal may be delayed by another 2.553 s"
     );
     let words = table_1(0.4).stability().unwrap().to_string();
     assert!(

@@ -101,7 +101,7 @@ impl Windows {
         (direct + late, -late * lag)
     }
 
-    /// The root of that which Newton's method finds from the one without delay.
+    /// The root that Newton's method finds, starting from the one without delay.
     pub(super) fn slowest(&self) -> Option<Complex64> {
         // Off the real axis, which it would not leave.
         let mut s = Complex64::new(-self.own.0 - self.own.1, 0.1 * self.tau);

@@ -189,7 +189,9 @@ pub(super) fn crossing(
         return Err(TheoryError::NoEquilibrium {
             quantity: "the queue q".into(),
             reason: format!(
-                "up to {:.1} packets the flows need more than every packet signaled, and from there on p = 1 does not follow the queue; fewer flows, a higher capacity or a longer round-trip time would have an equilibrium",
+                "up to {:.1} packets the flows need more than every packet signaled, and beyond that p = 1 does not \
+                 follow the queue; fewer flows, a higher capacity or a longer round-trip time would have an \
+                 equilibrium",
                 point.queue
             ),
         });

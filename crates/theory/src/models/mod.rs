@@ -101,7 +101,7 @@ impl AnyModel {
             return Err(TheoryError::NoModel {
                 algorithm: config.name().into(),
                 reason: format!(
-                    "{remark}; no model has an equilibrium at a full buffer: give a larger one, or a shorter target"
+                    "{remark}; no model has an equilibrium at a full buffer: use a larger buffer or a shorter target"
                 ),
             });
         }

@@ -132,7 +132,8 @@ impl Pi2 {
                     "all of these packets wait in its L queue, whose ramp is too narrow for a slope: see step"
                 }
                 Some(_) => {
-                    "with classifier = \"any-ect\" these Classic packets wait in its L queue, too, as they are ECN-capable: let Classic senders do without ECN"
+                    "with classifier = \"any-ect\" these Classic packets also wait in its L queue because they are \
+                     ECN-capable; turn off ECN for Classic senders"
                 }
             };
             return Err(TheoryError::NoModel { algorithm: "dualpi2".into(), reason: reason.into() });
@@ -218,17 +219,17 @@ impl Model for Pi2 {
             return Err(TheoryError::NoEquilibrium {
                 quantity: "the base probability".into(),
                 reason: format!(
-                    "the flows need {}, and from {} on every scalable packet is marked: overload, in which they are \
-                     dropped, too (RFC 9332 Appendix A), which the model leaves out; fewer flows, a higher capacity or \
-                     a longer round-trip time would have an equilibrium",
+                    "the flows need {}, but from {} on every scalable packet is marked. In this overload they are also \
+                     dropped (RFC 9332 Appendix A), which the model omits; fewer flows, a higher capacity or a longer \
+                     round-trip time would have an equilibrium",
                     figure(base),
                     figure(1.0 / self.beside)
                 ),
             });
         }
         let remark = (self.apart > 0.0).then(|| {
-            "the L queue is taken to be empty, and what it sends comes first: its own ramp, its packets' wait and the \
-             scheduler's weight are left out"
+            "the L queue is assumed to be empty, and its packets go first; its own ramp, its packets' waiting time and \
+             the scheduler's weight are omitted"
                 .to_string()
         });
         Ok(Equilibrium { state: vec![base], point, remark })
@@ -344,7 +345,7 @@ mod tests {
         assert_eq!(place(by(Classifier::AnyEct), "dctcp", Signal::Drop), Ok((Some(2.0), true)));
         assert_eq!(place(by(Classifier::Off), "prague", Signal::Mark), Ok((None, false)));
         let refused = place(by(Classifier::AnyEct), "dctcp", Signal::Mark).unwrap_err().to_string();
-        assert!(refused.contains("let Classic senders do without ECN"), "{refused}");
+        assert!(refused.contains("turn off ECN for Classic senders"), "{refused}");
         let alone = FluidNetwork {
             congestion: Congestion::named("prague").unwrap(),
             ..FluidNetwork::new(10.0, 0.08, 1875.0, 1000.0)

@@ -114,8 +114,8 @@ impl Red {
             return Err(TheoryError::NoModel {
                 algorithm: "red".into(),
                 reason: format!(
-                    "from {} to {} packets its probability is a step, a relay: it has no slope to linearize, and a queue \
-                     that it holds swings around it (a limit cycle); thresholds more than a packet apart have a slope",
+                    "from {} to {} packets its probability is a step (a relay), which has no slope to linearize, and \
+                     the queue swings around it (a limit cycle); thresholds more than a packet apart have a slope",
                     figure(min_th),
                     figure(max_th)
                 ),
@@ -142,7 +142,7 @@ impl Red {
             unknown(
                 field,
                 format!("{n} steps"),
-                "must be one value, or \"measured\": the theory looks at one equilibrium",
+                "must be one value, or \"measured\", because the theory looks at one equilibrium",
             )
         };
         let flows = match &params.flows {

@@ -71,8 +71,7 @@ pub struct Curve {
     pub x: Vec<f64>,
     /// Its values, as many.
     pub y: Vec<f64>,
-    /// Half the widths of their 95 % intervals, as many, not a number where there is none; empty if there are
-    /// no intervals at all.
+    /// Half the widths of their 95% intervals, as many; NaN for a value without one, and empty if no value has one.
     pub half_width: Vec<f64>,
     /// The lower ends of the intervals, within what the quantity can be, as many; empty: half a width below the values.
     pub low: Vec<f64>,

@@ -35,11 +35,12 @@ macro_rules! diagrams {
 }
 
 diagrams! {
-    Metric, "metric", "A metric over one or two fields of a sweep, over segments, sizes or links; of one point, as bars";
+    Metric, "metric", "A metric over one or two fields of a sweep, over segments, sizes or links; for a single point, \
+        as bars";
     Queue, "queue", "The queue over time: its mean over each step";
     Delay, "delay", "The queueing delay over time";
     Throughput, "throughput", "Throughput over time";
-    Input, "input", "The rate at which the queue is entered over time";
+    Input, "input", "The rate at which data enters the queue over time";
     Drops, "drops", "Drops over time";
     Marks, "marks", "Marks over time";
     Jain, "jain", "Jain's fairness index of the bulk flows' goodputs over time";
@@ -149,13 +150,14 @@ impl Chart {
         if diagram == Diagram::Jain && chart.curves().next().is_none() {
             return Err(format!(
                 "{}: fewer than two bulk flows share the link, or the results do not have their goodput over time: \
-                 series are kept of the first seeds, or of all with --series all; earlier versions did not have it",
+                 series are kept for the first seeds, or for all with --series all; earlier versions did not keep it",
                 chart.title
             ));
         }
         if chart.curves().next().is_none() {
             return Err(format!(
-                "{}: the results have none of it; time series are kept of the first seeds, or of all with --series all",
+                "{}: the results do not have it; time series are kept for the first seeds, or for all with --series \
+                 all",
                 chart.title
             ));
         }
@@ -394,10 +396,10 @@ impl<'a> ChartSource<'a> {
             let fields = || all.iter().map(|p| p.field).collect::<Vec<_>>().join(", ");
             all.iter().find(|p| p.field == field).ok_or_else(|| match all.is_empty() {
                 true => format!(
-                    "{field} does not vary: the results are of one point, whose metric may be drawn over {LINK}, {SEGMENT}, \
-                     {SIZE_OF_TRANSFER} or {ALGORITHM}"
+                    "{field} does not vary: the results have a single point, whose metric can be drawn over {LINK}, \
+                     {SEGMENT}, {SIZE_OF_TRANSFER} or {ALGORITHM}"
                 ),
-                false => format!("{field} does not vary; what does: {}", fields()),
+                false => format!("{field} does not vary; the fields that vary are {}", fields()),
             })
         };
         let varies = |p: &&Parameter<'a>| p.along(&all, choice.point, None).len() > 1;
@@ -413,7 +415,7 @@ impl<'a> ChartSource<'a> {
         };
         if over.is_some() && over.map(|p| p.field) == by.map(|p| p.field) {
             return Err(format!(
-                "{} cannot be along the axis and distinguish the panels",
+                "{} cannot be both on the axis and in the panels",
                 by.map_or("", |p| p.field)
             ));
         }
@@ -451,7 +453,7 @@ impl<'a> ChartSource<'a> {
     /// The metric at each link of the point.
     fn over_links(&self) -> Result<Chart, String> {
         if self.choice.by.is_some() || self.choice.link.is_some() {
-            return Err("a metric over the links is of one point and of all its links".to_string());
+            return Err("a metric over the links covers all links of one point".to_string());
         }
         let names = self.point.links.clone();
         let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
@@ -467,7 +469,9 @@ impl<'a> ChartSource<'a> {
         self.of_one_point(SEGMENT)?;
         let segments = &self.point.segments;
         if segments.len() < 2 {
-            return Err("the measured window is one segment; `segments` in the scenario cuts it".to_string());
+            return Err(
+                "the measured window is one segment; divide it with `segments` in the scenario".to_string()
+            );
         }
         let xs: Vec<f64> = segments.iter().map(|(from, to)| f64::midpoint(*from, *to)).collect();
         let view_of = |place: usize| Some(View { segment: Some(place as u32), ..self.view() });
@@ -482,14 +486,14 @@ impl<'a> ChartSource<'a> {
     fn over_sizes(&self) -> Result<Chart, String> {
         self.of_one_point(SIZE_OF_TRANSFER)?;
         if self.choice.scope != "all" {
-            return Err("a metric over the sizes is of all transfers; leave out the class".to_string());
+            return Err("a metric over the sizes covers all transfers; leave out the class".to_string());
         }
         let here = self.results.scopes(self.choice.point);
         let sizes = SIZES.iter().map(|(name, _)| *name);
         let names: Vec<String> =
             sizes.filter(|name| here.contains(&format!("{SIZE}{name}"))).map(str::to_string).collect();
         if names.is_empty() {
-            return Err("no transfer was completed, of any size".to_string());
+            return Err("no transfer of any size was completed".to_string());
         }
         let xs: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
         let view_of =
@@ -501,7 +505,8 @@ impl<'a> ChartSource<'a> {
             |name: &String| self.results.links_with(self.choice.point, &figure, &format!("{SIZE}{name}"));
         if curves.is_empty() && names.iter().all(|name| at_links(name).is_empty()) {
             return Err(format!(
-                "metric {figure} does not apply to transfers of one size; flow_completion_time_p99_s and slowdown_p99 do"
+                "metric {figure} does not apply to transfers of one size; use, e.g., flow_completion_time_p99_s or \
+                 slowdown_p99"
             ));
         }
         let chart = self.of_metric(x, "", vec![Panel { title: String::new(), curves }]);
@@ -526,7 +531,7 @@ impl<'a> ChartSource<'a> {
 
     fn of_one_point(&self, over: &str) -> Result<(), String> {
         match self.choice.by {
-            Some(by) => Err(format!("over {over} the point stays the same, and {by} cannot vary")),
+            Some(by) => Err(format!("with {over} on the axis the point stays the same, so {by} cannot vary")),
             None => Ok(()),
         }
     }
@@ -540,11 +545,11 @@ impl<'a> ChartSource<'a> {
         let elsewhere = self.results.links_with(self.choice.point, &figure, self.choice.scope);
         Err(match elsewhere.split_first() {
             Some((first, _)) => format!(
-                "metric {figure} does not apply at link {}; it does at {}: --link {first}",
+                "metric {figure} does not apply at link {}, but it does at {}; use --link {first}",
                 self.link(),
                 elsewhere.join(", ")
             ),
-            None => format!("metric {figure} does not apply here, at any link"),
+            None => format!("metric {figure} does not apply to any link here"),
         })
     }
 

@@ -159,11 +159,12 @@ impl Chart {
             let seeds = ranges(traced.into_iter());
             return Err(match diagram {
                 SenderDiagram::Rate => format!(
-                    "{what}: these senders do not pace, so that they have none; {} shows what they may send",
+                    "{what}: these senders do not pace; {} shows how much they may send",
                     SenderDiagram::Window.name()
                 ),
                 _ => format!(
-                    "{what}: the trace has none of it at this point, of these flows and algorithms; seeds that were traced: {seeds}"
+                    "{what}: the trace has no data at this point for these flows and algorithms; the traced seeds are \
+                     {seeds}"
                 ),
             });
         }
@@ -211,7 +212,7 @@ pub fn flows_called(trace: &Columns, point: usize, names: &[String]) -> Result<V
         own.dedup();
         if own.is_empty() {
             return Err(format!(
-                "flow \"{name}\": is neither a flow's number nor a group that was traced; groups are {}",
+                "flow \"{name}\": must be a flow's number or a traced group; the groups are {}",
                 labels.join(", ")
             ));
         }

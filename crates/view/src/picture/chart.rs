@@ -47,8 +47,8 @@ pub struct Paper<'a> {
     pub titled: bool,
 }
 
-/// Draws a chart of results: each of its panels with the same axes, values with their intervals, gaps where there
-/// is no value, and over time what changes.
+/// Draws a chart of results: each of its panels with the same axes, values with their intervals, gaps for missing
+/// values, and, over time, what changes.
 pub fn chart(sheet: &Sheet<'_>, chart: &Chart) -> String {
     chart_within(sheet, chart, Ends::default())
 }
@@ -64,7 +64,7 @@ pub fn chart_within(sheet: &Sheet<'_>, chart: &Chart, ends: Ends) -> String {
 /// The least width and height of a panel's inside, in labels' sizes.
 const LEAST_PANEL: (f64, f64) = (8.0, 5.0);
 
-/// Draws a chart for a paper: laid out anew for its width, with text of the size that was asked for.
+/// Draws a chart for a paper, laid out for its width, with text of the size that was asked for.
 ///
 /// # Errors
 /// A sentence, if that is too small for a panel.

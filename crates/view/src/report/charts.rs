@@ -169,9 +169,8 @@ pub(super) struct Ellipse {
 }
 
 impl Ellipse {
-    /// The contour that holds 95 % of the Gaussian with the samples' mean and maximum-likelihood
-    /// covariance (RFC 7928 section 2.7, its 1-epsilon contour with epsilon = 5 %); `None` from fewer
-    /// than three samples.
+    /// The contour that holds 95% of the Gaussian with the samples' mean and maximum-likelihood covariance (RFC 7928
+    /// section 2.7, its 1-epsilon contour with epsilon = 5%); `None` for fewer than three samples.
     fn around(samples: &[(f64, f64)]) -> Option<Ellipse> {
         const EPSILON: f64 = 0.05;
         if samples.len() < 3 {

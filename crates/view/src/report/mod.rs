@@ -69,7 +69,7 @@ pub fn html_with(results: &Results, senders: &[String]) -> String {
     visible(&page).into_owned()
 }
 
-/// The main table of every point as a piece of HTML, for a notebook: means ± half the width of the 95 % interval.
+/// The main table of every point as a piece of HTML, for a notebook: means ± half the width of the 95% interval.
 pub fn summary(results: &Results) -> String {
     let run = &results.run;
     let of_point = |(i, p): (usize, &PointInfo)| (p.title(), tables::main(results, &View::of_point(i), p));
@@ -245,7 +245,8 @@ fn seeds_decided(run: &RunInfo) -> String {
 
 /// The rule by which the run chose the seeds, where it did.
 fn rules(run: &RunInfo) -> Vec<String> {
-    let mut rules: Vec<String> = run.sequential.iter().map(|s| format!("How many: {}.", s.rule())).collect();
+    let mut rules: Vec<String> =
+        run.sequential.iter().map(|s| format!("Number of seeds: {}.", s.rule())).collect();
     rules.dedup();
     rules
 }
@@ -295,7 +296,7 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
     }
     if charts.leaves_out_seeds(results) {
         notes.push(
-            "Curves over time are shown for the first seeds and for the mean over those whose series were kept.".to_string(),
+            "Curves over time are shown for the first seeds and for the mean over the seeds whose series were kept.".to_string(),
         );
     }
     if points > DETAILED_POINTS {
@@ -305,7 +306,8 @@ fn left_out(results: &Results, charts: &Charts<'_>) -> Vec<String> {
         ));
     }
     if !notes.is_empty() {
-        notes.push("The Parquet files beside run.json hold the figures of every replication, and the time series that were kept.".to_string());
+        notes.push("The Parquet files next to run.json hold the metrics of every replication and the time series that \
+            were kept.".to_string());
     }
     notes
 }

@@ -59,7 +59,8 @@ pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
         .collect();
     let mut table = by_metric(results, point, &["algorithm"], &lines, Metric::TABLE);
     table.caption =
-        "Means over the replications ± half the width of the 95 % confidence interval, or [low, high] where it ends at what is possible".to_string();
+        "Means over the replications ± half the width of the 95% confidence interval, or [low, high] if the interval \
+         is cut off at a limit of the metric".to_string();
     for (column, metric) in Metric::TABLE.iter().enumerate() {
         if let Some(best) = best(results, view, &point.algorithms, *metric)
             && let Some(cell) = table.rows.get_mut(best).and_then(|r| r.cells.get_mut(column)?.as_mut())
@@ -192,7 +193,7 @@ pub(super) fn everything(results: &Results, view: &View, point: &PointInfo) -> T
     };
     let column = |a: &String| Column { title: a.clone(), unit: String::new(), doc: String::new() };
     Table {
-        caption: "All figures that apply, over the whole measured window".to_string(),
+        caption: "All metrics that apply, over the whole measured window".to_string(),
         keys: vec!["figure", "unit"],
         explained: true,
         columns: point.algorithms.iter().map(column).collect(),
@@ -231,9 +232,7 @@ pub(super) fn differences(results: &Results, view: &View, point: &PointInfo) -> 
     let find =
         |a: &String, m: Metric| all.iter().find(|d| d.algorithm == *a && d.metric == m).map(|d| d.difference);
     let mut table = Table {
-        caption: format!(
-            "Difference from {baseline}, paired by seed; bold where the interval does not contain zero"
-        ),
+        caption: format!("Difference from {baseline}, paired by seed; bold if the interval excludes zero"),
         keys: vec!["algorithm"],
         explained: false,
         columns: Vec::new(),

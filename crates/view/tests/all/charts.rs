@@ -251,7 +251,7 @@ fn what_is_not_there_is_refused_in_words() {
     let over = Choice { over: Some("dumbbell.rate"), ..Choice::default() };
     assert!(refused(Diagram::Metric, &over).contains("flows.ftp.tcp.recovery, flows.ftp.count"));
     let both = Choice { over: Some("flows.ftp.count"), by: Some("flows.ftp.count"), ..Choice::default() };
-    assert!(refused(Diagram::Metric, &both).contains("cannot be along the axis"));
+    assert!(refused(Diagram::Metric, &both).contains("cannot be both on the axis"));
     let mut one = results().clone();
     one.run.points.truncate(1);
     one.replications.retain(|r| r.point == 0);

@@ -72,7 +72,7 @@ fn check_says_what_a_scenario_describes() {
     assert_eq!(checked["defaults"]["flows"][0]["count"], 4);
 }
 
-/// A run has the digest and the figures of the command, and is the same whoever watches it.
+/// A run has the digest and the metrics of the command, and is the same whether or not it is watched.
 #[test]
 fn a_run_is_that_of_the_command() {
     let mut lab = quell_web::Lab::default();

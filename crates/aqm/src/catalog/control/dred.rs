@@ -24,8 +24,8 @@ params! {
         alpha: f64 = 0.001, unit "1", source "not in Park et al. 2004; holds the queue of its Table 2 with the smallest deviation";
         /// Weight of a new sample in the filtered error.
         filter: f64 = 0.1, unit "1", source "not in Park et al. 2004; a time constant of 10 updates";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue is measured in packets or bytes; auto: 50 packets, or
+        /// half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1, for the other schemes";

@@ -22,14 +22,14 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 params! {
     /// LRED's parameters.
     pub struct LredParams {
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue is measured in packets or bytes; auto: 50 packets, or
+        /// half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "chosen: ns-2's for PI; half the buffer is chosen";
-        /// Gain of the distance from it.
+        /// Gain of the distance from q_ref.
         beta: f64 = 0.001, unit "1/packet", source "Wang et al. 2007, not verified";
         /// Time between two measurements of the loss ratio.
         interval: Duration = Duration::from_secs(1), unit "s", source "chosen";
-        /// M: periods that a measurement covers.
+        /// M: number of periods that a measurement covers.
         periods: u32 = 4, unit "1", source "Wang et al. 2007, not verified";
         /// Weight of the past in the average of the measurements.
         weight: f64 = 0.1, unit "1", source "Wang et al. 2007, not verified";

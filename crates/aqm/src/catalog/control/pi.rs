@@ -28,18 +28,19 @@ const B: f64 = 1.816e-5;
 params! {
     /// PI's parameters.
     pub struct PiParams {
-        /// Gain of the queue now.
+        /// Gain of the current queue.
         a: f64 = A, unit "1/packet", source "Hollot et al. 2001b, section IV; ns-2";
         /// Gain of the queue one sample ago.
         b: f64 = B, unit "1/packet", source "Hollot et al. 2001b, section IV; ns-2";
-        /// Compute a and b instead: { flows = 60, rtt = "246 ms" }, and lambda to place the crossover at lambda / rtt rather than at the controller's zero.
+        /// Computes a and b instead, from { flows = 60, rtt = "246 ms" }; lambda places the crossover at lambda / rtt
+        /// rather than at the controller's zero.
         design: Option<PiDesign> = None, unit "table", source "Chen 2010, section 3.4.2";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue is measured in packets or bytes; auto: 50 packets, or
+        /// half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "ns-2; half the buffer is chosen";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "ns-2; Chen 2010, section 6.4";
-        /// Probability at the start, from which the integral goes on.
+        /// Probability at the start, where the integral begins.
         initial_p: f64 = 0.0, unit "1", source "ns-2; Joo et al. 2006, section IV says that it can be set";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
@@ -186,7 +187,7 @@ impl Aqm for Pi {
 /// Gains and target of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gains {
-    /// Gain of the queue now, per packet.
+    /// Gain of the current queue, per packet.
     pub a: f64,
     /// Gain of the queue one sample ago, per packet.
     pub b: f64,

@@ -32,10 +32,10 @@ params! {
         k_d: f64 = 0.0003, unit "s/packet", source "Park et al. 2004, Table 1";
         /// Weight of a new sample in the error; 1 does not filter.
         filter: f64 = 1.0, unit "1", source "Park et al. 2004, eq. 23 filters, eq. 12 does not";
-        /// Time constant of the average of the derivative; 0 s does not average.
+        /// Time constant for averaging the derivative; 0 s does not average.
         derivative_memory: Duration = Duration::from_millis(20), unit "s", source "as VRC's rate_memory";
-        /// Queue to hold; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue is measured in packets or bytes; auto: 50 packets, or
+        /// half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";

@@ -51,19 +51,19 @@ params! {
         alpha: f64 = 0.1, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
         /// Base of the exponential.
         phi: f64 = 1.001, unit "1", source "Athuraliya et al. 2001; Joo et al. 2006, Table 1";
-        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes; auto: 20 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue and arrivals are measured in packets or bytes; auto: 20
+        /// packets, or half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "ns-2; half the buffer is chosen";
         /// Time between two updates of the price.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "ns-2; Joo et al. 2006, Table 1 has 1 ms";
-        /// Probability at the start; the price is the one that it belongs to.
+        /// Probability at the start; it sets the initial price.
         initial_p: f64 = 0.0, unit "1", source "ns-2";
-        /// Source of the rate: a measurement ("rate") or the change of the queue ("queue").
+        /// Source of the rate: a measurement ("rate") or the change in the queue ("queue").
         form: PriceForm = PriceForm::Rate, unit "name", source "Chen 2010, eq. 3.8; Athuraliya et al. 2001";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Time at which ECN-capable packets are marked: on "arrival" or at "departure", which informs the
-        /// sender one queueing delay earlier.
+        /// When ECN-capable packets are marked: on "arrival" or at "departure", which informs the sender one queueing
+        /// delay earlier.
         mark_at: MarkAt = MarkAt::Arrival, unit "name", source "Chen 2010, section 3.5; ns-2 marks at departure";
         /// Effect of a signal on a packet that cannot be marked: "drop" or "pass". With "pass" only a full
         /// buffer drops packets, and a queue that does not mark sends no signals at all.

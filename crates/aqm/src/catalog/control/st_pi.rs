@@ -26,22 +26,22 @@ const SQRT_3: f64 = 1.732_050_807_568_877_2;
 params! {
     /// ST-PI's parameters.
     pub struct StPiParams {
-        /// Gain of the queue now, at the start.
+        /// Gain of the current queue, at the start.
         a: f64 = 7.288e-5, unit "1/packet", source "Chen 2010, section 6.4";
         /// Gain of the queue one sample ago, at the start.
         b: f64 = 7.264e-5, unit "1/packet", source "Chen 2010, section 6.4";
-        /// Queue to hold at the start; its unit decides whether the queue is measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold at the start; its unit determines whether the queue is measured in packets or bytes; auto: 50
+        /// packets, or half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "as PI's (ns-2); Chen 2010, section 6.4 has 150 packets, with a buffer of 1000; half the buffer is chosen";
         /// Updates per second.
         sampling_rate: f64 = 170.0, unit "Hz", source "Chen 2010, section 6.4";
-        /// Probability at the start, from which the integral goes on.
+        /// Probability at the start, where the integral begins.
         initial_p: f64 = 0.0, unit "1", source "as PI's";
-        /// 1/phi1: time constant of the measured deviation; not less than the time in which the queue settles.
+        /// 1/phi1: time constant of the measured deviation; at least the time in which the queue settles.
         time_constant: Duration = Duration::from_secs(7), unit "s", source "Chen 2010, section 6.4";
         /// phi2/phi1: rate of the detecting average against the measuring one.
         detection: f64 = 0.25, unit "1", source "Chen 2010, Fig. 6.1";
-        /// Half width of the band around q_ref that detection looks at, as a share of q_ref; h_l is gamma / sqrt 3.
+        /// Half-width of the band around q_ref that detection considers, as a share of q_ref; h_l is gamma / sqrt 3.
         gamma: f64 = 0.7, unit "1", source "Chen 2010, Fig. 6.1";
         /// Deviation, as a share of q_ref, below which the target falls.
         h_s: f64 = 0.45 / SQRT_3, unit "1", source "Chen 2010, section 6.4: 0.45 / sqrt 3";

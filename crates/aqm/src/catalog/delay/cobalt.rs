@@ -46,7 +46,7 @@ params! {
         target: Duration = Duration::from_millis(5), unit "s", source "Høiland-Jørgensen et al. 2018: CoDel's";
         /// Time for which the delay must stay above the target, and the first spacing of signals.
         interval: Duration = Duration::from_millis(100), unit "s", source "Høiland-Jørgensen et al. 2018: CoDel's";
-        /// The largest packet: nothing is signaled before as long as four of them take.
+        /// The largest packet; nothing is signaled before the delay exceeds the time that four of them take.
         mtu: Bytes = Bytes::new(1514), unit "bytes", source "Linux, net/sched/sch_cake.c: an Ethernet frame";
         /// BLUE's step up on an overflow.
         p_inc: f64 = 1.0 / 256.0, unit "1", source "Linux, net/sched/sch_cake.c";

@@ -21,9 +21,9 @@
 //! - `now - drop_next` is negative if the drop state returns before the pending drop was due. That
 //!   counts as recent.
 //! - The first spacing is the interval; the factor of up to 1.2 of section 4.5 is left out.
-//! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the
-//!   reciprocal root and a clock of 1.024 us, of which the law takes one at least; after 256 drops in a row a
-//!   packet is sent and the schedule begins anew (include/net/codel.h and codel_impl.h of Linux 7.2).
+//! - `interval / sqrt(count)` is exact to the nanosecond. With `arithmetic = "linux"` it has 16 bits of the reciprocal
+//!   root and a clock of 1.024 us, of which the law takes one at least; after 256 drops in a row a packet is sent and
+//!   the schedule restarts (include/net/codel.h and codel_impl.h of Linux 7.2).
 //! - `ce_threshold` is not CoDel's, but a step for DCTCP beside it, which FQ-CoDel has (RFC 8290 section
 //!   5.2.7): a packet that CoDel lets pass is marked if it has waited longer. It never drops.
 
@@ -59,18 +59,18 @@ choice! {
 params! {
     /// CoDel's parameters.
     pub struct CodelParams {
-        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        /// Delay that a standing queue may have: 5 to 10% of the interval.
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8289 section 4.3";
         /// Time for which the delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8289 section 4.2";
-        /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
-        /// left out: the largest packet seen so far.
+        /// A packet is not signaled if at most this many bytes would be left waiting for the link; left out: the
+        /// largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
-        /// An ECN-capable packet that has waited longer than this is marked in any case; left out: none is.
+        /// An ECN-capable packet that has waited longer than this is always marked; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: off by default";
-        /// Arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
+        /// Arithmetic of times and roots: "exact", or with the clock steps and 16-bit roots of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
-        /// What an empty queue remembers of the time for which it stood: nothing ("forgets"), or that it stood ("keeps").
+        /// What a queue that empties remembers about having stood: nothing ("forgets"), or that it stood ("keeps").
         on_empty: OnEmpty = OnEmpty::Forgets, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel_impl.h";
     }
 }

@@ -32,9 +32,10 @@ use crate::{Cause, Discipline, LanesCtx, Link, Next, PacketMeta, Probe, Verdict,
 params! {
     /// Curvy RED's parameters.
     pub struct CurvyRedParams {
-        /// Packets of the L queue: "ect1" (ECT(1) and CE), "any-ect" (all that are ECN-capable), "dscp" (by dscp alone), or none, "off": L4S is disabled.
+        /// Which packets enter the L queue: "ect1" (ECT(1) and CE), "any-ect" (all ECN-capable ones), "dscp" (by dscp
+        /// alone), or "off" (none, so L4S is disabled).
         classifier: Classifier = Classifier::Ect1, unit "name", source "RFC 9332 Fig. 3";
-        /// Packets of this DSCP wait in the L queue too, whatever their ECN field.
+        /// Packets with this DSCP also enter the L queue, whatever their ECN field.
         dscp: Option<u32> = None, unit "1", source "RFC 9332 section 2.3: optional";
         /// Coupling factor k' as a power of two: 1 for a factor of 2.
         coupling: i32 = 1, unit "powers of 2", source "RFC 9332 Fig. 9";
@@ -46,16 +47,17 @@ params! {
         min_th: Duration = Duration::from_micros(500), unit "s", source "RFC 9332 Fig. 9, which prints ms";
         /// Delay of the L queue above which each of its packets is marked (T).
         step: Duration = Duration::from_millis(1), unit "s", source "RFC 9332 Fig. 9";
-        /// Curviness of the two ramps (U): 1 makes the L queue's a line and the Classic queue's a square.
+        /// Curviness of the two ramps (U): with 1, the L queue's is linear and the Classic queue's is quadratic.
         curviness: u32 = 1, unit "1", source "RFC 9332 Appendix B.1";
-        /// Queue that is served if packets wait in both: "ts-fifo" (time-shifted FIFO) or "wrr" (weighted
-        /// round robin).
+        /// Which queue is served when packets wait in both: "ts-fifo" (time-shifted FIFO) or "wrr" (weighted round
+        /// robin).
         scheduler: Scheduler = Scheduler::TsFifo, unit "name", source "RFC 9332 Fig. 10";
-        /// The Classic queue's part of the link by wrr.
+        /// The Classic queue's share of the link under wrr.
         c_weight: f64 = 0.0625, unit "1", source "RFC 9332 Appendix B.1, note 2 (1/16)";
-        /// Additional time that a Classic packet waits under ts-fifo, compared with one of the L queue.
+        /// Extra time that a Classic packet waits under ts-fifo, compared with a packet in the L queue.
         tshift: Duration = Duration::from_millis(50), unit "s", source "RFC 9332 Fig. 9";
-        /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
+        /// Capacity of both queues together, as the time in which the link sends it, but at least two packets of 1500
+        /// bytes; arrivals beyond it are dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 9";
     }
 }

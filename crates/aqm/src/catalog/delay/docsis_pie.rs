@@ -35,11 +35,11 @@ params! {
         alpha: f64 = 0.25, unit "1/s", source "RFC 8034 Appendix A.1.2";
         /// Gain of the delay's change since the last update (B).
         beta: f64 = 2.5, unit "1/s", source "RFC 8034 Appendix A.1.2";
-        /// Time for which the onset of congestion passes without drops (MAX_BURST).
+        /// How long the onset of congestion passes without drops (MAX_BURST).
         max_burst: Duration = Duration::from_millis(142), unit "s", source "RFC 8034 Appendix A.1.2";
         /// Time of calm after which it is inactive (BURST_RESET_TIMEOUT).
         reset_after: Duration = Duration::from_secs(1), unit "s", source "RFC 8034 Appendix A.1.2";
-        /// The packet size of which the probability is (MEAN_PKTSIZE).
+        /// The packet size that the probability refers to (MEAN_PKTSIZE).
         mean_packet: Bytes = Bytes::new(1024), unit "bytes", source "RFC 8034 Appendix A.1.2";
     }
 }

@@ -106,15 +106,16 @@ choice! {
 params! {
     /// DualPI2's parameters.
     pub struct DualPi2Params {
-        /// Packets of the L queue: "ect1" (ECT(1) and CE), "any-ect" (all that are ECN-capable), "dscp" (by dscp alone), or none, "off": L4S is disabled.
+        /// Which packets enter the L queue: "ect1" (ECT(1) and CE), "any-ect" (all ECN-capable ones), "dscp" (by dscp
+        /// alone), or "off" (none, so L4S is disabled).
         classifier: Classifier = Classifier::Ect1, unit "name", source "RFC 9332 Fig. 3";
-        /// Packets of this DSCP wait in the L queue too, whatever their ECN field.
+        /// Packets with this DSCP also enter the L queue, whatever their ECN field.
         dscp: Option<u32> = None, unit "1", source "RFC 9332 section 2.3: optional";
         /// Coupling factor: the L queue is marked with at least k times the base probability.
         k: f64 = 2.0, unit "1", source "RFC 9332 Fig. 2";
         /// Queueing delay to hold in the Classic queue.
         target: Duration = Duration::from_millis(15), unit "s", source "RFC 9332 Fig. 2";
-        /// Longest round-trip time for which the gains are stable; not used if both are given.
+        /// Longest round-trip time for which the gains are stable; not used if both gains are given.
         rtt_max: Duration = Duration::from_millis(100), unit "s", source "RFC 9332 Fig. 2";
         /// Time between two updates of the base probability (Tupdate); left out: the smaller of target and rtt_max / 3. Linux: 16 ms.
         update_interval: Option<Duration> = None, unit "s", source "RFC 9332 Fig. 2";
@@ -122,27 +123,26 @@ params! {
         alpha: Option<f64> = None, unit "1/s", source "RFC 9332 Fig. 2";
         /// Gain of the delay's change since the last update; left out: 0.3 / rtt_max. Linux: 3.2.
         beta: Option<f64> = None, unit "1/s", source "RFC 9332 Fig. 2";
-        /// Delay of the L queue from which its own AQM marks. Linux: 1 ms.
+        /// Delay of the L queue at or above which its own AQM marks. Linux: 1 ms.
         min_th: Duration = Duration::from_micros(800), unit "s", source "RFC 9332 Fig. 2";
-        /// Range of delays above min_th in which the ramp rises to marking every packet; 0 makes the ramp a
-        /// step. Linux: 0 s.
+        /// Range of delays above min_th over which the ramp rises to marking every packet; 0 makes it a step. Linux: 0
+        /// s.
         range: Duration = Duration::from_micros(400), unit "s", source "RFC 9332 Fig. 2";
         /// The L queue's own AQM marks while more packets than this wait (Th_len). Linux: 0.
         th_len: u32 = 1, unit "packets", source "RFC 9332 Fig. 2";
-        /// Count that is held against th_len: "dequeue" (the packets that a departing one leaves behind),
-        /// "head" (these and the departing one), or "enqueue" (the packets that it found on arrival, and
-        /// itself; Linux).
+        /// What is compared with th_len: "dequeue" (the packets that a departing one leaves behind), "head" (these plus
+        /// the departing one), or "enqueue" (the packets that it found on arrival plus itself, as in Linux).
         th_len_at: ThLenAt = ThLenAt::Dequeue, unit "name", source "RFC 9332 Fig. 7";
         /// Treatment of Not-ECT packets in the L queue: "drop", or "pass" if something else protects it.
         not_ect_in_l: NotEct = NotEct::Drop, unit "name", source "RFC 9332 section 2.5.1.1";
-        /// Queue that is served if packets wait in both: "wrr" (weighted round robin) or "ts-fifo"
-        /// (time-shifted FIFO).
+        /// Which queue is served when packets wait in both: "wrr" (weighted round robin) or "ts-fifo" (time-shifted
+        /// FIFO).
         scheduler: Scheduler = Scheduler::Wrr, unit "name", source "RFC 9332 Appendix A.2";
-        /// The Classic queue's part of the link by wrr. Linux's classic_protection: 0.1.
+        /// The Classic queue's share of the link under wrr. Linux's classic_protection: 0.1.
         c_weight: f64 = 0.0625, unit "1", source "RFC 9332 section 4.2.2 (1/16)";
-        /// Additional time that a Classic packet waits under ts-fifo, compared with one of the L queue.
+        /// Extra time that a Classic packet waits under ts-fifo, compared with a packet in the L queue.
         tshift: Duration = Duration::from_millis(50), unit "s", source "RFC 9332 Appendix A.2";
-        /// Place at which the controller signals: "dequeue", or "enqueue" (Linux's drop_enqueue).
+        /// Where the controller signals: "dequeue", or "enqueue" (Linux's drop_enqueue).
         signal_at: SignalAt = SignalAt::Dequeue, unit "name", source "RFC 9332 Fig. 7";
         /// Treatment of ECN-capable packets once marking is saturated: "drop", or "overflow" (only a full
         /// buffer drops them).
@@ -152,9 +152,10 @@ params! {
         /// Source of the delays: time stamps ("sojourn"), or the backlog divided by the link's rate
         /// ("backlog").
         delay_from: DelayFrom = DelayFrom::Sojourn, unit "name", source "RFC 9332 Appendix A.1";
-        /// The controller signals no packet while fewer bytes than this wait, the packet included. Linux: 4542 B.
+        /// The controller signals no packet while fewer bytes than this wait, including the packet. Linux: 4542 B.
         min_backlog: Bytes = Bytes::new(0), unit "bytes", source "RFC 9332 Fig. 7; 2 MTU in Appendix A.1: optional";
-        /// Time in which the link sends what both queues hold at most, two packets of 1500 bytes at least; an arrival beyond it is dropped.
+        /// Capacity of both queues together, as the time in which the link sends it, but at least two packets of 1500
+        /// bytes; arrivals beyond it are dropped.
         limit: Duration = Duration::from_millis(250), unit "s", source "RFC 9332 Fig. 2";
     }
 }

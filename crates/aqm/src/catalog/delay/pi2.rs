@@ -47,10 +47,9 @@ params! {
         alpha: f64 = 0.3125, unit "1/s", source "De Schepper et al. 2016: 10/16 in its sch_pi2.c, over k";
         /// Gain of the delay's change since the last update.
         beta: f64 = 3.125, unit "1/s", source "De Schepper et al. 2016: 100/16 in its sch_pi2.c, over k";
-        /// k: the marking probability of scalable packets over p'.
+        /// k: ratio of the scalable packets' marking probability to p'.
         coupling: f64 = 2.0, unit "1", source "RFC 9332 section 2.1";
-        /// Packets that count as scalable: those of ECT(1) and CE ("ect1"), all that are ECN-capable ("ect"),
-        /// or "none".
+        /// Which packets count as scalable: those with ECT(1) or CE ("ect1"), all ECN-capable ones ("ect"), or "none".
         scalable: Scalable = Scalable::Ect1, unit "name", source "RFC 9331 section 5.1";
     }
 }

@@ -102,9 +102,9 @@ params! {
         alpha: f64 = 0.125, unit "1/s", source "RFC 8033 Appendix A";
         /// Gain of the delay's change since the last update.
         beta: f64 = 1.25, unit "1/s", source "RFC 8033 Appendix A";
-        /// Time for which the onset of congestion passes without signals (MAX_BURST).
+        /// How long the onset of congestion passes without signals (MAX_BURST).
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
-        /// Probability from which ECN-capable packets are dropped as well; left out: 0.1, basic 0.
+        /// Probability at or above which ECN-capable packets are dropped, too; left out: 0.1, basic 0.
         mark_ecnth: Option<f64> = None, unit "1", source "RFC 8033 section 5.1";
         /// Source of the delay: time stamps of "departures", the measured "dequeue-rate", or the "link-rate";
         /// left out: departures, in the enhanced scheme dequeue-rate.
@@ -114,7 +114,7 @@ params! {
         /// Keeps drops from coming too close together or too far apart; left out: true, in the basic scheme
         /// false.
         derandomize: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.4";
-        /// Limits a step up to 0.02 where the probability is 0.1 or more; left out: true, in the basic scheme
+        /// Limits an upward step to 0.02 when the probability is 0.1 or more; left out: true, in the basic scheme
         /// false.
         cap: Option<bool> = None, unit "true or false", source "RFC 8033 section 5.5";
         /// Condition under which the probability decays: both delays are 0 ("empty") or below half of the
@@ -131,7 +131,7 @@ params! {
 /// Options in which the schemes differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Probability from which ECN-capable packets are dropped as well.
+    /// Probability at or above which ECN-capable packets are dropped, too.
     pub mark_ecnth: f64,
     /// Source of the delay.
     pub delay_from: DelayFrom,

@@ -31,11 +31,11 @@ choice! {
 params! {
     /// The step's parameters.
     pub struct StepParams {
-        /// Wait beyond which a packet is marked; left out: 1 ms, unless queue is given.
+        /// Waiting time above which a packet is marked; left out: 1 ms, unless queue is given.
         delay: Option<Duration> = None, unit "s", source "Linux, net/sched/sch_dualpi2.c: 1 ms";
-        /// Queue at which an arrival is marked, instead of a delay.
+        /// Queue length at which an arrival is marked, instead of a delay.
         queue: Option<QueueSize> = None, unit "packets or bytes", source "RFC 8257 section 3.1: K";
-        /// Packets that are marked: those of ECT(1) ("ect1"), or all that are ECN-capable ("ect").
+        /// Which packets are marked: those with ECT(1) ("ect1"), or all ECN-capable ones ("ect").
         marks: Marks = Marks::Ect1, unit "name", source "RFC 9331 section 5.1";
     }
 }

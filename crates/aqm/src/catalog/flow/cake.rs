@@ -99,27 +99,28 @@ choice! {
 params! {
     /// CAKE's parameters.
     pub struct CakeParams {
-        /// Rate of the shaper, of what packets are on the wire; left out: it does not shape.
+        /// Rate of the shaper, counting packets' sizes on the wire; left out: it does not shape.
         bandwidth: Option<BitRate> = None, unit "bit/s", source "tc-cake(8)";
-        /// Bytes that the link adds to an IP packet; with none, packets count as they are.
+        /// Bytes that the link adds to an IP packet; with none, packets count with their own size.
         overhead: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
-        /// Layer at which the sizes of packets are given: "ip", or "ethernet", whose header of 14 bytes gives way to
+        /// Layer at which packet sizes are given: "ip", or "ethernet", whose header of 14 bytes is replaced by
         /// `overhead`.
         layer: Layer = Layer::Ip, unit "name", source "Linux, net/sched/sch_cake.c: Ethernet's, on Ethernet";
-        /// Bytes that a packet takes on the wire at least.
+        /// Fewest bytes that a packet takes on the wire.
         mpu: Bytes = Bytes::new(0), unit "bytes", source "tc-cake(8)";
         /// Framing on the link: none ("noatm"), cells of "atm", or "ptm".
         framing: Framing = Framing::None, unit "name", source "tc-cake(8)";
         /// Tins into which packets are sorted by their DSCP: "besteffort" (one), "diffserv3" or "diffserv4".
         diffserv: Diffserv = Diffserv::Diffserv3, unit "name", source "tc-cake(8)";
-        /// Parties that get the same share: "triple-isolate", "dual-srchost", "dual-dsthost", "flows",
-        /// "hosts", "srchost", "dsthost" or "flowblind".
+        /// Who gets equal shares: "triple-isolate", "dual-srchost", "dual-dsthost", "flows", "hosts", "srchost",
+        /// "dsthost" or "flowblind".
         isolation: Isolation = Isolation::Triple, unit "name", source "tc-cake(8)";
         /// The longest usual round-trip time: COBALT's interval; its target is a twentieth.
         rtt: Duration = Duration::from_millis(100), unit "s", source "tc-cake(8)";
         /// Queues in each tin, in sets of eight.
         flows: u32 = 1024, unit "queues", source "Høiland-Jørgensen et al. 2018, section III.B";
-        /// Bytes that may wait in all, if the link's buffer allows as many; left out: what the shaper or the link sends in four round-trip times, and 4 MiB at least.
+        /// Most bytes that may wait in all, if the link's buffer allows that many; left out: what the shaper or the
+        /// link sends in four round-trip times, but at least 4 MiB.
         memory_limit: Option<Bytes> = None, unit "bytes", source "Linux, net/sched/sch_cake.c";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

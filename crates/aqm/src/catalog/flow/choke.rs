@@ -29,9 +29,9 @@ use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, QueueV
 params! {
     /// CHOKe's parameters.
     pub struct ChokeParams {
-        /// Average queue from which arrivals are compared; its unit decides how the queue is measured.
+        /// Average queue at or above which arrivals are compared; its unit determines how the queue is measured.
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "RED's; 100 packets of 1000 in Pan et al. 2000 (not verified)";
-        /// Average queue from which every arrival is dropped.
+        /// Average queue at or above which every arrival is dropped.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "RED's; twice min_th in Pan et al. 2000 (not verified)";
         /// Probability at max_th.
         max_p: f64 = 0.1, unit "1", source "Floyd 1997";
@@ -39,15 +39,15 @@ params! {
         weight: Weight = Weight::Value(0.002), unit "1", source "Pan et al. 2000: RED's";
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th.
         gentle: bool = false, unit "true or false", source "Pan et al. 2000: dropped from max_th on";
-        /// Fate of an ECN-capable arrival where the probability is 1: "drop", or "mark" (Linux).
+        /// What happens to an ECN-capable arrival when the probability is 1: "drop", or "mark" (Linux).
         forced: Forced = Forced::Drop, unit "name", source "Pan et al. 2000: dropped; RFC 3168 section 7";
         /// Spacing of RED's signals: "uniform", "uniform-pseudocode", "wait", "one-draw" (Linux) or "geometric".
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Packets that must wait before RED signals an arrival, however high the average. Linux: 0.
         min_backlog: u32 = 2, unit "packets", source "RED's";
-        /// Effect of an idle time on the average: it "ages", or "keeps" its value (Linux below a shaper).
+        /// What the average does during idle times: it "ages", or "keeps" its value (Linux below a shaper).
         idle: Idle = Idle::Ages, unit "name", source "Pan et al. 2000: RED's";
-        /// Packets that an arrival is compared with.
+        /// How many packets an arrival is compared with.
         candidates: u32 = 1, unit "packets", source "Pan et al. 2000: one";
     }
 }

@@ -24,7 +24,7 @@ params! {
     pub struct FqBlueParams {
         /// Queues into which flows are hashed.
         flows: u32 = 1024, unit "queues", source "RFC 8290 section 5.2.5";
-        /// Bytes that a queue may send in its turn: about the largest packet.
+        /// Bytes that a queue may send per turn: about the largest packet.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "RFC 8290 section 5.2.4";
         /// Step up.
         d1: f64 = 0.00390625, unit "1", source "COBALT's: Linux, net/sched/sch_cake.c";
@@ -32,7 +32,7 @@ params! {
         d2: f64 = 0.000244140625, unit "1", source "COBALT's: Linux, net/sched/sch_cake.c";
         /// Least time between two steps of a queue; of the order of a round-trip time.
         freeze_time: Duration = Duration::from_millis(100), unit "s", source "Feng et al. 1999b";
-        /// Packets or bytes of a queue above which an arrival counts as a loss; left out: only a full buffer does.
+        /// Queue above which an arrival counts as a loss; left out: only a full buffer does.
         threshold: Option<QueueSize> = Some(QueueSize::Packets(10.0)), unit "packets or bytes", source "own";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

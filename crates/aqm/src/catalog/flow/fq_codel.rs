@@ -63,31 +63,31 @@ params! {
     pub struct FqCodelParams {
         /// Queues into which flows are hashed.
         flows: u32 = 1024, unit "queues", source "RFC 8290 section 5.2.5";
-        /// Bytes that a queue may send in its turn: about the largest packet; 300 B serves small packets first at low rates.
+        /// Bytes that a queue may send per turn: about the largest packet; 300 B serves small packets first at low
+        /// rates.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "RFC 8290 section 5.2.4";
-        /// Delay that a standing queue may have: 5 to 10 % of the interval.
+        /// Delay that a standing queue may have: 5 to 10% of the interval.
         target: Duration = Duration::from_millis(5), unit "s", source "RFC 8290 section 5.2.2";
         /// Time for which a queue's delay must stay above the target, and the first spacing of drops: about the longest round-trip time.
         interval: Duration = Duration::from_millis(100), unit "s", source "RFC 8290 section 5.2.1";
-        /// Packets that may wait in all queues, if the link's buffer allows as many.
+        /// Most packets that may wait in all queues, if the link's buffer allows that many.
         limit: u32 = 10240, unit "packets", source "RFC 8290 section 5.2.3";
-        /// Bytes that may wait in all queues, if the link's buffer allows as many.
+        /// Most bytes that may wait in all queues, if the link's buffer allows that many.
         memory_limit: Bytes = Bytes::new(32 << 20), unit "bytes", source "tc-fq_codel(8), Linux 7.2";
-        /// Packets that are dropped at most when the buffer is full, of the half of the fattest queue.
+        /// Most packets dropped when the buffer is full, up to half of the fattest queue.
         drop_batch: u32 = 64, unit "packets", source "RFC 8290 section 4.1";
-        /// Wait after which a packet is marked whatever CoDel says; left out: none is.
+        /// Waiting time after which a packet is marked, whatever CoDel says; left out: none is.
         ce_threshold: Option<Duration> = None, unit "s", source "RFC 8290 section 5.2.7: optional";
-        /// Packets that the threshold marks: all that are ECN-capable ("ecn-capable") or only those of ECT(1)
-        /// ("ect1").
+        /// Which packets the threshold marks: all ECN-capable ones ("ecn-capable") or only those with ECT(1) ("ect1").
         ce_threshold_for: Marked = Marked::EcnCapable, unit "name", source "RFC 8290 section 5.2.7";
-        /// Source whose rules hold where they differ: "rfc", "linux" or "ns-3".
+        /// Whose rules apply where sources differ: "rfc", "linux" or "ns-3".
         rules: FqCodelRules = FqCodelRules::Rfc, unit "name", source "RFC 8290";
-        /// CoDel's arithmetic of times and roots: "exact", or with the steps and the 16 bits of "linux".
+        /// CoDel's arithmetic of times and roots: "exact", or with the clock steps and 16-bit roots of "linux".
         arithmetic: Arithmetic = Arithmetic::Exact, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel.h";
-        /// What an empty queue remembers of the time for which it stood: nothing ("forgets"), or that it stood ("keeps").
+        /// What a queue that empties remembers about having stood: nothing ("forgets"), or that it stood ("keeps").
         on_empty: OnEmpty = OnEmpty::Forgets, unit "name", source "RFC 8289 section 5.6; Linux, include/net/codel_impl.h";
-        /// A packet is not signaled if it would leave no more bytes than this waiting for the link;
-        /// left out: the largest packet seen so far.
+        /// A packet is not signaled if at most this many bytes would be left waiting for the link; left out: the
+        /// largest packet seen so far.
         mtu: Option<Bytes> = None, unit "bytes", source "RFC 8289 section 4.1";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

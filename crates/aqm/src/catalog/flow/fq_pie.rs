@@ -38,11 +38,12 @@ params! {
     pub struct FqPieParams {
         /// Queues into which flows are hashed.
         flows: u32 = 1024, unit "queues", source "tc-fq_pie(8), Linux 7.2";
-        /// Bytes that a queue may send in its turn: about the largest packet; 300 B serves small packets first at low rates.
+        /// Bytes that a queue may send per turn: about the largest packet; 300 B serves small packets first at low
+        /// rates.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "tc-fq_pie(8), Linux 7.2: the interface's MTU";
-        /// Packets that may wait in all queues, if the link's buffer allows as many.
+        /// Most packets that may wait in all queues, if the link's buffer allows that many.
         limit: u32 = 10240, unit "packets", source "tc-fq_pie(8), Linux 7.2";
-        /// Bytes that may wait in all queues, if the link's buffer allows as many.
+        /// Most bytes that may wait in all queues, if the link's buffer allows that many.
         memory_limit: Bytes = Bytes::new(32 << 20), unit "bytes", source "tc-fq_pie(8), Linux 7.2";
         /// Delay to hold in each queue (QDELAY_REF).
         target: Duration = Duration::from_millis(15), unit "s", source "RFC 8033 section 4.2";
@@ -52,15 +53,15 @@ params! {
         alpha: f64 = 0.125, unit "1/s", source "RFC 8033 Appendix A";
         /// Gain of the delay's change since the last update.
         beta: f64 = 1.25, unit "1/s", source "RFC 8033 Appendix A";
-        /// Time for which the onset of congestion passes without signals (MAX_BURST).
+        /// How long the onset of congestion passes without signals (MAX_BURST).
         max_burst: Duration = Duration::from_millis(150), unit "s", source "RFC 8033 section 4.4";
-        /// Probability from which ECN-capable packets are dropped as well.
+        /// Probability at or above which ECN-capable packets are dropped, too.
         mark_ecnth: f64 = 0.1, unit "1", source "RFC 8033 section 5.1";
         /// Source of the delay: time stamps of "departures", the measured "dequeue-rate", or the "link-rate".
         delay_from: DelayFrom = DelayFrom::Departures, unit "name", source "draft-ietf-tsvwg-fq-pie section 4.1";
         /// Keeps drops from coming too close together or too far apart.
         derandomize: bool = true, unit "true or false", source "RFC 8033 section 5.4";
-        /// Source whose rules hold where they differ: "draft" or "linux".
+        /// Whose rules apply where sources differ: "draft" or "linux".
         rules: FqPieRules = FqPieRules::Draft, unit "name", source "draft-ietf-tsvwg-fq-pie";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

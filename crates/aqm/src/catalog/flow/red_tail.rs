@@ -66,27 +66,26 @@ impl ParamValue for Inner {
 params! {
     /// RED+Tail's parameters.
     pub struct RedTailParams {
-        /// N of the paper: packets of a flow that wait in the first queue; later ones wait in the
-        /// second.
+        /// The paper's N: how many packets of a flow wait in the first queue; later ones wait in the second.
         young_packets: u32 = 64, unit "packets", source "not printed; Jou et al.'s ssthresh";
-        /// T of the paper: a flow that has been silent for longer is young again.
+        /// The paper's T: a flow that has been silent for longer is young again.
         forget_after: Duration = Duration::from_secs(3), unit "s", source "not printed; TCP's first timeout, so that a flow that waits for its timer is not young again";
-        /// Flows that are remembered at a time; with more, those that have been silent longest are
-        /// forgotten.
+        /// How many flows are remembered at a time; with more, those that have been silent longest are forgotten.
         flows: u32 = 4096, unit "flows", source "own";
-        /// Queue in which packets of UDP wait: the first ("young"), or that of their flow's age, as for TCP
+        /// Queue in which UDP packets wait: the first ("young"), or the one for their flow's age, as for TCP
         /// ("counted").
         udp: Udp = Udp::Young, unit "name", source "Jou et al. 2003, abstract and Fig. 4";
         /// Length of the first queue up to which it is served at c1_min; auto: max_th1 / 15, as Table II prints.
         min_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Jou et al. 2003, Table II (2 kB)";
-        /// Length of the first queue at which it is offered the whole link; its mean delay is about max_th1 / C. auto: what the link sends in 80 ms, but at most the buffer, measured in its unit.
+        /// Length of the first queue at which it is offered the whole link; its mean delay is about max_th1 / C. auto:
+        /// what the link sends in 80 ms, but at most the buffer, in the buffer's unit.
         max_th1: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Jou et al. 2003, Table II (30 kB at 3 Mbit/s)";
         /// Smallest share of the link for the first queue while packets wait in it; left out: min_th1 / max_th1, where the two pieces of the rule meet.
         c1_min: Option<f64> = None, unit "1", source "not printed";
         /// Largest share of the link for the first queue while packets wait in the second.
         c1_max: f64 = 0.9, unit "1", source "not printed";
-        /// Length of which the algorithm of the second queue is told: that of its own queue ("own"), or of both
-        /// together ("both"), as where it measures the buffer that they share.
+        /// Queue length that the second queue's algorithm sees: that of its own queue ("own"), or that of both together
+        /// ("both"), as if it measured the buffer that they share.
         vq2_sees: Sees = Sees::Own, unit "name", source "Jou et al. 2003, section III";
         /// The algorithm of the second queue with its parameters, a table as for a link: any algorithm
         /// for a single queue.

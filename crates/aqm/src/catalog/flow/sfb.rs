@@ -28,25 +28,25 @@ use crate::{Aqm, Cause, Ctx, Departures, FlowId, Link, PacketMeta, Probe, Rng, V
 params! {
     /// SFB's parameters.
     pub struct SfbParams {
-        /// L: bins of a flow.
+        /// L: number of bins per flow.
         levels: u32 = 8, unit "1", source "Linux, net/sched/sch_sfb.c; 2 in Feng et al. 2001 (not verified)";
-        /// N: bins of a level.
+        /// N: number of bins per level.
         bins: u32 = 16, unit "1", source "Linux, net/sched/sch_sfb.c; 23 in Feng et al. 2001 (not verified)";
-        /// Packets of a bin that must wait for an arrival to raise its probability.
+        /// How many packets of a bin must wait before an arrival raises its probability.
         bin_size: u32 = 20, unit "packets", source "Linux, net/sched/sch_sfb.c";
-        /// Packets that each bin of an arrival must hold for it to be dropped at once.
+        /// How many packets each bin of an arrival must hold for it to be dropped at once.
         max: u32 = 25, unit "packets", source "Linux, net/sched/sch_sfb.c";
         /// Step up.
         increment: f64 = 0.001, unit "1", source "Linux, net/sched/sch_sfb.c";
         /// Step down.
         decrement: f64 = 1.0 / 6000.0, unit "1", source "Linux, net/sched/sch_sfb.c";
-        /// Time after which other hashes decide.
+        /// Time after which the hashes change.
         rehash_interval: Duration = Duration::from_secs(600), unit "s", source "Linux, net/sched/sch_sfb.c";
-        /// Time for which they learn before.
+        /// How long the new hashes learn before that.
         warmup: Duration = Duration::from_secs(60), unit "s", source "Linux, net/sched/sch_sfb.c";
-        /// Packets per second of all flows that do not answer.
+        /// Packets per second of all unresponsive flows together.
         penalty_rate: f64 = 10.0, unit "packets/s", source "Linux, net/sched/sch_sfb.c";
-        /// Packets that they may send at once.
+        /// How many packets they may send at once.
         penalty_burst: u32 = 20, unit "packets", source "Linux, net/sched/sch_sfb.c";
     }
 }

@@ -1,7 +1,7 @@
 //! SFQ: stochastic fairness queueing (McKenney 1990).
 //!
-//! A hash gives each flow one of many queues, which are served in turn. A full buffer costs the longest queue
-//! its last packet, so whoever sends more than a share loses what is beyond it.
+//! A hash gives each flow one of many queues, which are served in turn. A full buffer costs the longest queue its last
+//! packet, so a flow that sends more than its share loses the excess.
 //!
 //! What the paper leaves open, and what this file does:
 //! - The paper serves a packet per turn. `quantum` bytes per turn are fair to flows of small packets as well, as
@@ -26,16 +26,16 @@ params! {
     pub struct SfqParams {
         /// Queues into which flows are hashed.
         flows: u32 = 1024, unit "queues", source "tc-sfq(8): divisor";
-        /// Bytes that a queue may send in its turn: about the largest packet.
+        /// Bytes that a queue may send per turn: about the largest packet.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "tc-sfq(8): the interface's MTU";
-        /// Packets that may wait in one queue.
+        /// Most packets that may wait in one queue.
         depth: u32 = 127, unit "packets", source "tc-sfq(8)";
-        /// Queues that may have packets at a time: an arrival for one more is dropped; left out: all. Linux: 128.
+        /// How many queues may have packets at a time; an arrival for one more is dropped; left out: all. Linux: 128.
         active: Option<u32> = None, unit "queues", source "McKenney 1990";
-        /// Queue that a full buffer costs a packet: the one with the most "bytes", or with the most "packets", of
-        /// equals the one that changed last (Linux).
+        /// Queue that loses a packet when the buffer is full: the one with the most "bytes" or the most "packets";
+        /// among equals, the one that changed last (Linux).
         longest: Longest = Longest::Bytes, unit "name", source "fair to flows of small packets; McKenney 1990 has packets of one size";
-        /// Time after which flows are hashed again, by another key; left out: never.
+        /// Time after which flows are rehashed with another key; left out: never.
         perturb: Option<Duration> = None, unit "s", source "McKenney 1990; tc-sfq(8)";
         /// Key of the hash; left out: drawn from the run's seed.
         hash_key: Option<u64> = None, unit "1", source "RFC 8290 section 4.1";

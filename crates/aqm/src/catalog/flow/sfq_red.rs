@@ -24,11 +24,11 @@ params! {
     pub struct SfqRedParams {
         /// Queues into which flows are hashed.
         flows: u32 = 1024, unit "queues", source "tc-sfq(8): divisor";
-        /// Bytes that a queue may send in its turn: about the largest packet.
+        /// Bytes that a queue may send per turn: about the largest packet.
         quantum: Bytes = Bytes::new(1514), unit "bytes", source "tc-sfq(8): the interface's MTU";
-        /// Packets that may wait in one queue.
+        /// Most packets that may wait in one queue.
         depth: u32 = 127, unit "packets", source "tc-sfq(8)";
-        /// Average of a flow's queue below which nothing of it is signaled.
+        /// Average of a flow's queue below which its packets are not signaled.
         min_th: QueueSize = QueueSize::Packets(2.0), unit "packets or bytes", source "own";
         /// Average of a flow's queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(6.0), unit "packets or bytes", source "3 min_th: Floyd 1997";

@@ -41,7 +41,7 @@ params! {
         overwrite: f64 = 0.25, unit "1", source "Ott et al. 1999, section II";
         /// Weight of an arrival in the hit rate P(t); left out: overwrite / zombies.
         alpha: Option<f64> = None, unit "1", source "Ott et al. 1999, eq. 3.3; its simulations use 1 / zombies";
-        /// Probability in a buffer filled to a third or more; a quarter of it from a sixth on.
+        /// Probability when the buffer is at least a third full; from a sixth on, a quarter of it.
         p_max: f64 = 0.15, unit "1", source "Ott et al. 1999, eq. 4.3";
         /// Number of flows beyond which more load does not raise the probability.
         flows: u32 = 256, unit "1", source "Ott et al. 1999, eq. 4.4";

@@ -9,8 +9,8 @@
 //! - The names are Chen's; Park et al. 2004 write alpha for phi and gamma for tau, and its beta is the
 //!   initial share of the capacity.
 //! - Fig. 3.4 adapts the capacity at every arrival, so that x is the offered rate. Where signals are
-//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6 % the link
-//!   settles 6 % below tau, and with unresponsive sources the capacity falls to zero. The aim of Chen
+//!   drops, what is dropped then counts as input that the link never carries: at a loss of 6% the link
+//!   settles 6% below tau, and with unresponsive sources the capacity falls to zero. The aim of Chen
 //!   2010, section 3.7.1, a utilization of tau, needs the admitted rate; ns-2 uses that, and so does
 //!   this file by default. With marks the two are the same. A packet that AVQ accepts but the real
 //!   buffer has no room for is input either way, because the load that overflows a buffer must be
@@ -44,9 +44,11 @@ params! {
         phi: f64 = 0.15, unit "1/s", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1; Joo et al. 2006, Table 1";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001";
-        /// Buffer of the virtual queue; its unit decides whether the virtual queue counts packets or bytes; auto: that of the real one.
+        /// Buffer of the virtual queue; its unit determines whether the virtual queue counts packets or bytes; auto:
+        /// the real buffer.
         buffer: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Chen 2010, section 3.7.2";
-        /// The input that adapts the virtual capacity: "admitted" leaves out what AVQ drops, "offered" counts every arrival.
+        /// The input that adapts the virtual capacity: "admitted" excludes what AVQ drops; "offered" counts every
+        /// arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1";

@@ -27,7 +27,8 @@ params! {
         phi: f64 = 0.15, unit "1/s", source "Park et al. 2004, Table 1: alpha";
         /// Share of the link's capacity to use.
         tau: f64 = 0.98, unit "1", source "Kunniyur and Srikant 2001; Park et al. 2004, Table 1 has gamma = 1";
-        /// The input that adapts the virtual capacity: "admitted" leaves out what is dropped, "offered" counts every arrival.
+        /// The input that adapts the virtual capacity: "admitted" excludes what is dropped; "offered" counts every
+        /// arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Chen 2010, section 3.7.1 (its Fig. 3.4 has offered); ns-2";
         /// Virtual capacity at the start, as a share of the link's.
         initial_capacity: f64 = 0.8, unit "1", source "Park et al. 2004, Table 1: beta";

@@ -25,7 +25,8 @@ params! {
         gamma: f64 = 0.98, unit "1", source "chosen: slightly smaller than the link's; as AVQ";
         /// Probability at an (almost) empty virtual queue.
         p_min: f64 = 0.001, unit "1", source "chosen";
-        /// Length of the virtual queue at which the probability is 1; its unit decides how the virtual queue is measured; auto: the buffer.
+        /// Length of the virtual queue at which the probability is 1; its unit determines how the virtual queue is
+        /// measured; auto: the buffer.
         vq_max: AutoSize = AutoSize::Auto, unit "packets or bytes", source "chosen";
     }
 }

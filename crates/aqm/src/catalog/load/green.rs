@@ -29,14 +29,14 @@ params! {
     pub struct GreenParams {
         /// c: TCP's throughput is MSS c / (R sqrt p).
         c: f64 = 1.22, unit "1", source "sqrt(3/2): Mathis et al. 1997";
-        /// Round-trip time of flows before any has been measured.
+        /// Round-trip time of flows until one has been measured.
         rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual value";
         /// Time without packets after which a flow is no longer active.
         flow_interval: Duration = Duration::from_secs(10), unit "s", source "this implementation";
         /// Largest number of connections that can be told apart within flow_interval; the count stops
         /// there.
         max_flows: u32 = 16_384, unit "1", source "this implementation";
-        /// Packets that must wait before an arrival is signaled at all; 0 follows the paper literally.
+        /// How many packets must wait before an arrival is signaled at all; 0 follows the paper literally.
         min_backlog: u32 = 2, unit "packets", source "this implementation, as in RED";
     }
 }

@@ -38,7 +38,7 @@ params! {
     /// VRC's parameters: alpha, beta and gamma, or k_p, k_i and k_d, or none of them for the gains of Park et
     /// al. 2004, Table 1.
     pub struct VrcParams {
-        /// Gain of the rate's excess over the virtual target; with beta and gamma. Without any gain: 0.0003.
+        /// Gain of the rate's excess over the virtual target; set it with beta and gamma. Without any gain: 0.0003.
         alpha: Option<f64> = None, unit "s/packet", source "Park et al. 2004, Table 1: K_D";
         /// Gain of the correction; with alpha and gamma. Without any gain: 3.
         beta: Option<f64> = None, unit "1/s", source "Park et al. 2004, Table 1, by K_P = alpha (beta + gamma) and K_I = alpha beta gamma";
@@ -50,20 +50,20 @@ params! {
         k_i: Option<f64> = None, unit "1/(packet s)", source "Park et al. 2004, Table 1: 0.0045";
         /// Derivative gain on the queue; with k_p and k_i.
         k_d: Option<f64> = None, unit "s/packet", source "Park et al. 2004, Table 1: 0.0003";
-        /// Queue to hold; its unit decides whether queue and arrivals are measured in packets or in bytes; auto: 50 packets,
-        /// or half of a buffer that does not hold as many.
+        /// Queue to hold; its unit determines whether the queue and arrivals are measured in packets or bytes; auto: 50
+        /// packets, or half of the buffer if it holds fewer.
         q_ref: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Park et al. 2004, section 5.1; half the buffer is chosen";
         /// T_s: time between two updates.
         update_interval: Duration = Duration::from_millis(10), unit "s", source "Park et al. 2004, section 5.1";
         /// K: time constant of the estimate of the arrival rate.
         rate_memory: Duration = Duration::from_millis(20), unit "s", source "not in Park et al. 2004; comes nearest to its Table 2";
-        /// Time at which the estimate is updated: each update, with all that arrived since the last
-        /// ("interval"), or each arrival ("arrival"), which overestimates and holds the queue below q_ref.
+        /// When the estimate is updated: at each update, with everything that arrived since the last one ("interval"),
+        /// or at each arrival ("arrival"), which overestimates and holds the queue below q_ref.
         rate_update: RateUpdate = RateUpdate::Interval, unit "name", source "not in Park et al. 2004; without a steady error, as its Table 2";
-        /// Keeps D in [-gamma q_ref, 1/alpha]. Without bounds the mean queue stays at q_ref even where the
-        /// queue swings between empty and full, and D winds up while p is 0 or 1.
+        /// Keeps D in [-gamma q_ref, 1/alpha]. Without bounds, the mean queue stays at q_ref even if the queue swings
+        /// between empty and full, and D winds up while p is 0 or 1.
         bounded: bool = true, unit "true or false", source "not in Park et al. 2004, whose eq. 5 bounds nothing";
-        /// The input whose rate is measured: "admitted" leaves out what VRC drops, "offered" counts every arrival.
+        /// The input whose rate is measured: "admitted" excludes what VRC drops; "offered" counts every arrival.
         input_rate: InputRate = InputRate::Admitted, unit "name", source "Park et al. 2004, eq. 7: what enters the queue";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";

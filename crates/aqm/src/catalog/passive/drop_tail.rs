@@ -20,7 +20,7 @@ choice! {
 params! {
     /// Drop-tail's parameters; the buffer belongs to the queue.
     pub struct DropTailParams {
-        /// Packet that a full buffer costs: the arrival ("tail"), or those at the head until the arrival fits ("front").
+        /// What a full buffer drops: the arrival ("tail"), or packets at the head until the arrival fits ("front").
         drop: Drop = Drop::Tail, unit "name", source "the FIFO of every router; \"front\": Lakshman et al. 1996, Linux's pfifo_head_drop";
     }
 }

@@ -121,8 +121,8 @@ red_params! {
         reference_rtt: Duration = Duration::from_millis(120), unit "s", source "Chen 2010, section 4.5.1";
         /// C0: rate of the link for which the setting is known to be good.
         reference_rate: BitRate = BitRate::from_bps(10_000_000), unit "bit/s", source "Chen 2010, section 4.5.1";
-        /// The setting: average queue below which nothing is signaled; its unit decides whether the queue is
-        /// measured in packets or in bytes.
+        /// The setting: average queue below which nothing is signaled; its unit determines whether the queue is
+        /// measured in packets or bytes.
         min_th: QueueSize = QueueSize::Packets(50.0), unit "packets or bytes", source "Chen 2010, section 4.5.1";
         /// The setting: average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(150.0), unit "packets or bytes", source "Chen 2010, section 4.5.1";

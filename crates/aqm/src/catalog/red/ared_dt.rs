@@ -27,7 +27,7 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 red_params! {
     /// Parameters of Adaptive RED with dynamic thresholds.
     pub struct AredDtParams {
-        /// Mean queueing delay that automatic thresholds aim at.
+        /// Mean queueing delay that automatic thresholds aim for.
         target_delay: Duration = Duration::from_millis(5), unit "s", source "Floyd et al. 2001; ns-2";
         /// Average queue below which nothing is signaled, at the start; auto: max(5 packets, target_delay C /
         /// 2), measured in the unit of the buffer.

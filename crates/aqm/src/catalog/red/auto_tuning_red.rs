@@ -27,7 +27,7 @@ use crate::{Aqm, Ctx, Link, Probe};
 red_params! {
     /// Auto-Tuning RED's parameters.
     pub struct AutoTuningRedParams {
-        /// The round-trip time R that the automatic values are for, queueing included.
+        /// The round-trip time R that the automatic values are for, including queueing.
         rtt: Duration = Duration::from_millis(100), unit "s", source "Floyd et al. 2001, the usual value; Chen 2010, section 3.2.3";
         /// Average queue below which nothing is signaled; auto: max(5 packets, 0.105 R C), measured in the
         /// unit of the buffer.

@@ -19,10 +19,10 @@ use crate::{Aqm, Cause, Ctx, Link, PacketMeta, Probe, Verdict, params};
 params! {
     /// DSRED's parameters.
     pub struct DsredParams {
-        /// K_l: average queue below which nothing is signaled; its unit decides whether the queue is measured
-        /// in packets or in bytes.
+        /// K_l: average queue below which nothing is signaled; its unit determines whether the queue is measured in
+        /// packets or bytes.
         k_l: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "chosen: RED's min_th";
-        /// K_h: average queue from which everything is dropped.
+        /// K_h: average queue at or above which everything is dropped.
         k_h: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "chosen: twice RED's max_th, where its gentle curve ends";
         /// The probability halfway between the two is 1 - gamma.
         gamma: f64 = 0.96, unit "1", source "Zheng and Atiquzzaman 2000, not verified";

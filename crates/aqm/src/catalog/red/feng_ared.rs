@@ -30,8 +30,8 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict};
 red_params! {
     /// Parameters of Feng's Adaptive RED.
     pub struct FengAredParams {
-        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
-        /// packets or in bytes.
+        /// Average queue below which nothing is signaled; its unit determines whether the queue is measured in packets
+        /// or bytes.
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; Chen 2010, section 2.3.1";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; Chen 2010, section 2.3.1";

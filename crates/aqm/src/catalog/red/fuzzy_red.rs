@@ -44,8 +44,8 @@ choice! {
 red_params! {
     /// Fuzzy RED's parameters.
     pub struct FuzzyRedParams {
-        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
-        /// packets or in bytes.
+        /// Average queue below which nothing is signaled; its unit determines whether the queue is measured in packets
+        /// or bytes.
         min_th: QueueSize = QueueSize::Packets(10.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(30.0), unit "packets or bytes", source "Trinh and Molnár, section 4.1";
@@ -53,9 +53,9 @@ red_params! {
         max_p: f64 = 0.1, unit "1", source "Trinh and Molnár, section 4.1";
         /// Direction of the rules: "printed" or "keshav".
         rule: FuzzyRule = FuzzyRule::Printed, unit "name", source "Trinh and Molnár, section 5.1";
-        /// Scaled error up to which it is low.
+        /// Scaled error up to which the error is low.
         error_low: f64 = 0.06, unit "1", source "Trinh and Molnár, section 5.1.1";
-        /// Scaled error from which on it is high.
+        /// Scaled error at or above which the error is high.
         error_high: f64 = 0.2, unit "1", source "Trinh and Molnár, section 5.1.1";
         /// The low weight.
         weight_low: f64 = 0.002, unit "1", source "Trinh and Molnár, section 5.1.1";

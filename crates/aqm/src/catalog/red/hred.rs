@@ -23,12 +23,13 @@ use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
 params! {
     /// HRED's parameters.
     pub struct HredParams {
-        /// Queue below which min_p falls; its unit decides whether the queue is measured in packets or in bytes; auto: a quarter of the buffer.
+        /// Queue below which min_p falls; its unit determines whether the queue is measured in packets or bytes; auto:
+        /// a quarter of the buffer.
         min_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
         /// Queue above which min_p rises; auto: half the buffer.
         max_th: AutoSize = AutoSize::Auto, unit "packets or bytes", source "Joo et al. 2006, Table 1";
-        /// Flattens the line: its slope is min_p / (kappa max_th). A larger kappa is more stable and
-        /// holds the queue less tightly.
+        /// Flattens the line, whose slope is min_p / (kappa max_th). A larger kappa is more stable and holds the queue
+        /// less tightly.
         kappa: f64 = 2.0, unit "1", source "Joo et al. 2006, Table 1";
         /// T_alpha: time in which p follows a rise of the load; not less than the round-trip time.
         t_alpha: Duration = Duration::from_millis(400), unit "s", source "Joo et al. 2006, Table 1";

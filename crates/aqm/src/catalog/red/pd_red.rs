@@ -21,8 +21,8 @@ use crate::{Aqm, Ctx, Link, Probe, params};
 params! {
     /// PD-RED's parameters.
     pub struct PdRedParams {
-        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
-        /// packets or in bytes.
+        /// Average queue below which nothing is signaled; its unit determines whether the queue is measured in packets
+        /// or bytes.
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "as RED";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "as RED";
@@ -45,7 +45,7 @@ params! {
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Packets that must wait before an arrival is signaled at all, however high the average.
+        /// How many packets must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
     }
 }

@@ -15,7 +15,7 @@
 //!   initial rate. Below a shaper of Linux nothing ages it: `idle`.
 //! - A queue that has drained while its average is still high is not signaled: fewer than
 //!   `min_backlog` packets wait. The paper has no such condition, but ns-2 has it, and it matters: 100
-//!   Reno flows at 10 Mbit/s under ARED reach 96 % utilization without it, 99.6 % with it (and 99.6 %
+//!   Reno flows at 10 Mbit/s under ARED reach 96% utilization without it, 99.6% with it (and 99.6%
 //!   in ns-2). ns-2 also spares the first arrival above `min_th`, whose probability is close to 0
 //!   anyway; that is left out.
 
@@ -45,11 +45,11 @@ macro_rules! red_params {
                 signal: $crate::part::SignalMode = $crate::part::SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
                 /// Probability above which an early signal drops ECN-capable packets too (ns-2's mark_p_ is 0.1); left out: always mark.
                 mark_limit: Option<f64> = None, unit "1", source "RFC 3168 section 7";
-                /// Fate of an ECN-capable arrival where the probability is 1: "drop", or "mark" (Linux without
-                /// harddrop), which is void with a mark_limit below 1.
+                /// What happens to an ECN-capable arrival when the probability is 1: "drop", or "mark" (Linux without
+                /// harddrop), which has no effect with a mark_limit below 1.
                 forced: $crate::part::Forced = $crate::part::Forced::Drop, unit "name", source "RFC 3168 section 7";
-                /// Packets that must wait before an arrival is signaled at all, however high the average; 0
-                /// follows the paper literally.
+                /// How many packets must wait before an arrival is signaled at all, however high the average; 0 follows
+                /// the paper literally.
                 min_backlog: u32 = 2, unit "packets", source "ns-2, whose results the papers print (in byte mode it requires 1)";
             }
         }
@@ -122,8 +122,8 @@ choice! {
 red_params! {
     /// RED's parameters.
     pub struct RedParams {
-        /// Average queue below which nothing is signaled; its unit decides whether the queue is measured in
-        /// packets or in bytes.
+        /// Average queue below which nothing is signaled; its unit determines whether the queue is measured in packets
+        /// or bytes.
         min_th: QueueSize = QueueSize::Packets(5.0), unit "packets or bytes", source "Floyd 1997, recommended setting; Chen 2010, section 2.3.1";
         /// Average queue at which the probability reaches max_p.
         max_th: QueueSize = QueueSize::Packets(15.0), unit "packets or bytes", source "3 min_th: Floyd 1997; Chen 2010, section 2.3.1";
@@ -134,8 +134,8 @@ red_params! {
         /// Lets the probability rise from max_p at max_th to 1 at twice max_th; without it, the probability
         /// is 1 from max_th on.
         gentle: bool = true, unit "true or false", source "Floyd 2000; Chen 2010, eq. 2.4";
-        /// Effect of an idle time on the average: it "ages", or "keeps" its value until the next arrival (Linux
-        /// below a shaper).
+        /// What the average does during idle times: it "ages", or "keeps" its value until the next arrival (Linux below
+        /// a shaper).
         idle: Idle = Idle::Ages, unit "name", source "Floyd and Jacobson 1993, section 4";
     }
 }

@@ -38,8 +38,8 @@ const H_S: f64 = 0.173_205_080_756_887_73;
 red_params! {
     /// ST-RED's parameters.
     pub struct StRedParams {
-        /// Average queue below which nothing is signaled, at the start; its unit decides whether the queue is
-        /// measured in packets or in bytes.
+        /// Average queue below which nothing is signaled, at the start; its unit determines whether the queue is
+        /// measured in packets or bytes.
         min_th: QueueSize = QueueSize::Packets(20.0), unit "packets or bytes", source "Chen 2010, section 5.5, for 10 Mbit/s, 100 ms and 100 flows";
         /// Average queue at which the probability reaches max_p, at the start.
         max_th: QueueSize = QueueSize::Packets(60.0), unit "packets or bytes", source "Chen 2010, section 5.5";

@@ -72,9 +72,10 @@ impl ParamValue for Vec<ClassParams> {
 params! {
     /// WRED's parameters.
     pub struct WredParams {
-        /// Average queue at which the probability of a class reaches max_p; its unit decides whether the queue is measured in packets or in bytes.
+        /// Average queue at which the probability of a class reaches max_p; its unit determines whether the queue is
+        /// measured in packets or bytes.
         max_th: QueueSize = QueueSize::Packets(40.0), unit "packets or bytes", source "Cisco IOS 11.1, default of a class";
-        /// min_th of precedence 0 as a share of max_th; those of 1 to 7 are higher by ninths of the
+        /// min_th of precedence 0, as a share of max_th; precedences 1 to 7 are each higher by a ninth of the
         /// difference.
         lowest: f64 = 0.5, unit "1", source "Cisco IOS 11.1: half of max_th";
         /// Probability at max_th.
@@ -88,10 +89,10 @@ params! {
         spacing: Spacing = Spacing::Uniform, unit "name", source "Floyd and Jacobson 1993, section 7";
         /// Effect of a packet's size on its probability: none ("per-packet") or proportional ("by-size").
         signal: SignalMode = SignalMode::PerPacket, unit "name", source "RFC 7567 section 4.4";
-        /// Packets that must wait before an arrival is signaled at all, however high the average.
+        /// How many packets must wait before an arrival is signaled at all, however high the average.
         min_backlog: u32 = 2, unit "packets", source "as RED";
-        /// Classes with their own thresholds: { precedence = 3, min_th = "30 packets", max_th = "40
-        /// packets", max_p = 0.1 }, where all but the precedence may be left out.
+        /// Classes with their own thresholds: { precedence = 3, min_th = "30 packets", max_th = "40 packets", max_p =
+        /// 0.1 }, where everything but the precedence may be left out.
         classes: Vec<ClassParams> = Vec::new(), unit "list of tables", source "none: every class as above";
     }
 }

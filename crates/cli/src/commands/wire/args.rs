@@ -7,9 +7,8 @@ use quell_units::{BitRate, Duration, QueueSize};
 use crate::args::{ViewArgs, assignment, whole};
 
 const HELP: &str = "\
-Two hosts in network namespaces, with the algorithm between them; no root is \
-needed where the kernel allows user namespaces. COMMAND runs on the near host; \
-$QUELL_FAR is the address of the far one.
+Quell makes two hosts in network namespaces, with the algorithm between them. You need no root rights if the kernel \
+allows user namespaces. COMMAND runs on the near host; $QUELL_FAR is the address of the far one.
 
   quell wire --rate 10Mbit/s --rtt 50ms --aqm codel -- ping -c 3 10.65.0.1
   quell wire --rate 20Mbit/s --rtt 40ms --aqm red --ecn --far 'iperf3 -s' -- sh -c 'iperf3 -c $QUELL_FAR'
@@ -20,10 +19,10 @@ $QUELL_FAR is the address of the far one.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Scenario file: its algorithms and its traffic, live; results as `quell run` keeps them.
+    /// Scenario file whose algorithms and traffic to run live; results are kept as by `quell run`.
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
-    /// Rate of the link, both ways; of the other way where --up or --down is given.
+    /// Rate of the link in both directions, or in the other one if you give --up or --down.
     #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
     pub rate: Option<BitRate>,
     /// Rate to the far host; default: --rate.
@@ -32,11 +31,11 @@ pub struct Args {
     /// Rate from the far host; default: --rate.
     #[arg(long, value_name = "RATE", conflicts_with = "scenario")]
     pub down: Option<BitRate>,
-    /// Round-trip time without queueing; default: none is added.
+    /// Round-trip time to add, without queueing; default: none.
     #[arg(long, value_name = "TIME", conflicts_with = "scenario")]
     pub rtt: Option<Duration>,
-    /// Buffer of each direction; default: a bandwidth-delay product, at least 20 packets; where the algorithm needs more,
-    /// 200 ms.
+    /// Buffer of each direction; default: a bandwidth-delay product, at least 20 packets, or 200 ms if the algorithm
+    /// needs more.
     #[arg(long, value_name = "SIZE", conflicts_with = "scenario")]
     pub buffer: Option<QueueSize>,
     /// Algorithm of both directions.
@@ -51,34 +50,34 @@ pub struct Args {
     /// The largest IP packet in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 1500, conflicts_with = "scenario", value_parser = whole(1..=u16::MAX))]
     pub mtu: u16,
-    /// The hosts' congestion control, of those that the kernel has.
+    /// The hosts' congestion control, one that the kernel has.
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub congestion: Option<String>,
-    /// Seed of the algorithm's chance; default: drawn, and kept in the log. Of a scenario: its seeds.
+    /// Seed of the algorithm's random numbers; default: drawn, and kept in the log. For a scenario: its seeds.
     #[arg(long, value_name = "SEED", value_parser = whole(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Run a scenario's algorithms with seeds 1 to N; default: its seeds.
     #[arg(long, value_name = "N", requires = "scenario", conflicts_with = "seed", value_parser = whole(1..=u32::MAX))]
     pub seeds: Option<u32>,
-    /// Keep arrivals and decisions in FILE, for `quell gateway replay`.
+    /// Log arrivals and decisions to FILE, for `quell gateway replay`.
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Keep a scenario's results in DIR; default: a new folder in results/.
+    /// Save a scenario's results in DIR; default: a new folder in results/.
     #[arg(long, value_name = "DIR", requires = "scenario")]
     pub out: Option<PathBuf>,
     /// Replace what is in DIR.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
-    /// What is shown of a scenario's results.
+    /// What to show of a scenario's results.
     #[command(flatten)]
     pub view: ViewArgs,
-    /// Run COMMAND on the far host meanwhile, with `sh -c`.
+    /// Also run COMMAND on the far host, with `sh -c`.
     #[arg(long, value_name = "COMMAND", conflicts_with = "scenario")]
     pub far: Option<String>,
-    /// Use packet sockets and veth devices even where TUN is allowed.
+    /// Use packet sockets and veth devices even if TUN is allowed.
     #[arg(long)]
     pub packet_sockets: bool,
-    /// What runs on the near host; default: a shell.
+    /// Command to run on the near host; default: a shell.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "scenario")]
     pub command: Vec<String>,
 }

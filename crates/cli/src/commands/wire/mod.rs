@@ -71,13 +71,13 @@ fn measure(live: &Live, args: &Args, line: Vec<String>) -> Result<(), Failure> {
 fn config(args: &Args) -> Result<WireConfig, Failure> {
     if let (Some(_), Some(_), Some(_)) = (args.rate, args.up, args.down) {
         return Err(bad_input!(
-            "--rate is the rate of the ways that have none of their own, and both have: leave --rate out, or --up or --down"
+            "--rate: has no effect because --up and --down set both directions; leave out one of the three"
         ));
     }
     let (Some(up), Some(down)) = (args.up.or(args.rate), args.down.or(args.rate)) else {
         return Err(bad_input!(
-            "a rate or a scenario is needed: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND, --up and --down for two \
-             rates, or quell wire SCENARIO"
+            "give a rate or a scenario: quell wire --rate 10Mbit/s --rtt 50ms -- COMMAND (or --up and --down for two \
+             rates), or quell wire SCENARIO"
         ));
     };
     // clap does not ask for a scenario beside these: it conflicts with --rate.
@@ -91,7 +91,7 @@ fn config(args: &Args) -> Result<WireConfig, Failure> {
     ];
     if let Some((option, _)) = of_scenarios.iter().find(|(_, given)| *given) {
         return Err(bad_input!(
-            "{option}: is about the results of a scenario, and a command has none; quell wire SCENARIO {option}, \
+            "{option}: applies to the results of a scenario, but a command has none; use quell wire SCENARIO {option}, \
              or --log FILE to keep what happens to a command's packets"
         ));
     }
@@ -156,15 +156,15 @@ fn may_be_default(name: &str) -> Result<(), Failure> {
     let shown = cut(name);
     if !known.iter().any(|known| known == name) {
         return Err(bad_input!(
-            "--congestion: \"{shown}\" is not one of this kernel's ({}); modprobe tcp_{shown} may add it",
+            "--congestion: this kernel does not have \"{shown}\" ({}); modprobe tcp_{shown} may add it",
             known.join(", "),
         ));
     }
     if !allowed.iter().any(|allowed| allowed == name) {
         let all = allowed.join(" ");
         return Err(bad_input!(
-            "--congestion: \"{shown}\" is the administrator's alone; sysctl -w \
-             net.ipv4.tcp_allowed_congestion_control=\"{all} {shown}\" allows it to all",
+            "--congestion: only the administrator may use \"{shown}\"; sysctl -w \
+             net.ipv4.tcp_allowed_congestion_control=\"{all} {shown}\" allows it for everyone",
         ));
     }
     Ok(())
@@ -202,7 +202,9 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
         server = Some(child.map_err(|e| Failure::cannot(format!("run \"{}\"", cut(text)), e))?);
     }
     let words = if args.command.is_empty() {
-        terminal::say(&format!("a shell at {near}; the other host is {far}; exit ends the wire"));
+        terminal::say(&format!(
+            "this is a shell at {near}; the other host is {far}; type exit to end the wire"
+        ));
         vec![std::env::var("SHELL").unwrap_or_else(|_| "sh".into())]
     } else {
         args.command.clone()
@@ -224,14 +226,14 @@ fn command(args: &Args, config: WireConfig) -> Result<(), Failure> {
     }
     terminal::say(&table::table(&lines, &report));
     if let Some(name) = congestion {
-        terminal::say(&format!("TCP without a choice of its own was {name} (--congestion)"));
+        terminal::say(&format!("TCP used {name} unless a program chose another (--congestion)"));
     }
     if let Some(why) = &report.log {
-        return Err(Failure::Failed(format!("the log is not whole: {why}")));
+        return Err(Failure::Failed(format!("the log is incomplete: {why}")));
     }
     // What the near command did without the other is not a measurement.
     let failed_far =
-        far_ended.map(|status| format!("the command of --far failed before the other ended ({status})"));
+        far_ended.map(|status| format!("the command of --far failed before the other one ended ({status})"));
     match ended {
         Ok(status) if status.success() => failed_far.map_or(Ok(()), |why| Err(Failure::Failed(why))),
         // A command's own failure is ours, as with `time` and `env`; of one that we ended, the reason.

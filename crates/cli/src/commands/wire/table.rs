@@ -18,7 +18,7 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
         let counters = &meter.counters;
         let arrived = counters.arrived.packets.max(1) as f64;
         let dropped = counters.refused.total().packets + counters.dropped.total().packets;
-        let share = |n: u64| format!("{} %", three_digits(n as f64 / arrived * 100.0));
+        let share = |n: u64| format!("{}%", three_digits(n as f64 / arrived * 100.0));
         let time = |seconds: Option<f64>| seconds.map_or("-".into(), duration);
         names.cells.push((line.name.clone(), Tint::Name));
         let cells = [
@@ -38,9 +38,9 @@ pub fn table(lines: &[Option<LineConfig>; 2], report: &Report) -> String {
     let mut text = figures(&names, &columns);
     let c = &report.counters;
     let beside = [
-        (c.refused, "packets that the receiving host did not take"),
-        (c.starved, "reads put off for want of buffers"),
-        (report.pauses, "pauses of the relay over a second: the machine was busy or suspended"),
+        (c.refused, "packets that the receiving host did not accept"),
+        (c.starved, "reads delayed for lack of buffers"),
+        (report.pauses, "pauses of the relay longer than a second: the machine was busy or suspended"),
     ];
     for (n, what) in beside.iter().filter(|(n, _)| *n > 0) {
         text.push_str(&format!("{n} {what}\n"));

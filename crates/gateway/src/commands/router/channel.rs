@@ -124,7 +124,7 @@ impl Channel {
         Channel { socket, buffer: vec![0; LONGEST], file: None }
     }
 
-    /// Sends without waiting: whoever does not read is not waited for.
+    /// Sends without waiting for a reader that does not read.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         self.put(&serde_json::to_vec(message)?)
     }

@@ -60,7 +60,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         Err(e) => {
             found.refused.push(match e {
                 JournalError::Damaged(why) => format!(
-                    "the journal of gateway \"{id}\" is damaged, {why}: quell gateway clean --id {id} removes it"
+                    "the journal of gateway \"{id}\" is damaged, {why}; quell gateway clean --id {id} removes it"
                 ),
                 JournalError::Closed(why) => why,
             });
@@ -70,7 +70,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
     if let Some(journal) = left.as_ref().filter(|journal| journal.supervisor.alive()) {
         let pid = journal.supervisor.pid;
         found.refused.push(format!(
-            "process {pid} is gateway \"{id}\" already: kill {pid} ends it, or choose another --id"
+            "process {pid} already is gateway \"{id}\"; end it with kill {pid}, or choose another --id"
         ));
     }
 
@@ -81,7 +81,8 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         let overlap = other.network == network() && theirs != bits && theirs.both() & bits.both() != 0;
         found.need(!overlap, || {
             format!(
-                "gateway \"{}\" uses one of the bits of --mark-bit, and each would clear the other's: the same two do no harm",
+                "gateway \"{}\" uses one of the bits of --mark-bit, and each would clear the other's; use the same two \
+                 bits",
                 other.rules.id
             )
         });
@@ -91,7 +92,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
         found.need(other.rules.wan != *wan || other.network != network(), || {
             let Journal { supervisor, rules, .. } = &other;
             format!(
-                "gateway \"{}\" has {wan} already, and packets come to one only: kill {} ends it, or reload it",
+                "gateway \"{}\" already has {wan}, and packets go to only one; end it with kill {}, or reload it",
                 rules.id, supervisor.pid
             )
         });
@@ -101,7 +102,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
     if there.is_none() {
         // PPP's devices come with their session, and others when a driver is there.
         found.notes.push(format!(
-            "no device \"{wan}\" here yet: Quell waits for it; there are {}",
+            "device \"{wan}\" does not exist yet, so Quell waits for it; the devices are {}",
             devices().join(", ")
         ));
     }
@@ -135,7 +136,7 @@ pub(super) fn look(settings: &Settings) -> RouterState {
 
     if let Some((user, _)) = settings.fixed.user.filter(|(user, _)| !stale && has_processes(*user)) {
         found.notes.push(format!(
-            "user {user} has other processes, which may end the worker: without --user it has a user of its own"
+            "user {user} has other processes, which may end the worker; without --user it has its own user"
         ));
     }
 
@@ -151,8 +152,9 @@ pub(super) fn look(settings: &Settings) -> RouterState {
                 }
                 if rules.kind == Kind::Mangle {
                     found.notes.push(
-                        "iptables has no table security here: what comes in waits before the filters of FORWARD, and what \
-                         passes without a verdict is not counted; modprobe -a iptable_security ip6table_security mends it"
+                        "iptables has no table security here, so incoming packets wait before the filters of FORWARD, \
+                         and packets that pass without a verdict are not counted; fix it with modprobe -a \
+                         iptable_security ip6table_security"
                             .into(),
                     );
                 }
@@ -192,11 +194,11 @@ impl Device {
     pub fn change(self, was: Device, name: &str) -> String {
         let rate = |mbit: u64| BitRate::from_bps(mbit * 1_000_000);
         match (was.speed, self.speed) {
-            _ if self.index != was.index => format!("device {name} is another one of that name"),
+            _ if self.index != was.index => format!("device {name} was replaced by another of that name"),
             (Some(was), Some(is)) => format!("device {name} carries {}, no longer {}", rate(is), rate(was)),
             // It says so once its link is up.
             (None, Some(is)) => format!("device {name} carries {}", rate(is)),
-            (_, None) => format!("device {name} no longer says what it carries: its link may be down"),
+            (_, None) => format!("device {name} no longer reports its rate; its link may be down"),
         }
     }
 
@@ -264,8 +266,8 @@ impl RouterState {
         ] {
             if there && !forwards {
                 self.notes.push(format!(
-                    "this host forwards no {family}, so only what it sends and receives itself is shaped of that; if it is \
-                     a router: sysctl -w {key}=1"
+                    "this host does not forward {family}, so only its own {family} packets are shaped; if it is a \
+                     router: sysctl -w {key}=1"
                 ));
             }
         }
@@ -280,15 +282,15 @@ impl RouterState {
             let is = |what: &str| Path::new(&format!("/sys/class/net/{master}/{what}")).exists();
             if is("bridge") || is("bonding") {
                 self.refused.push(format!(
-                    "{wan} is a part of {master}, and the firewall sees its packets as those of {master}: --wan {master}"
+                    "{wan} is a part of {master}, and the firewall sees its packets as those of {master}: use --wan \
+                     {master}"
                 ));
             }
         }
         // The kernel takes apart what was put together (GRO) before it queues it, so only what a device puts together
         // by itself matters.
         if sys::large_receive(wan).unwrap_or(false) {
-            self.refused
-                .push(format!("{wan} puts received packets together (LRO): ethtool -K {wan} lro off"));
+            self.refused.push(format!("{wan} merges received packets (LRO): ethtool -K {wan} lro off"));
         }
     }
 
@@ -311,13 +313,14 @@ impl RouterState {
             let most = (link.bps() as f64 * SHARE) as u64;
             if line.rate > link {
                 self.refused.push(format!(
-                    "{name} {} is more than {wan} carries, {link}: the queue would be there and not here; --{name} {}",
+                    "{name} {} is more than {wan} carries, {link}, so the queue would form there and not here; use \
+                     --{name} {}",
                     line.rate,
                     BitRate::from_bps(most)
                 ));
             } else if line.rate.bps() > most {
                 self.notes.push(format!(
-                    "{name} {} is all that {wan} carries, {link}: with --{name} {} the queue is surely here",
+                    "{name} {} is all that {wan} carries, {link}; with --{name} {} the queue surely forms here",
                     line.rate,
                     BitRate::from_bps(most)
                 ));
@@ -334,13 +337,13 @@ impl RouterState {
         let can = most * mean.get() as f64 * 8.0 / 1e6;
         if wanted > most {
             self.refused.push(format!(
-                "{wanted:.0} packets of {mean} a second, both directions together, are more than this machine moves, \
+                "{wanted:.0} packets of {mean} per second, both directions together, are more than this machine moves, \
                  about {most:.0}: choose --up and --down of {:.0} Mbit/s together",
                 can / 2.0
             ));
         } else if wanted > most / 2.0 {
             self.notes.push(format!(
-                "both rates together are {} % of what one processor of this machine moves in packets of {mean}",
+                "both rates together are {}% of what one processor of this machine moves in packets of {mean}",
                 three_digits(wanted / most * 100.0)
             ));
         }

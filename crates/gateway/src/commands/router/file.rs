@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
             DeValue::Float(x) if x.as_str().ends_with("nan") || x.as_str().ends_with("inf") => {
                 Some("must be a number")
             }
-            DeValue::Datetime(_) => Some("a date is no value of any setting; text has quotation marks"),
+            DeValue::Datetime(_) => Some("a date is not a value of any setting; put text in quotation marks"),
             _ => None,
         };
         if self.strange.is_none() {

@@ -215,14 +215,14 @@ impl Rules {
 
     /// The rules of iptables.
     ///
-    /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`MarkBits::waits`], which is
-    /// gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set CE, and what the
-    /// host itself sends would be routed anew from its OUTPUT. So that is queued at the end of POSTROUTING of `mangle`,
-    /// and what the host receives at the end of INPUT there, without a mark. The verdict about a packet of the host's own that
-    /// is to be marked sends it through the chain again (`NF_REPEAT`) with both bits, and the first rule sets CE. No new
-    /// packet has them: what others remembered of them, or who sends it set (SO_MARK), is cleared in PREROUTING and
-    /// OUTPUT.
-    /// The host's own always passes while nobody reads the queue, so that the router can still be reached and mended.
+    /// What is forwarded is queued in FORWARD of `security`, behind all filters. There it gets [`MarkBits::waits`],
+    /// which is gone again before POSTROUTING of `mangle`, and no chain of iptables is between. `security` cannot set
+    /// CE, and what the host itself sends would be routed again from its OUTPUT. So that is queued at the end of
+    /// POSTROUTING of `mangle`, and what the host receives at the end of INPUT there, without a mark. The verdict about
+    /// a packet of the host's own that is to be marked sends it through the chain again (`NF_REPEAT`) with both bits,
+    /// and the first rule sets CE. No new packet has them: what others remembered of them, or who sends it set
+    /// (SO_MARK), is cleared in PREROUTING and OUTPUT. The host's own always passes while nobody reads the queue, so
+    /// that the router can still be reached and mended.
     fn tables(&self) -> Vec<Table> {
         if self.kind == Kind::Mangle {
             return vec![self.mangle_alone()];
@@ -324,8 +324,8 @@ impl Rules {
     }
 
     /// The rules of nft: a queue behind all chains of others at each hook, and directly behind it a chain that sets CE
-    /// and clears the marks. A new packet has none of them. What this host sends is queued where it has been routed and not translated: in output it
-    /// would be routed anew.
+    /// and clears the marks. A new packet has none of them. What this host sends is queued where it has been routed and
+    /// not translated: in output it would be routed again.
     fn nft(&self) -> String {
         let Rules { id, wan, queue: up, bits, .. } = self;
         let down = up + 1;

@@ -35,9 +35,9 @@ use settings::{assignment, id};
 use supervisor::Change;
 
 pub(super) const RUN_HELP: &str = "\
-Packets that go out of DEVICE and come in there wait in the kernel (NFQUEUE) until the line of their direction has \
-sent them: what this host forwards, and its own. If this program dies, they pass unshaped; with --on-exit closed, what \
-is forwarded stops.
+Packets that leave or enter through DEVICE, both forwarded ones and this host's own, wait in the kernel (NFQUEUE) \
+until the line of their direction has sent them. If this program dies, they pass unshaped; with --on-exit closed, \
+forwarded traffic stops.
 
   quell gateway run --wan eth0 --up 18Mbit/s --down 95Mbit/s --aqm codel --ecn
   quell gateway run --config /etc/quell/gateway.toml
@@ -46,7 +46,7 @@ is forwarded stops.
 /// Which gateway.
 #[derive(Clone, Debug, Args)]
 pub struct CleanArgs {
-    /// That of `run`; default: the only one that was killed, else 0.
+    /// The --id given to `run`; default: the only gateway that was killed, else 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
 }
@@ -54,26 +54,26 @@ pub struct CleanArgs {
 /// Another configuration for a gateway that runs.
 #[derive(Clone, Debug, Args)]
 pub struct ReloadArgs {
-    /// That of `run`; default: that of the file of --config, else the only one that runs, else 0.
+    /// The --id given to `run`; default: the one in the --config file, else the only running gateway, else 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
-    /// Read this file; without any option, the one that `run` was given.
+    /// Read this file; without any option, the file given to `run`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["up", "down", "buffer", "aqm"])]
     config: Option<PathBuf>,
-    /// Rate to the device; default: as it is.
+    /// Rate to the device; default: unchanged.
     #[arg(long, value_name = "RATE")]
     up: Option<BitRate>,
-    /// Rate from the device; default: as it is.
+    /// Rate from the device; default: unchanged.
     #[arg(long, value_name = "RATE")]
     down: Option<BitRate>,
-    /// Buffer of each direction; default: as it is.
+    /// Buffer of each direction; default: unchanged.
     #[arg(long, value_name = "SIZE")]
     buffer: Option<QueueSize>,
-    /// The algorithm of both directions; default: the same, as it is configured.
+    /// The algorithm of both directions; default: unchanged, with its parameters.
     #[arg(long, value_name = "NAME")]
     aqm: Option<String>,
-    /// Set a parameter of the algorithm: of that of --aqm, the others having their defaults, or of the present one, the
-    /// others staying as they are.
+    /// Set a parameter of the algorithm. With --aqm, its other parameters have their defaults; otherwise they are
+    /// unchanged.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, conflicts_with = "config")]
     set: Vec<(String, String)>,
 }
@@ -119,7 +119,7 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Failure> {
     }
     print(&text)?;
     if found.refused.is_empty() {
-        print("nothing is in the way\n")
+        print("ready to run: no problems found\n")
     } else {
         Err(Failure::Failed(found.refused.join("\n  ")))
     }
@@ -152,11 +152,13 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
         Ok(Some(journal)) if journal.supervisor.alive() => {
             let pid = journal.supervisor.pid;
             return Err(Failure::Failed(format!(
-                "gateway \"{id}\" runs, as process {pid}: kill {pid} ends it and its rules"
+                "gateway \"{id}\" is running as process {pid}; kill {pid} ends it and its rules"
             )));
         }
         _ if lock.is_none() => {
-            return Err(Failure::Failed(format!("gateway \"{id}\" starts or ends just now: try again")));
+            return Err(Failure::Failed(format!(
+                "gateway \"{id}\" is starting or ending right now; try again"
+            )));
         }
         _ => {}
     }
@@ -168,7 +170,7 @@ pub(super) fn clean(args: &CleanArgs) -> Result<(), Failure> {
             let found = remove_by_name(id)?;
             forget(id);
             print(&match found {
-                false => format!("gateway \"{id}\" has left nothing\n"),
+                false => format!("gateway \"{id}\" has left nothing behind\n"),
                 true => format!("there was no journal; the rules of gateway \"{id}\" are gone\n"),
             })
         }
@@ -205,7 +207,7 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     if let Some(path) = args.config.as_ref().filter(|path| quell_files::is_given(path)) {
         let path = quell_files::name(path);
         return Err(Failure::BadInput(format!(
-            "--config: {path} is a descriptor of this process, and the gateway that is to read it is another one; name a file"
+            "--config: {path} is a descriptor of this process, which the gateway cannot read; name a file"
         )));
     }
     let id = &match (&args.id, &args.config) {
@@ -215,7 +217,9 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     };
     let running = |journal: &Journal| journal.supervisor.alive();
     let Some(journal) = Journal::read(id).map_err(|e| Failure::Failed(e.to_string()))?.filter(running) else {
-        return Err(Failure::Failed(format!("no gateway \"{id}\" runs: `quell gateway run` starts one")));
+        return Err(Failure::Failed(format!(
+            "gateway \"{id}\" is not running; start it with `quell gateway run`"
+        )));
     };
     let aqm = args.aqm.as_ref().map(|name| named_algorithm("--aqm", name, &args.set)).transpose()?;
     let config = match &args.config {
@@ -248,8 +252,10 @@ pub(super) fn reload(args: &ReloadArgs) -> Result<(), Failure> {
     while Instant::now() < end {
         let said = Journal::read(id).ok().flatten().and_then(|journal| journal.answer);
         match said.filter(|answer| answer.order == order).map(|answer| answer.said) {
-            Some(Ok(holds)) => return print(&format!("gateway \"{id}\" goes on with {holds}\n")),
-            Some(Err(why)) => return Err(Failure::BadInput(format!("{why}; the gateway goes on as it was"))),
+            Some(Ok(holds)) => return print(&format!("gateway \"{id}\" continues with {holds}\n")),
+            Some(Err(why)) => {
+                return Err(Failure::BadInput(format!("{why}; the gateway continues unchanged")));
+            }
             None => std::thread::sleep(Wait::from_millis(20)),
         }
     }

@@ -20,13 +20,13 @@ use crate::{ConfigError, LineConfig};
 /// A router's gateway.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunArgs {
-    /// Read what is not given here from a file (TOML); `reload` reads it again.
+    /// Read settings that are not given here from a TOML file; `reload` reads it again.
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// The device that leads to the slow link.
+    /// Device that leads to the slow link.
     #[arg(long, value_name = "DEVICE")]
     wan: Option<String>,
-    /// Rate to DEVICE, a little below the link's own, so that the queue is here.
+    /// Rate to DEVICE; choose it a little below the link's own so that the queue forms here.
     #[arg(long, value_name = "RATE")]
     up: Option<BitRate>,
     /// Rate from DEVICE, likewise.
@@ -44,43 +44,43 @@ pub struct RunArgs {
     /// Mark ECN-capable packets instead of dropping them.
     #[arg(long)]
     ecn: bool,
-    /// Seed of the algorithms' chance; default: drawn, and kept in the log.
+    /// Seed of the algorithms' random numbers; default: drawn, and kept in the log.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Keep arrivals and decisions in FILE, for `replay`.
+    /// Log arrivals and decisions to FILE, for `replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Go on in another file once the log has so many bytes; default: 1 GB.
+    /// Start another log file after this many bytes; default: 1 GB.
     #[arg(long, value_name = "SIZE")]
     log_size: Option<Bytes>,
-    /// Remove the oldest files of the log once all have so many bytes; default: four times as many.
+    /// Remove the oldest log files once all together have this many bytes; default: four times --log-size.
     #[arg(long, value_name = "SIZE")]
     log_total: Option<Bytes>,
-    /// What becomes of traffic if this program dies; default: open.
+    /// What happens to traffic if this program dies; default: open.
     #[arg(long, value_enum, value_name = "HOW")]
     on_exit: Option<OnExit>,
-    /// Let another algorithm judge beside the one that acts, for the metrics; may be given several times.
+    /// Also run another algorithm on the same packets without effect, for the metrics; may be given several times.
     #[arg(long, value_name = "NAME")]
     shadow: Vec<String>,
-    /// Show metrics at a port of this host; default: at the socket /run/quell/ID.sock.
+    /// Serve metrics at a port of this host; default: at the socket /run/quell/ID.sock.
     #[arg(long, value_name = "127.0.0.1:PORT")]
     metrics: Option<SocketAddr>,
-    /// Allow --metrics an address that other hosts reach.
+    /// Let --metrics use an address that other hosts can reach.
     #[arg(long)]
     metrics_any: bool,
-    /// The program that sets the firewall's rules; default: auto.
+    /// Program that sets the firewall rules; default: auto.
     #[arg(long, value_enum, value_name = "PROGRAM")]
     firewall: Option<Choice>,
-    /// The numbers N and N+1 of the kernel's queues; default: 5100.
+    /// Use the kernel's queues N and N+1; default: 5100.
     #[arg(long, value_name = "N")]
     queue: Option<u16>,
-    /// The bits N and N+1 of the firewall's mark; default: 29.
+    /// Use the bits N and N+1 of the firewall mark; default: 29.
     #[arg(long, value_name = "N")]
     mark_bit: Option<u8>,
-    /// Tells several gateways on one host apart; default: 0.
+    /// Name of this gateway, if several run on one host; default: 0.
     #[arg(long, value_name = "ID", value_parser = id)]
     id: Option<String>,
-    /// The user that packets are read as, by name or number; default: a number from 61000 on that nobody else has.
+    /// User that reads packets, by name or number; default: an unused number from 61000 on.
     #[arg(long, alias = "uid", value_name = "USER")]
     user: Option<String>,
 }
@@ -178,14 +178,14 @@ fn user(place: &str, text: &str) -> Result<(u32, u32), Failure> {
     });
     match (found, text.parse::<u32>()) {
         (Some((0, _) | (_, 0)), _) | (None, Ok(0)) => Err(Failure::BadInput(format!(
-            "{place}: packets of strangers are not read as root or in its group; use a user that is nobody else's, \
-             or none: then one is chosen"
+            "{place}: packets from strangers are not read as root or in its group; name a user that nothing else uses, \
+             or none to have one chosen"
         ))),
         (Some(found), _) => Ok(found),
         // Numbers need no entry: 2^32 - 1 is none (setresuid(2)).
         (None, Ok(number)) if number != u32::MAX => Ok((number, number)),
         _ => Err(Failure::BadInput(format!(
-            "{place}: \"{}\" is not in /etc/passwd; use a number that nobody has, or none: then one is chosen",
+            "{place}: \"{}\" is not in /etc/passwd; use a number that nobody has, or none to have one chosen",
             cut(text)
         ))),
     }
@@ -326,7 +326,7 @@ impl RunArgs {
         let bits = match self.mark_bit.or(file.mark_bit) {
             None => MarkBits::default(),
             Some(bit) => MarkBits::from(bit).ok_or_else(|| {
-                let rule = "must leave room for a second of 32 bits; use 30 or less";
+                let rule = "must leave room for a second bit of 32; use 30 or less";
                 Failure::BadInput(format!("{}: {bit} {rule}", at("mark_bit", self.mark_bit.is_some())))
             })?,
         };
@@ -356,7 +356,7 @@ impl RunArgs {
             self.log_total.or(file.log_total).unwrap_or(Bytes::new(log_size.get().saturating_mul(4)));
         if log_total.get() / 2 < log_size.get() {
             return Err(Failure::BadInput(format!(
-                "{}: {log_total} must hold two files of {log_size} (log_size) at least",
+                "{}: {log_total} must hold at least two files of {log_size} (log_size)",
                 at("log_total", self.log_total.is_some())
             )));
         }
@@ -402,7 +402,7 @@ pub(super) fn again(path: &Path) -> Result<(), String> {
     if quell_files::is_given(path) && !path.is_file() {
         let path = quell_files::name(path);
         return Err(format!(
-            "it was started with --config {path}, a pipe, which cannot be read again: name a file"
+            "it was started with --config {path}, a pipe, which cannot be read again; name a file"
         ));
     }
     Ok(())
@@ -441,7 +441,7 @@ impl Settings {
             changed.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
         if !names.is_empty() {
             return Err(format!(
-                "{} cannot change while it runs: stop it and start it again",
+                "{} cannot change while it runs; stop it and start it again",
                 names.join(", ")
             ));
         }
@@ -471,7 +471,7 @@ mod tests {
         use std::os::fd::AsRawFd as _;
         let (reader, _writer) = std::io::pipe().unwrap();
         let path = format!("/dev/fd/{}", reader.as_raw_fd());
-        let why = "a pipe, which cannot be read again: name a file";
+        let why = "a pipe, which cannot be read again; name a file";
         assert_eq!(again(Path::new(&path)), Err(format!("it was started with --config {path}, {why}")));
         let file = tempfile::tempfile().unwrap();
         assert_eq!(again(Path::new(&format!("/dev/fd/{}", file.as_raw_fd()))), Ok(()));
@@ -539,7 +539,7 @@ mod tests {
             (format!("{GOOD}log = \"\"\n"), "gateway.toml:4: log: \"\" must name a file"),
             (
                 format!("{GOOD}aqm = \"coddle\"\n"),
-                "gateway.toml:4: aqm: \"coddle\" is no algorithm; did you mean \"codel\"? Known: ",
+                "gateway.toml:4: aqm: \"coddle\" is not an algorithm; did you mean \"codel\"? Known: ",
             ),
             (format!("{GOOD}aqm = 7\n"), "gateway.toml:4: aqm: 7 must be an algorithm's name, or a table"),
             (format!("{GOOD}[aqm]\nalgorithm = \"red\"\nmax_p = 7\n"), "gateway.toml:6: aqm.max_p: 7: "),
@@ -557,7 +557,7 @@ mod tests {
             ),
             (
                 format!("{GOOD}shadow = [\"pie\",\n  \"read\"]\n"),
-                "gateway.toml:5: shadow[1]: \"read\" is no algorithm",
+                "gateway.toml:5: shadow[1]: \"read\" is not an algorithm",
             ),
             (GOOD.replace("95 M", "0 "), "gateway.toml:3: down: 0 bit/s must be 1 kbit/s to 400 Gbit/s"),
             (format!("{GOOD}buffer = \"0 packets\"\n"), "gateway.toml:4: buffer: 0 packets must hold one to"),
@@ -569,12 +569,12 @@ mod tests {
             (format!("{GOOD}log_size = \"9 kB\"\n"), "log_size: 9 kB must be at least 1 MB"),
             (
                 format!("{GOOD}log_size = \"3 MB\"\nlog_total = \"5 MB\"\n"),
-                "log_total: 5 MB must hold two files of 3 MB (log_size) at least",
+                "log_total: 5 MB must hold at least two files of 3 MB (log_size)",
             ),
             (format!("{GOOD}id = \"a b\"\n"), "id: \"a b\" must be 1 to 12 letters and digits"),
             (
                 format!("{GOOD}user = \"root\"\n"),
-                "gateway.toml:4: user: packets of strangers are not read as root",
+                "gateway.toml:4: user: packets from strangers are not read as root",
             ),
             (format!("{GOOD}user = \"nobody-here\"\n"), "is not in /etc/passwd"),
             (format!("{GOOD}metrics = \"0.0.0.0:9101\"\n"), "other hosts reach this address"),

@@ -183,8 +183,8 @@ fn is_the_program() -> bool {
 pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
     if !is_the_program() {
         return Err(Failure::Failed(
-            "a gateway starts its own program a second time, which Python is not: use the binary `quell` or \
-             `quell-gateway`"
+            "a gateway starts its own program a second time, which does not work from Python: use the binary `quell` \
+             or `quell-gateway`"
                 .into(),
         ));
     }
@@ -199,7 +199,8 @@ pub(super) fn run(args: &RunArgs, words: &[&str]) -> Result<(), Failure> {
         match &lock {
             Ok(Some(_)) => {}
             Ok(None) => refused.push(format!(
-                "another process starts, ends or cleans gateway \"{id}\" already: try again, or choose another --id"
+                "another process is already starting, ending or cleaning gateway \"{id}\": try again, or choose \
+                 another --id"
             )),
             Err(e) => refused.push(format!("the name \"{id}\" cannot be held in /run/quell: {e}")),
         }
@@ -659,7 +660,7 @@ impl Supervisor<'_> {
         forget(&self.settings.fixed.id);
         match said {
             Ok(None) => Ok(()),
-            Ok(Some(why)) => Err(Over::Ended(format!("the log is not whole: {why}"))),
+            Ok(Some(why)) => Err(Over::Ended(format!("the log is incomplete: {why}"))),
             Err(why) => Err(Over::Ended(why)),
         }
     }
@@ -686,7 +687,7 @@ impl Supervisor<'_> {
         match sent {
             Ok(new) => {
                 if let Some((before, _)) = self.pending.replace((order, new)) {
-                    self.answer(before, Err("another reload has taken its place".into()));
+                    self.answer(before, Err("another reload replaced it".into()));
                 }
             }
             Err(why) => self.answer(order, Err(why)),
@@ -702,7 +703,7 @@ impl Supervisor<'_> {
                     settings::again(&path)?;
                     self.args.with_config(path)
                 }
-                None => return Err("it was started without --config: say what is to change".into()),
+                None => return Err("it was started without --config: say what to change".into()),
             };
             let new = args.settings().map_err(|e| e.to_string())?;
             return self.settings.reloaded(new);
@@ -738,7 +739,7 @@ impl Supervisor<'_> {
     fn answer(&mut self, order: Option<u64>, said: Result<String, String>) {
         match &said {
             Ok(holds) => say(format_args!("reloaded: {holds}")),
-            Err(why) => say(format_args!("not reloaded: {why}; the gateway goes on as it was")),
+            Err(why) => say(format_args!("not reloaded: {why}; the gateway continues unchanged")),
         }
         if let Some(order) = order {
             self.journal.answer = Some(Answer { order, said });

@@ -34,7 +34,7 @@ pub(super) fn free() -> Result<(u32, Lock), String> {
         }
     }
     let (first, last) = (NUMBERS.start(), NUMBERS.end());
-    Err(format!("all users from {first} to {last} are taken: name one that nobody else is with --user"))
+    Err(format!("all users from {first} to {last} are taken: name an unused one with --user"))
 }
 
 /// Removes the names that killed gateways held.

@@ -75,8 +75,8 @@ impl LogFile {
         LogFile { most, asked: false, next: None }
     }
 
-    /// Asks for the next file in time, and begins it when nothing waits, or when it must: the algorithms begin anew with
-    /// it, which is felt least then.
+    /// Asks for the next file in time, and begins it when nothing waits, or when it must: the algorithms restart with
+    /// it, which matters least then.
     fn settle(&mut self, relay: &mut Relay<NfQueue>, channel: &Channel, now: Time) {
         let Some(recorder) = relay.recorder().filter(|recorder| recorder.ended().is_none()) else { return };
         let written = recorder.written();

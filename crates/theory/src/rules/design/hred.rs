@@ -31,7 +31,7 @@ impl Rule for Hred {
         notes.assume("Joo et al. 2006, section III.D: T_beta not below R, T_alpha twice that");
         let sigma = tolerance(low * b, high * b, b, product);
         notes.warn(format!(
-            "{:.0} % of the flows may start or end at once without filling or emptying the buffer (Joo et al. 2006, eq. 16)",
+            "{:.0}% of the flows may start or end at once without filling or emptying the buffer (Joo et al. 2006, eq. 16)",
             100.0 * sigma
         ));
         Ok((

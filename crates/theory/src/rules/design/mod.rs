@@ -90,14 +90,14 @@ rules! {
 pub fn without_rule(name: &str) -> &'static str {
     match name {
         "codel" => {
-            "RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest round-trip time, target to \
-             5 to 10 % of that; this is no rule of stability, and is not written here"
+            "RFC 8289 sections 4.2 to 4.5 say how to set it: interval to the longest round-trip time, target to 5 to \
+             10% of that; this is not a stability rule, so Quell does not implement it"
         }
         "pie" => {
-            "RFC 8033 section 4.2 says how its gains follow its target and its interval: the link and the flows \
-             have no part in them, and a rule of stability is not written here"
+            "RFC 8033 section 4.2 says how its gains follow its target and its interval; the link and the flows do not \
+             matter, and Quell has no stability rule for it"
         }
-        _ => "no rule for its parameters is written here",
+        _ => "Quell has no rule for its parameters",
     }
 }
 
@@ -118,12 +118,12 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     let mut notes = Notes::default();
     let Some(chosen) = parameters(name, target, &mut notes) else {
         let reason = match catalog::find(name) {
-            None => "there is no algorithm of that name",
+            None => "no algorithm has that name",
             Some(_) => without_rule(name),
         };
         return Err(TheoryError::NoModel {
             algorithm: name.into(),
-            reason: format!("{reason}; there are rules for {}", DESIGNED.join(", ")),
+            reason: format!("{reason}; rules exist for {}", DESIGNED.join(", ")),
         });
     };
     let (config, q) = chosen?;
@@ -138,7 +138,7 @@ pub fn design(name: &str, target: &Target) -> Result<Design, TheoryError> {
     ));
     if let Some((flows, scalable)) = &target.scalables {
         notes.assume(format!(
-            "{flows} flows of {} beside them, with the same R but for the queue",
+            "{flows} additional flows of {}, with the same R except for the queue",
             scalable.name()
         ));
     }
@@ -170,12 +170,13 @@ fn doubts(analysis: &Analysis) -> Vec<String> {
     }
     for c in analysis.criteria.iter().filter(|c| c.holds != s.stable() && (c.holds || c.necessary)) {
         let verdict = if s.stable() { "stable" } else { "unstable" };
-        all.push(format!("the exact loop is {verdict}, and {} says otherwise: {}", c.statement, c.reason));
+        all.push(format!("the exact loop is {verdict}, but {} says otherwise: {}", c.statement, c.reason));
     }
     let window = analysis.equilibrium.point.classes[0].window;
     if window < 4.0 {
         all.push(format!(
-            "at equilibrium a flow has a window of {window:.2} packets: below 4 a loss ends in a timeout, which no fluid model includes"
+            "at equilibrium a flow has a window of {window:.2} packets; below 4, a loss ends in a timeout, which no \
+             fluid model includes"
         ));
     }
     all.extend(analysis.equilibrium.remark.clone());

@@ -37,12 +37,14 @@ fn by_any_ect(target: &Target) -> bool {
 
 fn assume(target: &Target, notes: &mut Notes) {
     notes.assume(format!(
-        "RFC 9332 Appendix A, Fig. 2: the base probability is updated every Tupdate = min(target, R/3), by alpha = 0.1 Tupdate/R^2 and beta = 0.3/R, with R = {} s the longest round-trip time; rate and flows have no part in it, since the square makes up for them",
+        "RFC 9332 Appendix A, Fig. 2: the base probability is updated every Tupdate = min(target, R/3), by alpha = 0.1 \
+         Tupdate/R^2 and beta = 0.3/R, with R = {} s the longest round-trip time; the rate and the flows do not \
+         matter, because the square compensates for them",
         target.rtt.as_secs_f64()
     ));
     if by_any_ect(target) {
         notes.warn(
-            "DCTCP's packets are ECT(0): they are told from Classic ones only where those do without ECN",
+            "DCTCP's packets are ECT(0), so they can be distinguished from Classic ones only if those do not use ECN",
         );
     }
 }

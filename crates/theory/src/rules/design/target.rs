@@ -61,7 +61,7 @@ impl Target {
             other => Err(TheoryError::quantity(
                 "congestion",
                 format!("\"{}\"", other.name()),
-                "must be \"reno\": the published rule has Reno's window in it; pi is shaped for the others, too",
+                "must be \"reno\", because the published rule is for Reno's window; pi also works for the others",
             )),
         }
     }

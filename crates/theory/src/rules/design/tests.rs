@@ -274,11 +274,11 @@ fn what_is_refused() {
     let e = design("pi", &Target { mean_packet: Bytes::new(0), ..target() }).unwrap_err().to_string();
     assert!(e.starts_with("size of packets = 0 bytes: must be positive"), "{e}");
     let e = design("blue", &target()).unwrap_err().to_string();
-    assert!(e.contains("no rule for its parameters is written here") && e.contains("hred"), "{e}");
+    assert!(e.contains("Quell has no rule for its parameters") && e.contains("hred"), "{e}");
     let e = design("codel", &target()).unwrap_err().to_string();
     assert!(e.contains("RFC 8289 sections 4.2 to 4.5 say how") && e.contains("hred"), "{e}");
     let e = design("blau", &target()).unwrap_err().to_string();
-    assert!(e.contains("no algorithm of that name"), "{e}");
+    assert!(e.contains("no algorithm has that name"), "{e}");
     let crowded = Target { flows: 1e5, ..target() };
     let e = design("pi", &crowded).unwrap_err().to_string();
     assert!(e.contains("signal probability p"), "{e}");
