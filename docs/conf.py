@@ -1,6 +1,7 @@
 """How Sphinx makes the site. `docs/site/build.py`, which `make site` runs, prepares the sources and calls it."""
 
 import datetime
+import json
 import os
 import sys
 import tomllib
@@ -14,7 +15,7 @@ WORKSPACE = tomllib.loads((HERE.parent / "Cargo.toml").read_text())["workspace"]
 project = "Quell"
 author = "the Quell authors"
 copyright = f"{datetime.datetime.now(tz=datetime.timezone.utc).year}, {author}"
-version = release = os.environ.get("QUELL_SITE_VERSION", WORKSPACE["version"])
+version = release = os.environ["QUELL_SITE_VERSION"]
 language = "en"
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "quell_site"]
@@ -37,7 +38,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Quell"
-html_static_path = ["site/static", os.environ.get("QUELL_SITE_STATIC", "site/static")]
+html_static_path = ["site/static", os.environ["QUELL_SITE_STATIC"]]
 templates_path = ["site/templates"]
 html_css_files = ["site.css"]
 html_js_files = [("tablesort.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
@@ -60,4 +61,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_math_renderer = "mathml"
+# Where each page is in the repository.
+quell_sources = json.loads(Path(os.environ["QUELL_SITE_PAGES"]).read_text())
 html_context = {"default_mode": "auto"}

@@ -7,10 +7,12 @@ to something that does not exist is an error with its line.
 
 from __future__ import annotations
 
+import base64
+import json
 import posixpath
 import re
-import shutil
 import tomllib
+import zlib
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -24,6 +26,12 @@ DOCS = ROOT / "docs"
 REPOSITORY = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
 # Files that pages show or offer, by their path below docs.
 SHOWN = ["images/*", "papers/images/*"]
+# The laboratory as a page, where it was built (`make lab`).
+LAB = ROOT / "lab/dist"
+# A formula in a line, as GitHub writes it.
+INLINE = re.compile(r"\$`([^`\n]+)`\$")
+# A picture of a run, with the scenario and perhaps the labels of the algorithms that it shows.
+LIVE = re.compile(r"<!-- lab: (?P<file>[^\s]+)(?: (?P<labels>[^>]*?))? -->\n(?P<picture>!\[[^\]]*\]\([^)]*\))\n")
 
 
 class Problems(Exception):
@@ -162,7 +170,7 @@ class Site:
             where = f"{page.source}:{line}" if not part else f"{page.source} ({page.path})"
             return self.link(page, home, where, target, image, ref)
 
-        text = markdown.relink(page.text, link)
+        text = markdown.relink(self.live(page, INLINE.sub(r"{math}`\1`", page.text)), link)
         if page.path == "index":
             names = [f"{kind.name} <{kind.path}/index>" for kind in self.kinds]
             return text + toctree(names, "hidden")
@@ -199,6 +207,21 @@ class Site:
         folder = "tree" if file.is_dir() else "blob"
         return f"{REPOSITORY}/{folder}/{ref}/{source}" + (f"#{anchor}" if anchor else "")
 
+    def live(self, page: Page, text: str) -> str:
+        """The text with each picture that has a scenario, `<!-- lab: FILE -->`, as one that the laboratory can take over."""
+
+        def one(match: re.Match[str]) -> str:
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), match["file"]))
+            if not (ROOT / file).is_file():
+                self.problems.append(f"{page.source}: <!-- lab: {match['file']} -->: {file} does not exist")
+                return match["picture"]
+            if not (LAB / "index.html").is_file():
+                return match["picture"]
+            attributes = f'data-name="{posixpath.basename(file)}" data-state="{lab_state(file, match["labels"])}"'
+            return f'<div class="site-lab" {attributes}>\n\n{match["picture"]}\n\n</div>\n'
+
+        return LIVE.sub(one, text)
+
     def landing(self, kind: Kind) -> str:
         """The first page of a kind: its groups, and what each page is."""
         out, names = [f"# {kind.name}\n\n{kind.says}\n"], []
@@ -226,6 +249,15 @@ def site_path(source: str) -> str:
     return path if source.startswith("docs/") else path.lower()
 
 
+def lab_state(file: str, labels: str | None) -> str:
+    """What an address of the laboratory has after `#` to open a scenario, in the form of lab/src/state/link.ts."""
+    state: dict[str, Any] = {"text": (ROOT / file).read_text(), "name": posixpath.basename(file)}
+    if labels:
+        state["algorithms"] = labels.split()
+    packed = b"\x01" + zlib.compress(json.dumps(state).encode(), 9)
+    return "s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
 def toctree(names: list[str], *options: str, **values: str) -> str:
     settings = [*(f":{option}:" for option in options), *(f":{name}: {value}" for name, value in values.items())]
     return "\n".join(["", "```{toctree}", *settings, *names, "```", ""])
@@ -236,7 +268,3 @@ def put(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
-
-
-def clear(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
