@@ -31,6 +31,20 @@ myst_enable_extensions: list[str] = []
 # Words such as "RFC" and straight quotes stay as they are typed.
 smartquotes = False
 
+# The package as it is without its extension, whose documentation the stub has.
+sys.path.insert(0, os.environ["QUELL_SITE_PYTHON"])
+autodoc_mock_imports = ["control", "dask", "duckdb", "fsspec", "matplotlib", "numpy", "pandas", "polars", "pyarrow"]
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"undoc-members": False}
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+python_use_unqualified_type_names = True
+# Types of other packages, and the words of documented types such as "str or float".
+nitpick_ignore_regex = [("py:class", ".*")]
+
 highlight_language = "text"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -46,9 +46,11 @@ def main() -> None:
         site.write(WORK / "sources", given.ref)
     except stage.Problems as problems:
         sys.exit(f"site: {len(str(problems).splitlines())} problems\n{problems}")
+    stage.package(WORK / "python")
     pages = WORK / "pages.json"
     stage.put(pages, json.dumps({page.path: page.source for page in site.pages.values()}).encode())
     settings = {"QUELL_SITE_VERSION": given.version, "QUELL_SITE_REF": given.ref, "QUELL_SITE_PAGES": str(pages)}
+    settings["QUELL_SITE_PYTHON"] = str(WORK / "python")
     html(given.out / given.version, given.jobs, settings | {"QUELL_SITE_STATIC": str(static())})
     beside(given.out)
     print(f"{given.out / given.version / 'index.html'} is the documentation, {len(site.pages)} pages.")

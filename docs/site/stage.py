@@ -7,6 +7,7 @@ to something that does not exist is an error with its line.
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import posixpath
@@ -32,6 +33,8 @@ LAB = ROOT / "lab/dist"
 INLINE = re.compile(r"\$`([^`\n]+)`\$")
 # A picture of a run, with the scenario and perhaps the labels of the algorithms that it shows.
 LIVE = re.compile(r"<!-- lab: (?P<file>[^\s]+)(?: (?P<labels>[^>]*?))? -->\n(?P<picture>!\[[^\]]*\]\([^)]*\))\n")
+# Names of Python, on whose place the site has their documentation.
+AUTODOC = re.compile(r"<!-- autodoc -->\n((?:.+\n)+)")
 
 
 class Problems(Exception):
@@ -85,6 +88,8 @@ class Site:
         self.moved: dict[str, dict[str, tuple[str, str]]] = {}
         self.pages: dict[str, Page] = {}
         self.below: dict[str, list[str]] = {}
+        # Modules of Python that a page has declared.
+        self.modules: set[str] = set()
         self.kinds = [self.kind(kind) for kind in plan["kind"]]
         self.add("docs/index.md")
         for kind in self.kinds:
@@ -96,6 +101,7 @@ class Site:
         for source in plan["split"]:
             self.split(source)
         self.complete(plan)
+        self.python()
 
     def kind(self, kind: dict[str, Any]) -> Kind:
         groups = [Group(group["name"], [self.entry(page) for page in group["pages"]]) for group in kind["group"]]
@@ -140,6 +146,14 @@ class Site:
             if source not in self.by_source and source not in plan.get("hidden", []) and "node_modules" not in source:
                 self.problems.append(f"docs/navigation.toml: {source} is in no group")
 
+    def python(self, page: str = "docs/reference/python.md") -> None:
+        """Every public name of the package is on its page, in the package or in the part that has it."""
+        named = set(re.findall(r"`(quell[\w.]*)`", (ROOT / page).read_text()))
+        short = {name.rpartition(".")[2] for name in named}
+        for name in sorted(public()):
+            if name not in named and not (name.rpartition(".")[2] in short) and "__" not in name:
+                self.problems.append(f"{page}: {name} is missing")
+
     def write(self, folder: Path, ref: str) -> None:
         """Writes the sources into a folder; files that stay as they are keep their times, so that Sphinx leaves them alone."""
         files = {f"{page.path}.md": self.text(page, ref) for page in self.pages.values()}
@@ -170,7 +184,8 @@ class Site:
             where = f"{page.source}:{line}" if not part else f"{page.source} ({page.path})"
             return self.link(page, home, where, target, image, ref)
 
-        text = markdown.relink(self.live(page, INLINE.sub(r"{math}`\1`", page.text)), link)
+        text = AUTODOC.sub(lambda match: autodoc(match, self.modules), INLINE.sub(r"{math}`\1`", page.text))
+        text = markdown.relink(self.live(page, text), link)
         if page.path == "index":
             names = [f"{kind.name} <{kind.path}/index>" for kind in self.kinds]
             return text + toctree(names, "hidden")
@@ -256,6 +271,49 @@ def lab_state(file: str, labels: str | None) -> str:
         state["algorithms"] = labels.split()
     packed = b"\x01" + zlib.compress(json.dumps(state).encode(), 9)
     return "s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def autodoc(match: re.Match[str], modules: set[str]) -> str:
+    """The documentation of Python's names; a class has its members with it. A module is declared where it comes first."""
+    out = ["```{eval-rst}"]
+    for name in re.findall(r"`(quell[\w.]*)`", match[1]):
+        module, _, last = name.rpartition(".")
+        if module not in modules:
+            out += [f".. py:module:: {module}", ""]
+            modules.add(module)
+        if last.isupper():
+            out += [f".. autodata:: {name}", "   :no-value:", ""]
+        elif last[0].isupper():
+            out += [f".. autoclass:: {name}", "   :members:", ""]
+        else:
+            out += [f".. autofunction:: {name}", ""]
+    return "\n".join([*out, "```", ""])
+
+
+def package(folder: Path) -> None:
+    """The Python package as Sphinx can import it without a compiler: its extension is the stub, which has the documentation."""
+    for path in sorted((ROOT / "python/quell").glob("*.py")):
+        put(folder / "quell" / path.name, path.read_bytes())
+    stub = (ROOT / "python/quell/_quell.pyi").read_text()
+    stub = re.sub(r"^(?:import|from) (?!os|pathlib|typing|collections)[a-z_.]+.*\n", "", stub, flags=re.MULTILINE)
+    stub = re.sub(r"^(\w+: Final\[.+\])$", r"\1 = None", stub, flags=re.MULTILINE)
+    put(folder / "quell/_quell.py", f"from __future__ import annotations\n\n{stub}".encode())
+
+
+def public() -> set[str]:
+    """All public names of the package and its parts."""
+    found = set()
+    for path in (ROOT / "python/quell").glob("[!_]*.py"):
+        found |= {f"quell.{path.stem}.{name}" for name in exported(path)}
+    parts = {path.stem for path in (ROOT / "python/quell").glob("[!_]*.py")}
+    return found | {f"quell.{name}" for name in exported(ROOT / "python/quell/__init__.py") - parts}
+
+
+def exported(path: Path) -> set[str]:
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
 
 
 def toctree(names: list[str], *options: str, **values: str) -> str:
