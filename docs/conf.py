@@ -41,6 +41,7 @@ autodoc_default_options = {"undoc-members": False}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+python_maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 # Types of other packages, and the words of documented types such as "str or float".
 nitpick_ignore_regex = [("py:class", ".*")]

@@ -16,6 +16,8 @@ from markdown import Section
 
 # So many cases with a table each are read as one table of all.
 CASES = 12
+# The characters of notes that a reader of the summary should not have to pass.
+LONG = 2000
 # The characters of the name of a part's file.
 LONGEST = 60
 
@@ -49,11 +51,8 @@ def split(text: str, path: str) -> Pages:
     listed = listing(whole.parts, path)
     # What a reader sees first is the summary, and then where to go on: before long notes, after a table of scores.
     table = re.search(r"\n(?:\|.*\n){2,}\n", whole.text)
-    first, rest = whole.text, ""
-    if table and len(whole.text) - table.end() > 2000:
-        first, rest = whole.text[: table.end()], whole.text[table.end() :]
-    if table and table.group().count("\n") > 20:
-        first, rest = whole.text[: table.start()], whole.text[table.start() :]
+    end = table.end() if table and len(whole.text) - table.end() > LONG else len(whole.text)
+    first, rest = whole.text[:end], whole.text[end:]
     pages.summary = f"# {whole.title}\n{first}\n{listed}\n{rest}\n{redirects(path, pages.moved)}"
     return pages
 
@@ -85,12 +84,13 @@ def short(slug: str) -> str:
 
 
 def listing(parts: list[Section], path: str) -> str:
-    """A table of the sections: each a link with its first sentence. The old anchors stand at the links."""
-    rows = []
+    """The list of the sections: each a link with its first sentence. The old anchors stand at the links."""
+    items = []
     for section in parts:
-        says = markdown.first_sentence(section.text).replace("|", "\\|")
-        rows.append(f'| <span id="{section.slug}"></span>[{section.title}]({path}/{short(section.slug)}.md) | {says} |')
-    return "\n".join(["", "| section | |", "| --- | --- |", *rows, ""])
+        says = markdown.first_sentence(section.text)
+        link = f'<span id="{section.slug}"></span>[{section.title}]({path}/{short(section.slug)}.md)'
+        items.append(f"- {link}: {says}" if says else f"- {link}")
+    return "\n".join(["", "**Sections**", "", *items, ""])
 
 
 def redirects(path: str, moved: dict[str, tuple[str, str]]) -> str:
