@@ -202,4 +202,4 @@ fmt: ## Format Rust and Python
 
 clean:
 	cargo clean
-	rm -rf $(VENV) $(SITE_VENV) site results docs/site/node_modules lab/node_modules lab/dist-node lab/dist-wasm lab/dist/*
+	rm -rf $(VENV) $(SITE_VENV) site results lab/node_modules lab/dist-node lab/dist-wasm lab/dist/*

@@ -34,14 +34,13 @@ smartquotes = False
 # The package as it is without its extension, whose documentation the stub has.
 sys.path.insert(0, os.environ["QUELL_SITE_PYTHON"])
 autodoc_mock_imports = ["control", "dask", "duckdb", "fsspec", "matplotlib", "numpy", "pandas", "polars", "pyarrow"]
-autodoc_typehints = "signature"
+autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_default_options = {"undoc-members": False}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
-python_maximum_signature_line_length = 90
 python_use_unqualified_type_names = True
 # Types of other packages, and the words of documented types such as "str or float".
 nitpick_ignore_regex = [("py:class", ".*")]
@@ -57,6 +56,7 @@ html_static_path = ["site/static", os.environ["QUELL_SITE_STATIC"]]
 templates_path = ["site/templates"]
 html_css_files = ["site.css"]
 html_js_files = [("tablesort.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
+html_search_scorer = str(HERE / "site/scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_permalinks_icon = "#"
@@ -65,7 +65,8 @@ html_sidebars = {"index": [], "search": []}
 html_theme_options = {
     "logo": {"text": "Quell"},
     "navbar_end": ["versions", "theme-switcher", "navbar-icon-links"],
-    "secondary_sidebar_items": ["page-toc", "source"],
+    "secondary_sidebar_items": ["page-toc"],
+    "article_footer_items": ["source"],
     "icon_links": [{"name": "Sources", "url": WORKSPACE["repository"], "icon": "fa-brands fa-github"}],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -58,15 +58,17 @@ def main() -> None:
 
 def static() -> Path:
     """A folder with what pages load and what is not written here: the sorter of tables, from npm, and the lab's icon."""
-    folder, library = WORK / "static", HERE / "node_modules/tablesort/dist/tablesort.min.js"
-    lock = HERE / "package-lock.json"
-    if not library.exists() or library.stat().st_mtime < lock.stat().st_mtime:
+    folder, packages = WORK / "static", WORK / "npm"
+    library = packages / "node_modules/tablesort/dist/tablesort.min.js"
+    wanted = [(packages / name, (HERE / name).read_bytes()) for name in ("package.json", "package-lock.json")]
+    if not library.exists() or any(path.read_bytes() != data for path, data in wanted):
+        for path, data in wanted:
+            stage.put(path, data)
         if not shutil.which("npm"):
             sys.exit("site: npm is missing: Node.js 20 or later (https://nodejs.org, or apt-get install nodejs npm)")
         npm = ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-        if subprocess.run(npm, cwd=HERE, check=False).returncode != 0:
-            sys.exit(f"site: {' '.join(npm)} in docs/site failed")
-        library.touch()
+        if subprocess.run(npm, cwd=packages, check=False).returncode != 0:
+            sys.exit(f"site: {' '.join(npm)} in {packages} failed")
     stage.put(folder / "tablesort.js", library.read_bytes())
     stage.put(folder / "icon.svg", (ROOT / "lab/src/icon.svg").read_bytes())
     return folder

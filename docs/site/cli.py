@@ -131,7 +131,7 @@ def items(lines: list[str]) -> str:
     after: list[str] = []
     for line in lines:
         if match := ITEM.match(line):
-            found.append((match.group(1), [match.group(2) or ""]))
+            found.append((match.group(1).strip(), [match.group(2) or ""]))
         elif found and (line.startswith("      ") or not line.strip()) and not after:
             found[-1][1].append(line)
         elif line.strip():
