@@ -16,6 +16,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import ranks
 import stage
 
 ROOT = stage.ROOT
@@ -51,6 +52,8 @@ def main() -> None:
     stage.put(pages, json.dumps({page.path: page.source for page in site.pages.values()}).encode())
     settings = {"QUELL_SITE_VERSION": given.version, "QUELL_SITE_REF": given.ref, "QUELL_SITE_PAGES": str(pages)}
     settings["QUELL_SITE_PYTHON"] = str(WORK / "python")
+    settings["QUELL_SITE_SCORER"] = str(WORK / "scorer.js")
+    stage.put(WORK / "scorer.js", ranks.scorer(site.pages, site.words, HERE / "scorer.js").encode())
     html(given.out / given.version, given.jobs, settings | {"QUELL_SITE_STATIC": str(static())})
     beside(given.out)
     print(f"{given.out / given.version / 'index.html'} is the documentation, {len(site.pages)} pages.")

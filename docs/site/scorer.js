@@ -1,5 +1,5 @@
-// How the search orders what it finds. Sphinx counts a word in a title more than one in the text, and leaves what is equal to the
-// alphabet: so here a title counts by how much of it was asked for, and pages of many numbers come after those that explain.
+// How the search orders what it finds. Sphinx knows whether a page has a word, and a title, but not how much a page is about it, and
+// leaves what is equal to the alphabet. WEIGHTS, which ranks.py writes below, says it of the words of each page.
 
 var LATER = [
   [/^papers\/.*\//, 4],
@@ -7,30 +7,37 @@ var LATER = [
   [/^validation\/.*-every-case$/, 4],
   [/^(contributing|architecture|development\/|crates\/)/, 3],
   [/^(performance|papers\/)/, 2],
-  [/\/index$/, 1],
+  [/^(tutorials|how-to|explanation|reference|development)\/index$/, 3],
 ];
-var SOONER = [
-  [/^(reference\/|metrics|references|algorithms\/|senders\/)/, 1],
-  [/^(tutorials|how-to)\//, 2],
-  [/^(links|traffic|senders|sweeps|presets|seeds|paper|traces|scale|gateway|c|lab)$/, 2],
-];
+
+var Stemmed = {};
+
+/** The share of common words among all that two lists have. */
+function likeness(one, other) {
+  const shared = one.filter((word) => other.includes(word)).length;
+  return shared / Math.max(1, one.length + other.length - shared);
+}
 
 // A `var`, since Sphinx's own stands before it.
 var Scorer = {
   score: ([page, title, , , score]) => {
-    const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-    const asked = words(new URLSearchParams(location.search).get("q") ?? "");
-    const named = words(title);
-    const shared = asked.filter((word) => named.includes(word)).length;
-    const change = (list) => list.find(([pattern]) => pattern.test(page))?.[1] ?? 0;
-    return score + (named.length ? (10 * shared) / (named.length + asked.length - shared) : 0) - change(LATER) + change(SOONER);
+    const stemmer = new Stemmer();
+    const words = (text) => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => stemmer.stemWord(word));
+    const asked = [...new Set(words(new URLSearchParams(location.search).get("q") ?? ""))];
+    // A page is named by its title and by its file, as algorithms/red.html is, whose title spells it out.
+    const names = [title, page.replace(/\/index$/, "").split("/").at(-1)];
+    const alike = Math.max(...names.map((name) => likeness(asked, (Stemmed[name] ??= [...new Set(words(name))]))));
+    const about = asked.reduce((sum, word) => sum + (WEIGHTS[page]?.[word] ?? 0) / 10, 0);
+    const later = LATER.find(([pattern]) => pattern.test(page))?.[1] ?? 0;
+    return score + 10 * alike + about - later;
   },
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
   objPrioDefault: 0,
-  title: 12,
-  partialTitle: 7,
+  // Titles count above, by how much of them was asked for.
+  title: 5,
+  partialTitle: 2,
   term: 5,
   partialTerm: 2,
 };

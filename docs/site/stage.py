@@ -90,6 +90,8 @@ class Site:
         self.below: dict[str, list[str]] = {}
         # Modules of Python that a page has declared.
         self.modules: set[str] = set()
+        # Words by which people look for a page, beside its own.
+        self.words: dict[str, str] = plan.get("words", {})
         self.kinds = [self.kind(kind) for kind in plan["kind"]]
         self.add("docs/index.md")
         for kind in self.kinds:
@@ -100,6 +102,9 @@ class Site:
                     self.below[site_path(entry.page)] = [site_path(below) for below in entry.below]
         for source in plan["split"]:
             self.split(source)
+        for source in self.words:
+            if source not in self.by_source:
+                self.problems.append(f"docs/navigation.toml: [words] names {source}, which is in no group")
         self.complete(plan)
         self.python()
 
@@ -186,6 +191,9 @@ class Site:
 
         text = AUTODOC.sub(lambda match: autodoc(match, self.modules), INLINE.sub(r"{math}`\1`", page.text))
         text = markdown.relink(self.live(page, text), link)
+        if page.source in self.words and not part:
+            keywords = self.words[page.source].replace(" ", ", ")
+            text = f'---\nmyst:\n  html_meta:\n    keywords: "{keywords}"\n---\n\n{text}'
         if page.path == "index":
             names = [f"{kind.name} <{kind.path}/index>" for kind in self.kinds]
             return text + toctree(names, "hidden")
