@@ -193,6 +193,7 @@ docs: ## Regenerate the generated parts of the documentation
 	$(PY) tests/python/stub.py
 	$(PY) docs/site/cli.py
 	$(PYTHON) docs/site/scenario.py
+	$(PYTHON) docs/site/columns.py
 	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python
