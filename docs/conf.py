@@ -4,8 +4,9 @@ import datetime
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
+
+import tomllib
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "site"))
@@ -33,7 +34,17 @@ smartquotes = False
 
 # The package as it is without its extension, whose documentation the stub has.
 sys.path.insert(0, os.environ["QUELL_SITE_PYTHON"])
-autodoc_mock_imports = ["control", "dask", "duckdb", "fsspec", "matplotlib", "numpy", "pandas", "polars", "pyarrow"]
+autodoc_mock_imports = [
+    "control",
+    "dask",
+    "duckdb",
+    "fsspec",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

@@ -27,7 +27,9 @@ Every command of `quell` with its arguments and options. `quell COMMAND --help` 
 # A heading of the help, such as "Options:".
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+):$")
 # An argument or an option at the begin of its line, perhaps with the first line of its text.
-ITEM = re.compile(r"^ {2,6}(-\w(?:, --[\w-]+)?(?: <.*?>)?(?:\.\.\.)?|--[\w-]+(?:[ =\[].*?)?|\[?<[A-Z].*?|\[[A-Z].*?)(?: {2,}(.*))?$")
+ITEM = re.compile(
+    r"^ {2,6}(-\w(?:, --[\w-]+)?(?: <.*?>)?(?:\.\.\.)?|--[\w-]+(?:[ =\[].*?)?|\[?<[A-Z].*?|\[[A-Z].*?)(?: {2,}(.*))?$"
+)
 
 
 def main() -> None:
@@ -39,7 +41,9 @@ def main() -> None:
         PAGE.write_text(text)
     elif PAGE.read_text() != text:
         place = PAGE.relative_to(ROOT)
-        sys.exit(f"{place} is not what the command prints: python3 docs/site/cli.py {' '.join(given)} writes it")
+        sys.exit(
+            f"{place} is not what the command prints: python3 docs/site/cli.py {' '.join(given)} writes it"
+        )
 
 
 def page(command: list[str]) -> str:
@@ -56,13 +60,21 @@ def page(command: list[str]) -> str:
     for name, says in commands(texts[()]).items():
         out.append(f"| [`quell {name}`](#quell-{name}) | {says} |\n")
     out.append("\n")
-    for path in sorted((path for path in texts if path), key=lambda path: (order.index(path[0]), len(path) > 1)):
+    for path in sorted(
+        (path for path in texts if path), key=lambda path: (order.index(path[0]), len(path) > 1)
+    ):
         out.append(section(path, texts[path]))
     return re.sub(r"\n{3,}", "\n\n", "".join(out)).rstrip() + "\n"
 
 
 def ask(command: list[str], path: tuple[str, ...]) -> str:
-    done = subprocess.run([*command, *path, "--help"], env=os.environ | {"NO_COLOR": "1"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, *path, "--help"],
+        env=os.environ | {"NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join([*command, *path])} --help: exit status {done.returncode}: {done.stderr}")
     return done.stdout
@@ -159,7 +171,11 @@ def described(lines: list[str]) -> str:
     # What clap adds, in the words of this page.
     whole = prose(" ".join(text))
     whole = re.sub(r"\s*\[default: (.+?)\]", r" Default: `\1`.", whole)
-    whole = re.sub(r"\s*\[possible values: (.+?)\]", lambda m: " One of " + ", ".join(f"`{v}`" for v in m[1].split(", ")) + ".", whole)
+    whole = re.sub(
+        r"\s*\[possible values: (.+?)\]",
+        lambda m: " One of " + ", ".join(f"`{v}`" for v in m[1].split(", ")) + ".",
+        whole,
+    )
     whole = re.sub(r"\s*\[env: (.+?)=.*?\]", r" From the environment: `\1`.", whole)
     whole = re.sub(r"(?<=[^.;:?!])(?= (?:Default: `|One of `))", ".", whole)
     return "\n".join([whole, *map(prose, values)])
@@ -183,7 +199,9 @@ def prose(text: str) -> str:
     parts = re.split(r"(`[^`]*`)", text)
     for place in range(0, len(parts), 2):
         plain = re.sub(r"(?<![\w-])(--[a-z][\w-]*)", r"`\1`", parts[place])
-        plain = re.sub(r"(?<![\w`])(docs/[\w-]+\.md)", lambda m: f"[{m[1]}](../{m[1].removeprefix('docs/')})", plain)
+        plain = re.sub(
+            r"(?<![\w`])(docs/[\w-]+\.md)", lambda m: f"[{m[1]}](../{m[1].removeprefix('docs/')})", plain
+        )
         plain = re.sub(r"(?<!`)([*_<>|])(?!`)", r"\\\1", plain) if "](" not in plain else plain
         parts[place] = plain
     return "".join(parts)

@@ -40,7 +40,9 @@ def main() -> None:
     if "--check" not in sys.argv:
         PAGE.write_text(text)
     elif PAGE.read_text() != text:
-        sys.exit(f"{PAGE.relative_to(ROOT)} is not what crates/metrics declares: python3 docs/site/columns.py writes it")
+        sys.exit(
+            f"{PAGE.relative_to(ROOT)} is not what crates/metrics declares: python3 docs/site/columns.py writes it"
+        )
 
 
 def page() -> str:
@@ -51,18 +53,29 @@ def page() -> str:
         for name, body in re.findall(r"struct (\w+) \{\n(.*?)\n\s*\}\n", source, re.DOTALL)
     }
     # Samples over time are declared as lists first, and these are documented.
-    known = {field: doc for name in ("LinkSeries", "InternalSeries", "MetricRow") for field, _, doc in rows[name] if doc}
+    known = {
+        field: doc
+        for name in ("LinkSeries", "InternalSeries", "MetricRow")
+        for field, _, doc in rows[name]
+        if doc
+    }
     declared = re.search(r"^tables! \{\n(.*?)^\}", source, re.DOTALL | re.MULTILINE)
     out = [HEAD]
-    for doc, name, row in re.findall(r'((?:\s*///[^\n]*\n)+)\s*\w+, "(\w+)", (\w+);', declared[1] if declared else ""):
+    for doc, name, row in re.findall(
+        r'((?:\s*///[^\n]*\n)+)\s*\w+, "(\w+)", (\w+);', declared[1] if declared else ""
+    ):
         out.append(f"## `{name}.parquet`\n\n{prose(doc)}\n\n| column | type | is |\n| --- | --- | --- |\n")
         for field, kind, says in rows[row]:
             if kind == "Values":
-                out.append("| each [metric](../metrics.md) | number, may be empty | The metric, under its name. |\n")
+                out.append(
+                    "| each [metric](../metrics.md) | number, may be empty | The metric, under its name. |\n"
+                )
                 continue
             text = SAYS.get((name, field)) or says or known.get(field) or SAYS.get(("", field))
             if not text:
-                sys.exit(f"{name}.{field}: neither {row} in crates/metrics nor SAYS in docs/site/columns.py says what it is")
+                sys.exit(
+                    f"{name}.{field}: neither {row} in crates/metrics nor SAYS in docs/site/columns.py says what it is"
+                )
             inner = re.fullmatch(r"Option<(.+)>", kind)
             kind_text = TYPES[inner[1]] + ", may be empty" if inner else TYPES[kind]
             out.append(f"| `{field}` | {kind_text} | {text} |\n")
@@ -72,7 +85,10 @@ def page() -> str:
 
 # What fields without a comment of their own are, or with one for programmers.
 SAYS = {
-    ("replications", "digest"): "The digest in sixteen hexadecimal digits: equal digests, equal sample paths.",
+    (
+        "replications",
+        "digest",
+    ): "The digest in sixteen hexadecimal digits: equal digests, equal sample paths.",
     ("", "events"): "Events that the engine handled.",
     ("", "elapsed_s"): "The time that it took.",
     ("", "class"): "The class of the packets.",
@@ -86,7 +102,12 @@ def prose(doc: str) -> str:
     """A comment of Rust as the text of a cell."""
     text = " ".join(line.strip().removeprefix("///").strip() for line in doc.strip().splitlines())
     text = re.sub(r"\[`([^`\]]+)`\](?!\()", lambda m: m[1].lower() if m[1] == "Metric" else f"`{m[1]}`", text)
-    return text.replace("`None`", "empty").replace("NaN", "empty").replace("(null:", "(empty:").replace("|", "\\|")
+    return (
+        text.replace("`None`", "empty")
+        .replace("NaN", "empty")
+        .replace("(null:", "(empty:")
+        .replace("|", "\\|")
+    )
 
 
 if __name__ == "__main__":

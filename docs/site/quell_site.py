@@ -22,7 +22,15 @@ SORTS, FILTERS = 4, 14
 # So many columns do not fit a page.
 WIDE = 6
 # What has no citations in it: code, links, headings.
-OPAQUE = (nodes.literal, nodes.literal_block, nodes.reference, nodes.title, nodes.raw, nodes.comment, addnodes.pending_xref)
+OPAQUE = (
+    nodes.literal,
+    nodes.literal_block,
+    nodes.reference,
+    nodes.title,
+    nodes.raw,
+    nodes.comment,
+    addnodes.pending_xref,
+)
 
 
 class Anchors(SphinxTransform):
@@ -48,7 +56,9 @@ def keys() -> dict[str, str]:
 def citation() -> re.Pattern[str]:
     """Any citation in a text; the longest of those that begin alike."""
     names = sorted(keys(), key=len, reverse=True)
-    return re.compile(r"(?<![\w-])(?:" + "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in names) + r")(?![\w-])")
+    return re.compile(
+        r"(?<![\w-])(?:" + "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in names) + r")(?![\w-])"
+    )
 
 
 class Citations(SphinxTransform):
@@ -90,8 +100,14 @@ class Citations(SphinxTransform):
                 continue
             seen.add((id(section), key))
             ref = addnodes.pending_xref(
-                "", nodes.inline("", match.group()), refdomain="std", reftype="ref", reftarget=f"source-{key}",
-                refexplicit=True, refwarn=True, refdoc=self.env.docname,
+                "",
+                nodes.inline("", match.group()),
+                refdomain="std",
+                reftype="ref",
+                reftarget=f"source-{key}",
+                refexplicit=True,
+                refwarn=True,
+                refdoc=self.env.docname,
             )
             out += [nodes.Text(words[end : match.start()]), ref]
             end = match.end()
@@ -108,7 +124,11 @@ class Tables(SphinxTransform):
         for table in self.document.findall(nodes.table):
             bodies = list(table.findall(nodes.tbody))
             heads = list(table.findall(nodes.thead))
-            if len(bodies) != 1 or len(heads) != 1 or any("morecols" in entry for entry in table.findall(nodes.entry)):
+            if (
+                len(bodies) != 1
+                or len(heads) != 1
+                or any("morecols" in entry for entry in table.findall(nodes.entry))
+            ):
                 continue
             rows = len(bodies[0].children)
             table["classes"] += ["site-sort"] if rows >= SORTS else []
@@ -128,7 +148,9 @@ def block_math(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def context(app: Sphinx, page: str, template: str, values: dict[str, Any], doctree: nodes.document | None) -> None:
+def context(
+    app: Sphinx, page: str, template: str, values: dict[str, Any], doctree: nodes.document | None
+) -> None:
     """Where a page's source is."""
     source = app.config.quell_sources.get(page)
     ref = os.environ.get("QUELL_SITE_REF", "main")
@@ -140,7 +162,7 @@ def name_summaries(app: Sphinx, problem: Exception | None) -> None:
     if problem is None and app.builder.format == "html":
         for path in app.outdir.rglob("*.html"):
             text = path.read_text()
-            if "<details><summary><" in text or "<details open=\"open\"><summary><" in text:
+            if "<details><summary><" in text or '<details open="open"><summary><' in text:
                 path.write_text(text.replace("<summary><", '<summary aria-label="The pages below"><'))
 
 

@@ -12,9 +12,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import snowballstemmer
-
 import markdown
+import snowballstemmer
 import stage
 
 # The usual constants of BM25: how soon a word's number of times counts no more, and how much the length of a page does.
@@ -30,7 +29,9 @@ def scorer(pages: dict[str, stage.Page], also: dict[str, str], template: Path) -
     stem = snowballstemmer.stemmer("english")
     counts = {path: words(page.text, stem) for path, page in pages.items()}
     for source, given in also.items():
-        counts[stage.site_path(source)].update(dict.fromkeys(stem.stemWords(given.lower().split()), HEADINGS[1]))
+        counts[stage.site_path(source)].update(
+            dict.fromkeys(stem.stemWords(given.lower().split()), HEADINGS[1])
+        )
     have = Counter(word for count in counts.values() for word in count)
     mean = sum(sum(count.values()) for count in counts.values()) / len(counts)
     weights = {}

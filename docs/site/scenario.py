@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/scenario.md"
 SCHEMA: dict[str, Any] = json.loads((ROOT / "scenarios/schema.json").read_text())
 DEFS: dict[str, Any] = SCHEMA["$defs"]
 # A table that is one of the forms of a value gets a name as others have, and so a section.
-for _name, _form in [(name, form) for name in list(DEFS) for form in DEFS[name].get("anyOf", []) if "properties" in form]:
+for _name, _form in [
+    (name, form) for name in list(DEFS) for form in DEFS[name].get("anyOf", []) if "properties" in form
+]:
     DEFS[f"{_name} as a table"] = dict(_form)
     _form.clear()
     _form["$ref"] = f"#/$defs/{_name} as a table"
@@ -177,11 +180,15 @@ class Writer:
             facts.append(f"default {default}")
         elif (given := schema.get("default")) is not None and "default" not in text.lower():
             facts.append(f"default `{toml(given)}`")
-        self.out.append(f"{'; '.join(fact[0].upper() + fact[1:] if n == 0 else fact for n, fact in enumerate(facts))}.\n\n{text}\n\n")
+        self.out.append(
+            f"{'; '.join(fact[0].upper() + fact[1:] if n == 0 else fact for n, fact in enumerate(facts))}.\n\n{text}\n\n"
+        )
         self.choices(schema)
         # One on one line is an example; a whole file is in the folder of scenarios.
         if found := [one for one in self.examples.get(path, []) if len(one) <= 70]:
-            shown = min(found, key=lambda one: (one == toml(schema.get("default")), len(one) > 45, one.count("{")))
+            shown = min(
+                found, key=lambda one: (one == toml(schema.get("default")), len(one) > 45, one.count("{"))
+            )
             last = path.rpartition(".")[2]
             self.out.append(f"```toml\n{last} = {shown}\n```\n\n")
         for name in refs(schema):
@@ -195,14 +202,16 @@ class Writer:
         for name in refs(schema):
             for one in DEFS[name].get("oneOf", []) if name != "Aqm" else []:
                 if "const" in one:
-                    self.out.append(f"- `\"{one['const']}\"`: {words(one.get('description', ''))}\n")
+                    self.out.append(f'- `"{one["const"]}"`: {words(one.get("description", ""))}\n')
                 else:
                     self.out.append(f"- `{form(one)}`: {words(one.get('description', ''))}\n")
         self.out.append("\n")
 
     def algorithms(self, schema: dict[str, Any]) -> None:
         """The algorithms with the names of their parameters."""
-        self.key("aqm.algorithm", {"type": "string", "description": "The algorithm, by its name below."}, True)
+        self.key(
+            "aqm.algorithm", {"type": "string", "description": "The algorithm, by its name below."}, True
+        )
         label = schema["oneOf"][0]["properties"]["label"]
         self.key("aqm.label", label, False)
         self.out.append("### Parameters of each algorithm\n\n| algorithm | parameters |\n| --- | --- |\n")
@@ -257,7 +266,7 @@ def kind(schema: dict[str, Any]) -> str:
             return "one of these names"
         return "table"
     if "const" in schema:
-        return f"`\"{schema['const']}\"`"
+        return f'`"{schema["const"]}"`'
     if "anyOf" in schema:
         kinds = [kind(one) for one in schema["anyOf"]]
         return " or ".join(dict.fromkeys(word for word in kinds if word and word != "null"))
@@ -301,7 +310,11 @@ def words(text: str) -> str:
     """A description as one paragraph of Markdown."""
     text = " ".join(text.split())
     text = re.sub(r"\[`([^`\]]+)`\](?!\()", r"`\1`", text)
-    return re.sub(r'(?<![`"\w{])"([^"\s]{1,40})"(?!`)', r'`"\1"`', text) if text.count('"') % 2 == 0 and "{" not in text else text
+    return (
+        re.sub(r'(?<![`"\w{])"([^"\s]{1,40})"(?!`)', r'`"\1"`', text)
+        if text.count('"') % 2 == 0 and "{" not in text
+        else text
+    )
 
 
 def details(text: str) -> tuple[str, str, str]:
@@ -315,7 +328,12 @@ def details(text: str) -> tuple[str, str, str]:
 
 
 def unit_kind(unit: str) -> str:
-    return {"1": "number", "name": "name", "true or false": "yes or no", "packets or bytes": "queue size"}.get(unit, unit)
+    return {
+        "1": "number",
+        "name": "name",
+        "true or false": "yes or no",
+        "packets or bytes": "queue size",
+    }.get(unit, unit)
 
 
 def examples() -> dict[str, list[str]]:
@@ -351,7 +369,11 @@ def toml(value: Any) -> str:
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, dict):
         names = [key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in value]
-        return "{ " + ", ".join(f"{name} = {toml(below)}" for name, below in zip(names, value.values(), strict=True)) + " }"
+        return (
+            "{ "
+            + ", ".join(f"{name} = {toml(below)}" for name, below in zip(names, value.values(), strict=True))
+            + " }"
+        )
     return str(value)
 
 
@@ -359,6 +381,8 @@ if __name__ == "__main__":
     text = Writer().page()
     if "--check" in sys.argv:
         if PAGE.read_text() != text:
-            sys.exit(f"{PAGE.relative_to(ROOT)} is not what scenarios/schema.json gives: python3 docs/site/scenario.py writes it")
+            sys.exit(
+                f"{PAGE.relative_to(ROOT)} is not what scenarios/schema.json gives: python3 docs/site/scenario.py writes it"
+            )
     else:
         PAGE.write_text(text)

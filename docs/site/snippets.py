@@ -11,13 +11,13 @@ import ast
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import stage
+import tomllib
 
 ROOT = stage.ROOT
 CLI = ROOT / "docs/reference/cli.md"
@@ -67,7 +67,9 @@ def snippets(source: str) -> Iterator[Snippet]:
             continue
         indent = match[1]
         lines = [line.removeprefix(indent) for line in match[3].splitlines()]
-        yield Snippet(f"{source}:{text[: match.start()].count(chr(10)) + 1}", match[2], "\n".join(lines) + "\n")
+        yield Snippet(
+            f"{source}:{text[: match.start()].count(chr(10)) + 1}", match[2], "\n".join(lines) + "\n"
+        )
 
 
 def parsed(parse: Any, text: str) -> list[str]:
@@ -130,9 +132,9 @@ def one_command(
     wrong = []
     for word in words:
         path = word.partition("#")[0]
-        if path.startswith(FOLDERS) and not re.search(r"[*$<>{]", path) and not path.startswith(MADE):
-            if not (folder / path).exists():
-                wrong.append(f"{path} does not exist")
+        ours = path.startswith(FOLDERS) and not path.startswith(MADE) and not re.search(r"[*$<>{]", path)
+        if ours and not (folder / path).exists():
+            wrong.append(f"{path} does not exist")
     if words[:1] == ["make"]:
         named = [word for word in words[1:] if re.fullmatch(r"[a-z][\w-]*", word)]
         wrong += [f"make {name}: the Makefile has no such target" for name in named if name not in targets]
@@ -160,7 +162,9 @@ def toml(text: str) -> list[str]:
     except tomllib.TOMLDecodeError as error:
         return [str(error)]
     # Other files have other keys: documents, configurations of the gateway.
-    if not set(data) & {"dumbbell", "parking_lot", "graph", "flows"} or not set(data) <= set(SCHEMA["properties"]):
+    if not set(data) & {"dumbbell", "parking_lot", "graph", "flows"} or not set(data) <= set(
+        SCHEMA["properties"]
+    ):
         return []
     return unknown(data, SCHEMA, "")
 
@@ -174,7 +178,9 @@ def unknown(value: Any, schema: dict[str, Any], path: str) -> list[str]:
         return []
     tables = [form for form in forms(schema) if "properties" in form]
     if "algorithm" in value:
-        tables = [one for one in tables if one["properties"].get("algorithm", {}).get("const") == value["algorithm"]]
+        tables = [
+            one for one in tables if one["properties"].get("algorithm", {}).get("const") == value["algorithm"]
+        ]
         if not tables:
             return [f"{path}: there is no algorithm {value['algorithm']}"]
     if not tables or any(form.get("additionalProperties") not in (False, None) for form in tables):
@@ -191,7 +197,10 @@ def forms(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """All forms that a value may have."""
     if "$ref" in schema:
         return forms(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
-    return [schema, *(form for key in ("anyOf", "oneOf") for one in schema.get(key, []) for form in forms(one))]
+    return [
+        schema,
+        *(form for key in ("anyOf", "oneOf") for one in schema.get(key, []) for form in forms(one)),
+    ]
 
 
 def functions() -> dict[str, set[str] | None]:
@@ -200,7 +209,9 @@ def functions() -> dict[str, set[str] | None]:
     for path in [ROOT / "python/quell/_quell.pyi", *(ROOT / "python/quell").glob("[!_]*.py")]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef):
-                names = None if node.args.kwarg else {arg.arg for arg in node.args.args + node.args.kwonlyargs}
+                names = (
+                    None if node.args.kwarg else {arg.arg for arg in node.args.args + node.args.kwonlyargs}
+                )
                 modules = ["quell", "quell.theory"] if path.suffix == ".pyi" else [f"quell.{path.stem}"]
                 for module in modules:
                     if f"{module}.{node.name}" in found:
@@ -217,9 +228,9 @@ def python(text: str, signatures: dict[str, set[str] | None]) -> list[str]:
     wrong = []
     parts = {name.rpartition(".")[0] for name in signatures}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (name := dotted(node)).startswith("quell."):
-            if name not in signatures and name not in parts and dotted(node.value) in parts:
-                wrong.append(f"{name}: the package has no such name")
+        name = dotted(node) if isinstance(node, ast.Attribute) else ""
+        if name and name not in signatures | dict.fromkeys(parts) and name.rpartition(".")[0] in parts:
+            wrong.append(f"{name}: the package has no such name")
         if isinstance(node, ast.Call) and (known := signatures.get(dotted(node.func))) is not None:
             given = {keyword.arg for keyword in node.keywords if keyword.arg}
             wrong += [f"{dotted(node.func)}: there is no argument {name}" for name in sorted(given - known)]

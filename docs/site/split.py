@@ -65,7 +65,9 @@ def part(section: Section, path: str, pages: Pages) -> str:
         pages.below.setdefault(path, []).append(under)
         title = f"{section.title}: {of_cases.title[0].lower()}{of_cases.title[1:]}"
         pages.parts.append(Part(under, title, f"# {title}\n{of_cases.text}\n{one_table(of_cases.parts)}"))
-        pages.moved |= {below.slug: (under, below.slug if below is not of_cases else "") for below in of_cases.walk()}
+        pages.moved |= {
+            below.slug: (under, below.slug if below is not of_cases else "") for below in of_cases.walk()
+        }
         place = section.parts.index(of_cases)
         count = len(of_cases.parts)
         list_item = f"\n[{title}]({under}.md): {count} cases in one table.\n\n"
@@ -118,7 +120,10 @@ def one_table(cases: list[Section]) -> str:
     for case, head in zip(cases, heads, strict=True):
         runs = [re.search(r" (\(\d+\))$", cell) for cell in head]
         for number, row in enumerate(rows(case.text)[1:]):
-            cells = [f"{cell} {run.group(1)}" if run and cell else cell for cell, run in zip(row, runs, strict=True)]
+            cells = [
+                f"{cell} {run.group(1)}" if run and cell else cell
+                for cell, run in zip(row, runs, strict=True)
+            ]
             anchor = f'<span id="{case.slug}"></span>' if number == 0 else ""
             out.append(f"| {anchor}{case.title} | {' | '.join(cells)} |")
     names = ["case", columns[0][0] or "figure", *(column[0] for column in columns[1:])]

@@ -12,7 +12,6 @@ import base64
 import json
 import posixpath
 import re
-import tomllib
 import zlib
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -21,6 +20,7 @@ from typing import Any
 
 import markdown
 import split
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -32,12 +32,14 @@ LAB = ROOT / "lab/dist"
 # A formula in a line, as GitHub writes it.
 INLINE = re.compile(r"\$`([^`\n]+)`\$")
 # A picture of a run, with the scenario and perhaps the labels of the algorithms that it shows.
-LIVE = re.compile(r"<!-- lab: (?P<file>[^\s]+)(?: (?P<labels>[^>]*?))? -->\n(?P<picture>!\[[^\]]*\]\([^)]*\))\n")
+LIVE = re.compile(
+    r"<!-- lab: (?P<file>[^\s]+)(?: (?P<labels>[^>]*?))? -->\n(?P<picture>!\[[^\]]*\]\([^)]*\))\n"
+)
 # Names of Python, on whose place the site has their documentation.
 AUTODOC = re.compile(r"<!-- autodoc -->\n((?:.+\n)+)")
 
 
-class Problems(Exception):
+class ProblemsError(Exception):
     """What is wrong with the pages: a line for each."""
 
 
@@ -109,7 +111,9 @@ class Site:
         self.python()
 
     def kind(self, kind: dict[str, Any]) -> Kind:
-        groups = [Group(group["name"], [self.entry(page) for page in group["pages"]]) for group in kind["group"]]
+        groups = [
+            Group(group["name"], [self.entry(page) for page in group["pages"]]) for group in kind["group"]
+        ]
         return Kind(kind["name"], kind["path"], kind["says"], groups)
 
     def entry(self, given: str | dict[str, Any]) -> Entry:
@@ -156,7 +160,7 @@ class Site:
         named = set(re.findall(r"`(quell[\w.]*)`", (ROOT / page).read_text()))
         short = {name.rpartition(".")[2] for name in named}
         for name in sorted(public()):
-            if name not in named and not (name.rpartition(".")[2] in short) and "__" not in name:
+            if name not in named and name.rpartition(".")[2] not in short and "__" not in name:
                 self.problems.append(f"{page}: {name} is missing")
 
     def write(self, folder: Path, ref: str) -> None:
@@ -164,7 +168,7 @@ class Site:
         files = {f"{page.path}.md": self.text(page, ref) for page in self.pages.values()}
         files |= {f"{kind.path}/index.md": self.landing(kind) for kind in self.kinds}
         if self.problems:
-            raise Problems("\n".join(self.problems))
+            raise ProblemsError("\n".join(self.problems))
         for pattern in SHOWN:
             for path in DOCS.glob(pattern):
                 if path.suffix in {".svg", ".png"}:
@@ -226,7 +230,9 @@ class Site:
         if any(fnmatch(source, f"docs/{pattern}") for pattern in SHOWN):
             return posixpath.relpath(source.removeprefix("docs/"), here)
         if image:
-            self.problems.append(f"{where}: {target}: pictures of pages are in docs/images or docs/papers/images")
+            self.problems.append(
+                f"{where}: {target}: pictures of pages are in docs/images or docs/papers/images"
+            )
         folder = "tree" if file.is_dir() else "blob"
         return f"{REPOSITORY}/{folder}/{ref}/{source}" + (f"#{anchor}" if anchor else "")
 
@@ -240,7 +246,9 @@ class Site:
                 return match["picture"]
             if not (LAB / "index.html").is_file():
                 return match["picture"]
-            attributes = f'data-name="{posixpath.basename(file)}" data-state="{lab_state(file, match["labels"])}"'
+            attributes = (
+                f'data-name="{posixpath.basename(file)}" data-state="{lab_state(file, match["labels"])}"'
+            )
             return f'<div class="site-lab" {attributes}>\n\n{match["picture"]}\n\n</div>\n'
 
         return LIVE.sub(one, text)
@@ -303,7 +311,9 @@ def package(folder: Path) -> None:
     for path in sorted((ROOT / "python/quell").glob("*.py")):
         put(folder / "quell" / path.name, path.read_bytes())
     stub = (ROOT / "python/quell/_quell.pyi").read_text()
-    stub = re.sub(r"^(?:import|from) (?!os|pathlib|typing|collections)[a-z_.]+.*\n", "", stub, flags=re.MULTILINE)
+    stub = re.sub(
+        r"^(?:import|from) (?!os|pathlib|typing|collections)[a-z_.]+.*\n", "", stub, flags=re.MULTILINE
+    )
     stub = re.sub(r"^(\w+: Final\[.+\])$", r"\1 = None", stub, flags=re.MULTILINE)
     put(folder / "quell/_quell.py", f"from __future__ import annotations\n\n{stub}".encode())
 
@@ -325,7 +335,10 @@ def exported(path: Path) -> set[str]:
 
 
 def toctree(names: list[str], *options: str, **values: str) -> str:
-    settings = [*(f":{option}:" for option in options), *(f":{name}: {value}" for name, value in values.items())]
+    settings = [
+        *(f":{option}:" for option in options),
+        *(f":{name}: {value}" for name, value in values.items()),
+    ]
     return "\n".join(["", "```{toctree}", *settings, *names, "```", ""])
 
 

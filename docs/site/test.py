@@ -23,7 +23,12 @@ import stage
 
 ROOT = stage.ROOT
 SITE = ROOT / "site"
-BROWSERS = [os.environ.get("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+BROWSERS = [
+    os.environ.get("CHROMIUM"),
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+]
 # Addresses of other sites that a page may link to but never load.
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 
@@ -52,12 +57,25 @@ def of_the_tests() -> list[str]:
     """The checks find what they are for, and the splitting loses nothing."""
     wrong = []
     commands, targets = snippets.reference(), {"site"}
-    for line in ["quell rum a.toml", "quell run a.toml --sead 1", "make sites", "quell run scenarios/none.toml | head"]:
+    for line in [
+        "quell rum a.toml",
+        "quell run a.toml --sead 1",
+        "make sites",
+        "quell run scenarios/none.toml | head",
+    ]:
         if not snippets.shell(line, commands, targets):
             wrong.append(f"nothing was found wrong with: {line}")
-    for line in ["make site && quell run scenarios/main.toml --seeds 3 | head -2", "cd lab && node build.mjs"]:
+    for line in [
+        "make site && quell run scenarios/main.toml --seeds 3 | head -2",
+        "cd lab && node build.mjs",
+    ]:
         wrong += snippets.shell(line, commands, targets)
-    for text in ['[dumbbell]\nrat = "1 Mbit/s"\n', "flows = [{ coutn = 1 }]\n", '[[aqm]]\nalgorithm = "blau"\n[dumbbell]\n', "a = \n"]:
+    for text in [
+        '[dumbbell]\nrat = "1 Mbit/s"\n',
+        "flows = [{ coutn = 1 }]\n",
+        '[[aqm]]\nalgorithm = "blau"\n[dumbbell]\n',
+        "a = \n",
+    ]:
         if not snippets.toml(text):
             wrong.append(f"nothing was found wrong with: {text}")
     signatures = snippets.functions()
@@ -101,7 +119,11 @@ class Reader(HTMLParser):
         self.ids |= {found[name] or "" for name in ("id", "name") if found.get(name)}
         if tag == "a" and found.get("href"):
             self.links.append(found["href"] or "")
-        if (address := found.get(LOADS.get(tag, ""))) and found.get("rel") not in ("canonical", "next", "prev"):
+        if (address := found.get(LOADS.get(tag, ""))) and found.get("rel") not in (
+            "canonical",
+            "next",
+            "prev",
+        ):
             self.loads.append(address)
 
 
@@ -148,7 +170,9 @@ def browser() -> list[str]:
     """The pages in Chromium: search, tables, old anchors, and what axe finds."""
     chromium = next((path for path in BROWSERS if path and Path(path).exists()), None)
     playwright = ROOT / "lab/node_modules/@playwright/test"
-    missing = [name for name, there in (("Node.js", shutil.which("node")), ("Chromium", chromium)) if not there]
+    missing = [
+        name for name, there in (("Node.js", shutil.which("node")), ("Chromium", chromium)) if not there
+    ]
     missing += [] if playwright.exists() else ["lab/node_modules (make test-lab)"]
     if missing:
         why = f"there is no {' and no '.join(missing)}"

@@ -1,4 +1,4 @@
-"""The Python of pages runs as printed, and pages that are written from the package or the command are as these are."""
+"""The Python of pages runs as printed, and references are what the package and the command are."""
 
 import re
 import subprocess
@@ -39,7 +39,8 @@ def test_the_reference_of_the_command_is_what_it_prints() -> None:
 
 
 def test_the_reference_of_columns_has_those_of_results() -> None:
-    results = quell.run(ROOT / "scenarios/dumbbell.toml", seeds=1, overrides={"duration": "2 s", "warmup": "1 s"})
+    short = {"duration": "2 s", "warmup": "1 s"}
+    results = quell.run(ROOT / "scenarios/dumbbell.toml", seeds=1, overrides=short)
     tables = re.split(r"^## `(\w+)\.parquet`$", COLUMNS.read_text(), flags=re.MULTILINE)
     keys, pages = tables[0], dict(zip(tables[1::2], tables[2::2], strict=True))
     assert len(pages) == 9
