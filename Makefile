@@ -6,19 +6,23 @@ export CARGO_INCREMENTAL := 0
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+SITE_VENV := .venv-site
 
 # The command whole; with what runs scenarios alone, which is less to compile (ARCHITECTURE.md); and that with the theory.
 QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
 
 lab: ## Build the laboratory as a page, in lab/dist: for any file server, and for `quell lab` of the next build
 	$(PYTHON) tests/lab.py build
+
+site: $(SITE_VENV)/.ready ## Build the documentation as a site, in site/; with the laboratory in it if `make lab` ran
+	$(SITE_VENV)/bin/python docs/site/build.py
 
 compare: ## Run every algorithm with its defaults, and write docs/algorithms/comparison.md
 	mkdir -p results
@@ -75,7 +79,7 @@ validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
 # The page first: the command that the others compile has it.
-test: lint test-lab test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test: Rust, the page, Python
+test: lint test-lab test-site test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test: Rust, the page, Python
 
 SECONDS ?= 60
 
@@ -133,6 +137,15 @@ test-targets:
 	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
 	$(PYTHON) tests/targets.py
 
+# The documentation: its sources, links and anchors, its pages and search in a browser. What cannot be had is skipped.
+test-site: $(SITE_VENV)/.ready
+	$(SITE_VENV)/bin/python docs/site/test.py
+
+$(SITE_VENV)/.ready: docs/requirements.txt
+	$(PYTHON) -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
 # The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above.
 test-lab:
 	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
@@ -178,6 +191,9 @@ docs: ## Regenerate the generated parts of the documentation
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
 	$(PY) tests/python/stub.py
+	$(PY) docs/site/cli.py
+	$(PYTHON) docs/site/scenario.py
+	$(PYTHON) docs/site/columns.py
 	$(PY) docs/images/main.py results/main
 
 fmt: ## Format Rust and Python
@@ -187,4 +203,4 @@ fmt: ## Format Rust and Python
 
 clean:
 	cargo clean
-	rm -rf $(VENV) results lab/node_modules lab/dist-node lab/dist-wasm lab/dist/*
+	rm -rf $(VENV) $(SITE_VENV) site results lab/node_modules lab/dist-node lab/dist-wasm lab/dist/*

@@ -1,5 +1,7 @@
 """Writes python/quell/_quell.pyi from the signatures and the documentation of the extension.
 
+The documentation is in it too: editors and the reference of the site cannot look into the extension.
+
 A documented type is read as numpydoc writes it: ``str or float``, ``list of str``, ``dict of str to float``,
 ``(float, float), or None``, ``{"mark", "drop"}``. A container takes what follows it, up to ", or ".
 """
@@ -10,6 +12,7 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 from quell import _quell
@@ -125,7 +128,17 @@ def function(name: str, item: object) -> str:
     """Write a function or a method."""
     returns = sections(item).get("Returns")
     kind = annotation(returns.splitlines()[0], given=False) if returns else "None"
-    return f"def {name}({arguments(item)}) -> {kind}: ..."
+    return documented(f"def {name}({arguments(item)}) -> {kind}:", item)
+
+
+def documented(head: str, item: object) -> str:
+    """Write the head of a definition with the documentation of the item below it."""
+    text = inspect.getdoc(item)
+    if not text:
+        return f"{head} ..."
+    end = "\n    " if "\n" in text else ""
+    quoted = f'{"r" if chr(92) in text else ""}"""{text}{end}"""'
+    return f"{head}\n{textwrap.indent(quoted, '    ')}"
 
 
 def members(cls: type) -> list[str]:
@@ -140,7 +153,7 @@ def members(cls: type) -> list[str]:
             lines.append(f"def __new__(cls, {arguments(cls)}) -> {cls.__name__}: ...")
         elif inspect.isgetsetdescriptor(item) and name[0] != "_":
             kind = (inspect.getdoc(item) or "").split(": ")[0]
-            lines += ["@property", f"def {name}(self) -> {annotation(kind, given=False)}: ..."]
+            lines += ["@property", documented(f"def {name}(self) -> {annotation(kind, given=False)}:", item)]
         elif inspect.ismethoddescriptor(item) and (name.startswith("__arrow") or name[0] != "_"):
             lines.append(function(name, item))
     return lines
@@ -156,8 +169,11 @@ def stub() -> str:
         item = getattr(_quell, name)
         if inspect.isclass(item):
             base = item.__bases__[0]
-            head = f"@final\nclass {name}" if base is object else f"class {name}({base.__name__})"
-            parts.append(f"{head}:\n    " + "\n    ".join(members(item) or ["..."]))
+            head = f"@final\nclass {name}:" if base is object else f"class {name}({base.__name__}):"
+            # An exception says of itself what its base does.
+            text = item if inspect.getdoc(item) != inspect.getdoc(base) else None
+            body = textwrap.indent("\n".join(members(item)), "    ")
+            parts.append(f"{documented(head, text) if text else head}\n{body or '    ...'}")
         elif inspect.isroutine(item):
             parts.append(function(name, item))
     formatter = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]

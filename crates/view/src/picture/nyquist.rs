@@ -74,7 +74,7 @@ pub fn nyquist(sheet: &Sheet<'_>, loci: &[Locus<'_>]) -> String {
     for axis in axes {
         svg.strokes(&panel.curve(axis.into_iter()), Stroke::solid(FAINT, 0.8));
     }
-    let around = (0..=180).map(|i| (f64::from(2 * i)).to_radians().sin_cos());
+    let around = (0..=180).map(|i| libm::sincos(f64::from(2 * i).to_radians()));
     svg.strokes(&panel.curve(around), circle);
     for (i, locus) in loci.iter().enumerate() {
         let strokes = panel.curve(locus.points.iter().copied());
