@@ -1,14 +1,16 @@
 """Runs a page of the documentation as its reader would: block by block, in an empty folder.
 
-A page is Markdown. What a block of code is for follows from its language and from a comment on the line before it:
+A page is Markdown. What a block of code is for follows from its language and from a comment on the line
+before it:
 
 - ``<!-- file: NAME -->``: the block is the content of the file NAME.
 - ``sh``: commands. They must succeed.
 - ``python``: statements. All blocks of a page share their names.
-- ``text`` after one of these: what it prints, on both streams. A ``...`` stands for anything, such as an elapsed time.
+- ``text`` after one of these: what it prints, on both streams. A ``...`` stands for anything, such as an
+  elapsed time.
 - ``<!-- not run: WHY -->``: the block is only read.
 - ``[...](files/NAME)``: the file, which lies beside the page, is there from the beginning.
-- A picture ``![...](../images/NAME.svg)``: a file called as the picture's last part that the commands above it made.
+- A picture ``![...](../images/NAME.svg)``: what the commands above it wrote into ``NAME.svg``.
 
 A block of any other language needs one of the comments if it could be taken for something to run.
 """
@@ -155,7 +157,7 @@ class Reader:
 
 
 def tidy(printed: str) -> str:
-    """What a page shows of what was printed: without spaces at the ends of lines and empty lines at its ends."""
+    """What a page shows of what was printed: no spaces at the ends of lines, no empty lines at its ends."""
     lines = [line.rstrip() for line in PROGRESS.sub("", printed).splitlines()]
     return "\n".join(lines).strip("\n") + "\n"
 
