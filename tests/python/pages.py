@@ -166,7 +166,7 @@ def shorten(printed: str, shown: str) -> str:
     """What is printed now, with ``...`` within the lines where the page had it."""
     short = {}
     for line in shown.splitlines():
-        if "..." in line:
+        if "..." in line and line.strip(" ."):
             short[line] = re.compile(".*".join(map(re.escape, line.rstrip().split("..."))))
     lines = []
     for line in printed.splitlines():
