@@ -34,7 +34,7 @@ UPDATE = os.environ.get("QUELL_UPDATE_DOCS") == "1"
 # What a long command says of itself on the way; how often depends on the machine.
 PROGRESS = re.compile(r"^ *\d+ ?% +\d+/\d+ runs.*\n", re.MULTILINE)
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>file|not run): (?P<said>[^\n]+?) -->\n)?"
+    r"(?:^<!-- (?P<mark>file|not run): (?P<said>[^\n]+?) -->\n(?:<!-- unchecked: [^\n]+ -->\n)?)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$"
     r"|^!\[[^\]]*\]\((?P<picture>[^)]+)\)$",
     re.MULTILINE | re.DOTALL,
