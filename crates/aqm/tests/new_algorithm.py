@@ -13,110 +13,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# 1. The algorithm.
-SOURCE = """//! Toy: the probability is proportional to the queue.
+# The page of the documentation that takes a reader through the list, with the files that it asks to save.
+TUTORIAL = "docs/tutorials/aqm-in-rust.md"
+ALGORITHM = "crates/aqm/src/catalog/load/toy.rs"
+CATALOG = "crates/aqm/src/catalog/mod.rs"
+VECTORS = "crates/aqm/tests/vectors/toy.toml"
+PAGE = "docs/algorithms/toy.md"
 
-use quell_units::QueueSize;
 
-use crate::params::{ParamError, positive_queue};
-use crate::part::Gauge;
-use crate::{Aqm, Ctx, Link, PacketMeta, Probe, Verdict, params};
-
-params! {
-    /// Toy's parameters.
-    pub struct ToyParams {
-        /// Queue at which everything is signaled.
-        full: QueueSize = QueueSize::Packets(200.0), unit "packets or bytes", source "chosen";
-    }
-}
-
-impl ToyParams {
-    /// Toy for a link.
-    ///
-    /// # Errors
-    /// Names the field that breaks a rule: a queue that the buffer cannot hold.
-    pub fn build(&self, link: &Link) -> Result<Toy, ParamError> {
-        link.check()?;
-        Ok(Toy { full: positive_queue("full", self.full, link)?, gauge: Gauge::of(self.full, link), p: 0.0 })
-    }
-}
-
-/// Toy's state.
-#[derive(Clone, Debug)]
-pub struct Toy {
-    full: f64,
-    gauge: Gauge,
-    p: f64,
-}
-
-impl Aqm for Toy {
-    fn on_enqueue(&mut self, cx: &mut Ctx<'_>, _: &PacketMeta) -> Verdict {
-        self.p = probability(self.gauge.read(&cx.queue), self.full);
-        Verdict::early_if(cx.rng.chance(self.p))
-    }
-
-    fn observe(&self, out: &mut dyn Probe) {
-        out.value("p", "1", self.p);
-    }
-}
-
-/// Chosen: `p = q / full`, at most 1.
-pub fn probability(q: f64, full: f64) -> f64 {
-    (q / full).min(1.0)
-}
-
-equations! {
-    probability(q, full) -> p = probability(q, full);
-}
-"""
-
-# 2. Its line in the catalog.
-LINE = """\
-        Toy { name: "toy", params: toy::ToyParams, title: "Toy", source: "nobody", label: Experimental }
-"""
-
-# 3. Its known answers.
-VECTORS = """algorithm = "toy"
-
-[[equation]]
-function = "toy::probability"
-source = "chosen"
-computed = "by hand: 50 / 200"
-input = { q = 50, full = 200 }
-expect = { p = 0.25 }
-
-[[case]]
-name = "the probability follows the queue"
-source = "chosen"
-computed = "by hand: 0 / 200, then 300 / 200"
-events = [
-    { at = "0 s", arrive = "500 B", verdict = "pass", expect = { p = 0 } },
-    { at = "1 ms", arrive = "500 B", queue = 300, verdict = "early signal", expect = { p = 1 } },
-]
-"""
-
-# 4. Its page; the tables are written by the test of the documentation, as `make docs` does.
-PAGE = """# Toy
-
-Published by nobody.
-
-## Equations
-
-- `p = q / full`.
-
-## Parameters
-
-<!-- params:begin -->
-<!-- params:end -->
-
-## Deviations and misprints
-
-None.
-
-## Cost
-
-A division.
-"""
+def block(page: str, comment: str) -> str:
+    """The block of code below a comment."""
+    (found,) = re.findall(rf"^<!-- {re.escape(comment)} -->\n(?:<!-- unchecked.*\n)?```\w+\n(.*?)^```$", page, re.M | re.S)
+    return found
 
 
 def main() -> None:
@@ -138,14 +46,14 @@ def main() -> None:
         shutil.rmtree(copy, ignore_errors=True)
         skip = shutil.ignore_patterns("target", ".git", ".venv", "results", "__pycache__", "snapshots")
         shutil.copytree(ROOT, copy, ignore=skip, symlinks=True)
-        aqm = copy / "crates/aqm"
-        (aqm / "src/catalog/load/toy.rs").write_text(SOURCE)
-        catalog = (aqm / "src/catalog/mod.rs").read_text()
+        page = (ROOT / TUTORIAL).read_text()
+        for path in (ALGORITHM, VECTORS, PAGE):
+            (copy / path).write_text(block(page, f"file: {path}"))
+        catalog = (copy / CATALOG).read_text()
         begin = "folder: load } aqms {\n"
         assert catalog.count(begin) == 1
-        (aqm / "src/catalog/mod.rs").write_text(catalog.replace(begin, begin + LINE))
-        (aqm / "tests/vectors/toy.toml").write_text(VECTORS)
-        (copy / "docs/algorithms/toy.md").write_text(PAGE)
+        line = block(page, f"not run: a line of {CATALOG}")
+        (copy / CATALOG).write_text(catalog.replace(begin, begin + line))
 
         env = os.environ | {"CARGO_TARGET_DIR": str(target)}
         # Compiling takes longer than these few tests.
@@ -164,7 +72,8 @@ def main() -> None:
         assert "| [`toy`](toy.md) | Toy | load | nobody | experimental |" in (
             copy / "docs/algorithms/README.md"
         ).read_text()
-        assert "`full` | 200 packets |" in (copy / "docs/algorithms/toy.md").read_text()
+        row = block(page, "not run: crates/aqm/tests/new_algorithm.py looks for it in the page")
+        assert row in (copy / PAGE).read_text()
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 

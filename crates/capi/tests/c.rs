@@ -21,11 +21,17 @@ fn said(output: &Output) -> String {
 
 /// Compiles an example; `None`, and why, if this machine cannot.
 fn compile(dir: &Path, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.c"));
+    compile_source(dir, &source, flags)
+}
+
+/// The same of a program that lies anywhere.
+fn compile_source(dir: &Path, source: &Path, flags: &[&str]) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (program, libraries) = (dir.join(name), libraries());
+    let (program, libraries) = (dir.join(source.file_stem().unwrap()), libraries());
     let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(STRICT).args(flags).arg("-I").arg(root.join("include"));
-    cc.arg(root.join("examples").join(format!("{name}.c"))).arg("-o").arg(&program);
+    cc.arg(source).arg("-o").arg(&program);
     cc.arg("-L").arg(&libraries).arg(format!("-Wl,-rpath,{}", libraries.display())).arg("-lquell");
     match cc.output() {
         Err(e) => {
@@ -33,7 +39,7 @@ fn compile(dir: &Path, name: &str, flags: &[&str]) -> Option<PathBuf> {
             None
         }
         Ok(output) => {
-            assert!(output.status.success(), "{name}: {}", said(&output));
+            assert!(output.status.success(), "{}: {}", source.display(), said(&output));
             Some(program)
         }
     }
@@ -80,6 +86,34 @@ fn the_examples_in_c_lose_no_packet_whatever_the_algorithm() {
 
 /// Algorithms whose defaults do not work on the burst loop's link.
 const BURST_REFUSES: &[&str] = &[];
+
+#[test]
+fn the_tutorial_in_c_prints_what_its_page_shows() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tutorials/embed-in-c.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("link.c");
+    let text = block(&page, "<!-- file: link.c -->");
+    std::fs::write(&source, text).unwrap();
+    let flags = if sanitizers(dir.path()) { SANITIZED } else { &[] };
+    let Some(link) = compile_source(dir.path(), &source, flags) else { return };
+    assert_eq!(run(&link, &[]), block(&page, "<!-- not run: crates/capi/tests/c.rs compares it -->"));
+
+    let wrong = dir.path().join("wrong.c");
+    std::fs::write(&wrong, text.replace("pie", "codle")).unwrap();
+    let Some(wrong) = compile_source(dir.path(), &wrong, flags) else { return };
+    let shown = block(&page, "<!-- not run: crates/capi/tests/c.rs compares its beginning -->");
+    let output = Command::new(&wrong).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).starts_with(shown.split("...").next().unwrap()), "{}", said(&output));
+}
+
+/// The block of code below a comment of a page.
+fn block<'a>(page: &'a str, comment: &str) -> &'a str {
+    let below = page.split_once(comment).unwrap().1;
+    let code = below.split_once("```").unwrap().1.split_once('\n').unwrap().1;
+    code.split_once("```").unwrap().0
+}
 
 #[test]
 fn the_header_is_one_for_cplusplus_too() {
