@@ -531,7 +531,7 @@ tcp = { ecn = true }
         let pie = |keys: &str| {
             let text = SCENARIO.replacen("algorithm = \"pid\"", &format!("algorithm = \"pie\"\n{keys}"), 1);
             let (_, all) = assess(&text, false);
-            all[0].reasons.iter().any(|r| r.starts_with("From 0.100 on it drops packets"))
+            all[0].reasons.iter().any(|r| r.starts_with("From 0.100 on, it drops packets"))
         };
         assert!(pie("") && !pie("mark_ecnth = 1"));
     }

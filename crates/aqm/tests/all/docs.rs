@@ -78,7 +78,9 @@ fn every_algorithm_has_a_page_with_its_sections_source_and_parameters() {
         for section in ["## Equations", "## Parameters", "## Deviations and misprints", "## Cost"] {
             assert!(page.contains(section) || entry.name == "drop-tail", "{} lacks {section}", entry.name);
         }
-        assert!(page.contains(entry.source), "{} must cite {}", entry.name, entry.source);
+        // Where a line ends is the page's own affair.
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(entry.source), "{} must cite {}", entry.name, entry.source);
     }
 }
 
