@@ -49,6 +49,13 @@ class Entry:
 
     page: str
     below: list[str] = field(default_factory=list)
+    # Instead of the page's heading; empty for that.
+    title: str = ""
+
+    def line(self) -> str:
+        """The entry in a list of Sphinx."""
+        path = f"/{site_path(self.page)}"
+        return f"{self.title} <{path}>" if self.title else path
 
 
 @dataclass
@@ -119,9 +126,10 @@ class Site:
     def entry(self, given: str | dict[str, Any]) -> Entry:
         if isinstance(given, str):
             return Entry(given)
-        found = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(given["under"]))
+        under = ROOT.glob(given["under"]) if "under" in given else []
+        found = sorted(path.relative_to(ROOT).as_posix() for path in under)
         without = {given["page"], *given.get("but", [])}
-        return Entry(given["page"], [path for path in found if path not in without])
+        return Entry(given["page"], [path for path in found if path not in without], given.get("title", ""))
 
     def add(self, source: str) -> None:
         path = ROOT / source
@@ -258,14 +266,14 @@ class Site:
         out, names = [f"# {kind.name}\n\n{kind.says}\n"], []
         for group in kind.groups:
             out.append(f"\n## {group.name}\n")
-            paths = [site_path(entry.page) for entry in group.entries]
-            for path in paths:
+            for entry in group.entries:
+                path = site_path(entry.page)
                 page = self.pages[path]
                 section = markdown.sections(page.text)
-                title = section.title
+                title = entry.title or section.title
                 says = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown.first_sentence(section.text))
                 out.append(f"- [{title}](../{path}.md): {says}" if says else f"- [{title}](../{path}.md)")
-            names.append(toctree([f"/{path}" for path in paths], "hidden", caption=group.name))
+            names.append(toctree([entry.line() for entry in group.entries], "hidden", caption=group.name))
         return "\n".join(out) + "\n" + "".join(names)
 
 
