@@ -137,7 +137,7 @@ class Reader:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, f"{where}: exit status {done.returncode}\n{done.stdout}"
         return tidy(done.stdout.replace(self.env["QUELL_CACHE"], "~/.cache/quell"))
