@@ -25,6 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ UPDATE = os.environ.get("QUELL_UPDATE_DOCS") == "1"
 # What a long command says of itself on the way; how often depends on the machine.
 PROGRESS = re.compile(r"^ *\d+ ?% +\d+/\d+ runs.*\n", re.MULTILINE)
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>file|not run): (?P<said>[^\n]+?) -->\n(?:<!-- unchecked: [^\n]+ -->\n)?)?"
+    r"(?:^ *<!-- (?P<mark>file|not run): (?P<said>[^\n]+?) -->\n(?: *<!-- unchecked: [^\n]+ -->\n)?)?"
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$"
     r"|^!\[[^\]]*\]\((?P<picture>[^)]+)\)$",
     re.MULTILINE | re.DOTALL,
@@ -50,6 +51,7 @@ class Step:
     language: str
     body: str
     span: tuple[int, int]
+    indent: str = ""
     file: str | None = None
     skipped: bool = False
     picture: str | None = None
@@ -68,7 +70,9 @@ def steps(page: str) -> list[Step]:
         if not (file or skipped) and block["language"] not in ("sh", "python", "text"):
             assert block["language"] not in RUN, f"line {line}: this block needs `<!-- file: NAME -->`"
             continue
-        found.append(Step(line, block["language"], block["body"], block.span("body"), file, skipped))
+        body = re.sub(f"^{block['indent']}", "", block["body"], flags=re.MULTILINE)
+        span = block.span("body")
+        found.append(Step(line, block["language"], body, span, block["indent"], file, skipped))
     return found
 
 
@@ -92,7 +96,7 @@ class Reader:
     def read(self) -> None:
         """Do every step, and compare what the page shows; with QUELL_UPDATE_DOCS=1 write it into the page."""
         text = self.page.read_text()
-        for name in re.findall(r"\]\((files/[^)]+)\)", text):
+        for name in re.findall(r"\]\(([^)]*\bfiles/[^)]+)\)", text):
             shutil.copy(self.page.parent / name, self.folder)
         printed: str | None = None
         wrong: list[str] = []
@@ -115,7 +119,8 @@ class Reader:
                 assert printed is not None, f"{where}: nothing before this block prints"
                 shown, printed = printed, None
                 if not agrees(step.body, shown):
-                    replaced.append((step.span, shorten(shown, step.body)))
+                    new = textwrap.indent(shorten(shown, step.body), step.indent)
+                    replaced.append((step.span, new))
                     wrong.append(f"{where}: the page shows\n{step.body}\nand this is printed\n{shown}")
         if UPDATE:
             for (begin, end), shown in reversed(replaced):
@@ -132,7 +137,7 @@ class Reader:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, f"{where}: exit status {done.returncode}\n{done.stdout}"
         return tidy(done.stdout.replace(self.env["QUELL_CACHE"], "~/.cache/quell"))
