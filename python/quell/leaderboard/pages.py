@@ -69,7 +69,7 @@ def page(board: Board) -> str:
     count = len(board.cells) - sum(1 for cell in board.cells if cell.refused)
     lines.append(
         f"- {count} of {len(board.cells)} cells ran: {len(board.entries())} entries, {len(groups)} pairs of "
-        "a link and a sender."
+        f"a link and a sender, {len(board.cells[0].seeds)} seeds each."
     )
     return "\n".join(lines) + "\n"
 
