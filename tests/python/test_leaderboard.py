@@ -200,7 +200,11 @@ def test_a_program_that_ends_or_skips_or_is_not_there_is_said_so() -> None:
 
 
 def cell(entry: str, goodput: float, delay: float, **more: Any) -> Cell:
-    values = {"goodput_bps": [goodput] * 2, "queue_delay_p99_s": [delay] * 2, "jain_index": [0.5] * 2}
+    values: dict[str, list[float | None]] = {
+        "goodput_bps": [goodput] * 2,
+        "queue_delay_p99_s": [delay] * 2,
+        "jain_index": [0.5] * 2,
+    }
     values["round_trip_time_mean_s"] = [0.1] * 2
     return Cell(entry, "cable", "cubic", [1, 2], "d", values, **more)
 
@@ -215,7 +219,7 @@ def test_ranks_share_places_and_what_starves_comes_last() -> None:
     (a, *_) = leaderboard.standing(leaderboard.Board(cells))
     assert a.ranks["delay"] == (1.5, 0.0)
     assert (a.fronts, a.cells, a.goodput_share) == (1, 1, 0.9)
-    assert leaderboard.mean([1.0, 2.0, 3.0]) == (2.0, pytest.approx(4.3027 / 3**0.5))
+    assert leaderboard.mean([1.0, 2.0, 3.0]) == pytest.approx((2.0, 4.3027 / 3**0.5))
     assert leaderboard.mean([1.0, None]) is None
 
 

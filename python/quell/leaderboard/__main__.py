@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0, or 2 if what is asked for is invalid.
+        The exit code: 0, 2 if what is asked for is invalid, or 130 after Ctrl-C.
     """
     ask = argparse.ArgumentParser(
         prog="python -m quell.leaderboard",
@@ -178,6 +178,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = ask.parse_args(arguments)
     try:
         return _act(given)
+    except KeyboardInterrupt:
+        print("\ninterrupted: the same command goes on with what the cache has", file=sys.stderr)
+        return 130
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -254,7 +254,7 @@ def report(board: Board, entry: str) -> str:
                     goal.title,
                     f"{order.index(mine) + 1} of {len(order)}",
                     _rank(mine.ranks[name]),
-                    _entry(order[0].entry),
+                    f"`{order[0].entry}`",
                 ]
             )
         lines += _table(["goal", "place", "mean rank", "first"], rows)
