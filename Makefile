@@ -13,7 +13,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -29,6 +29,12 @@ compare: ## Run every algorithm with its defaults, and write docs/algorithms/com
 	$(RUN) scenarios/catalog.toml --out results/catalog --overwrite \
 	  --format json --metric all --segments > results/catalog.json
 	$(PYTHON) docs/algorithms/comparison.py < results/catalog.json
+
+# The extension as it is released: the profile of the tests would take twice as long.
+leaderboard: $(VENV)/.ready ## Run every algorithm under every sender on every named link, and write docs/leaderboard.md (20 minutes)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --force-reinstall .
+	$(PY) -m quell.leaderboard --docs docs
 
 L4S := grid round_trips bursty classic_queue
 L4S_FIGURES := utilization,queue_delay_mean_s,queue_delay_p99_s,goodput_bps[l4s],goodput_bps[classic],goodput_bps[l4s]/goodput_bps[classic],mark_rate[lane:l],queue_delay_mean_s[lane:c],queue_delay_p99_s[lane:c],queue_delay_mean_s[lane:l],queue_delay_p99_s[lane:l]

@@ -14,13 +14,16 @@ from typing import Any
 
 import pytest
 import quell
+import quell.leaderboard
 import quell.papers
 import quell.plot
 import quell.theory
 import stub
 
 CONFIG = str(Path(__file__).parents[2] / "pyproject.toml")
-MODULES = [quell, quell.papers, quell.plot, quell.theory]
+# Attributes whose value is their default, which has no documentation of its own.
+DEFAULTS = ("quell.Aqm.update_interval", "quell.leaderboard.Entry.factory")
+MODULES = [quell, quell.leaderboard, quell.papers, quell.plot, quell.theory]
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -47,7 +50,7 @@ def test_there_is_something_to_check() -> None:
     assert "quell.Context.now_s" in ITEMS
 
 
-@pytest.mark.parametrize("name", [n for n in ITEMS if n != "quell.Aqm.update_interval"])
+@pytest.mark.parametrize("name", [n for n in ITEMS if n not in DEFAULTS])
 def test_every_public_item_has_documentation(name: str) -> None:
     text = inspect.getdoc(ITEMS[name]) or ""
     assert len(text) > 10, name
@@ -70,11 +73,14 @@ def test_every_argument_and_result_is_documented(name: str) -> None:
             wanted = f'default "{parameter.default}"' if isinstance(parameter.default, str) else shown
             assert wanted in parts["Parameters"], f"{name}: {wanted}"
     silent = {"quell.Aqm.on_overflow", "quell.Aqm.on_idle", "quell.Aqm.on_update"}
-    silent |= {"quell.Results.save", "quell.Results.report"}
+    silent |= {name.replace("quell.Aqm", "quell.leaderboard.Program") for name in silent}
+    silent |= {"quell.Results.save", "quell.Results.report", "quell.leaderboard.write"}
     assert ("Returns" in parts) != (name in silent), name
 
 
-@pytest.mark.parametrize("name", ["quell", "quell._aqm", "quell._quell", "quell.theory"])
+@pytest.mark.parametrize(
+    "name", ["quell", "quell._aqm", "quell._quell", "quell.leaderboard.cells", "quell.theory"]
+)
 def test_examples_give_what_they_show(name: str) -> None:
     tests = doctest.testmod(importlib.import_module(name))
     assert tests.failed == 0
