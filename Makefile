@@ -122,6 +122,7 @@ lint:
 	@cargo fmt --version >/dev/null 2>&1 || { echo "lint: no cargo fmt here, skipped"; exit 0; } && cargo fmt --all --check && rustfmt --edition 2024 --check $(ALGORITHMS)
 	@cargo clippy --version >/dev/null 2>&1 || { echo "lint: no cargo clippy here, skipped"; exit 0; } && cargo clippy --workspace --all-targets --quiet -- -D warnings && cargo clippy -p quell-aqm --no-default-features --quiet -- -D warnings && cargo clippy --workspace --bin quell --no-default-features --quiet -- -D warnings && $(PYTHON) tests/casts.py
 	@cargo deny --version >/dev/null 2>&1 || { echo "lint: no cargo deny here, skipped"; exit 0; } && cargo deny --log-level error check licenses bans sources
+	$(PYTHON) tests/prose.py
 
 test-rust:
 	cargo test --workspace --quiet
