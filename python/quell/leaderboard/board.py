@@ -24,7 +24,7 @@ T95 = {2: 12.706, 3: 4.3027, 4: 3.1824, 5: 2.7764, 6: 2.5706, 7: 2.4469, 8: 2.36
 
 
 def mean(values: Sequence[float | None]) -> tuple[float, float | None] | None:
-    """Return the mean and the half-width of its 95 % interval.
+    """Return the mean and the half-width of its 95% interval.
 
     Parameters
     ----------
