@@ -44,7 +44,7 @@ def test_differences_are_decided() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seeds": "auto"}, "no metric"),
+        ({"seeds": "auto"}, "name a metric"),
         ({"seeds": "auto", "precision": {"queue_packets": None}}, "needs a width"),
         ({"seeds": "auto", "precision": {"queue": "1%"}}, "queue_packets"),
         ({"seeds": "auto", "precision": {"queue_packets": "-1%"}}, "above 0"),

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(names("8.2").unwrap().len(), 6);
         assert_eq!(names("5.2").unwrap(), ["05_2_cubic"]);
         assert_eq!(names("05_2_cubic").unwrap(), ["05_2_cubic"]);
-        assert!(names("3").unwrap_err().contains("there are: 4.4, 4.5, 5.1.1"));
+        assert!(names("3").unwrap_err().contains("must be one of: 4.4, 4.5, 5.1.1"));
         assert_eq!(select(&[]).unwrap().len(), FILES.len());
     }
 }

@@ -211,7 +211,7 @@ fn other_algorithms_are_shown_beside_the_logged_one() {
     let starts = ["up    pie (logged)", "up    drop-tail", "up    codel target=10ms", "down  red (logged)"];
     for (row, start) in rows[1..].iter().zip(starts) {
         assert!(row.starts_with(start), "{text}");
-        assert!(row.ends_with(" %") && row.contains(" ms  "), "{text}");
+        assert!(row.ends_with('%') && row.contains(" ms  "), "{text}");
         assert_eq!(row.len(), rows[0].len(), "{text}");
     }
     assert_eq!(rows.len(), 7);
@@ -245,7 +245,7 @@ fn arrivals_are_written_for_the_simulator() {
     assert!(text.starts_with("--csv: - is standard output") && code == 2, "{text}");
     let (text, code) = replayed(&[log, "--csv", csv, "--line", "down"]);
     assert_eq!(code, 0);
-    assert!(text.contains("The 1 reloads of the line are not in it"), "{text}");
+    assert!(text.contains("It does not include the 1 reloads of the line"), "{text}");
     let written = std::fs::read_to_string(csv).unwrap();
     let mut rows = written.lines();
     assert_eq!(rows.next(), Some("time_s,bytes,flow,ecn,transport,syn,dscp"));

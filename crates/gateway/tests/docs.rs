@@ -27,7 +27,7 @@ fn tables() -> String {
          | anomaly | is raised above | is cleared below | means |\n| --- | --- | --- | --- |\n",
         limits.raise, limits.clear
     );
-    let percent = |share: f64| format!("{} %", three_digits(share * 100.0));
+    let percent = |share: f64| format!("{}%", three_digits(share * 100.0));
     for kind in Kind::OF_LINE.into_iter().chain(Kind::OF_ALL) {
         let [raised, cleared] = match kind {
             Kind::Overflow => {

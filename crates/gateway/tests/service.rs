@@ -164,7 +164,7 @@ fn a_device_that_comes_too_slow_is_said() {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", net.name(G), "sh", "-ec", &script]);
     let running = Running::new(command);
-    running.says("no device \"t1\" here yet");
+    running.says("device \"t1\" does not exist yet");
     net.on(G, "ip tuntap add t1 mode tun; ip link set t1 up");
     running.says("device t1 is there");
     carries("10\n");

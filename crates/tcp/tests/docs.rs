@@ -57,7 +57,7 @@ fn lower(sentence: &str) -> String {
 
 /// Settings are code, sentences are not.
 fn code(line: &str) -> String {
-    if line.split(' ').nth(1) == Some("=") && !line.contains(':') {
+    if line.split(' ').nth(1) == Some("=") && !line.contains([':', ';']) {
         format!("`{line}`").replace(" or ", "` or `")
     } else {
         line.into()

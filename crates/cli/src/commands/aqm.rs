@@ -72,7 +72,8 @@ fn describe(name: &str, format: Format) -> Result<(), Failure> {
     let mut text = format!("{} ({})\n", entry.title, entry.name);
     text.push_str(&format!("family  {}\n", entry.family.name()));
     text.push_str(&format!("source  {}\n", entry.source));
-    text.push_str(&format!("trust   {}: {}\n\n", word(entry.label), meaning(entry.label)));
+    text.push_str(&format!("trust   {}: {}\n", word(entry.label), meaning(entry.label)));
+    let mut text = terminal::prose(&text) + "\n";
     if docs.is_empty() {
         text.push_str("It has no parameters.\n");
     } else {

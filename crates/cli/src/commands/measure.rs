@@ -499,7 +499,10 @@ mod tests {
             capacity(&c).join(" ")
         };
         let clock = of(Some(a), Some(1e7));
-        assert!(clock.starts_with("C 10.0 Mbit/s The clock of") && clock.contains("in 90 of 100"), "{clock}");
+        assert!(
+            clock.starts_with("C 10.0 Mbit/s The acknowledgment clock") && clock.contains("in 90 of 100"),
+            "{clock}"
+        );
         let differ = of(Some(a), None);
         assert!(differ.starts_with("C – ") && differ.contains("do not agree on a rate"), "{differ}");
         assert!(

@@ -131,7 +131,8 @@ fn what_has_no_effect_or_is_missing_is_refused() {
     assert!(refuse("run small.toml small.toml").contains("small.toml is named twice"));
     bench.ok(&["run", "small.toml", "-q", "--out", "r"]);
     assert!(
-        refuse("compare r --baseline red --precision jain_index=1%").contains("--precision applies to scen")
+        refuse("compare r --baseline red --precision jain_index=1%")
+            .contains("--precision applies only to scen")
     );
     assert!(refuse("show r r").contains("r is named twice"));
     assert!(refuse("report r results/x").contains("--out"));

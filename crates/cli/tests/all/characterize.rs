@@ -99,7 +99,7 @@ fn wrong_words_are_answered() {
     };
     assert!(wrong(&["characterize", "codl"]).contains("did you mean \"codel\""));
     assert!(wrong(&["characterize", "codel", "codel"]).contains("codel is named twice"));
-    assert!(wrong(&["characterize", "codel", "--only", "3"]).contains("there are: 4.4, 4.5"));
+    assert!(wrong(&["characterize", "codel", "--only", "3"]).contains("must be one of: 4.4, 4.5"));
     assert!(wrong(&["characterize", "codel", "--baseline", "rod"]).contains("--baseline: \"rod\""));
     assert!(wrong(&["characterize"]).contains("<AQM>"));
     assert!(bench.ok(&["characterize", "--list"]).contains("Round-trip times that differ"));

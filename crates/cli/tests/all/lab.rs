@@ -343,7 +343,7 @@ fn what_is_wrong_is_said_before_anything_is_served() {
         (&["none.toml"][..], "none.toml: cannot read:"),
         (&["wrong.toml"], "flows[0].coutn: unknown key"),
         (&["empty"], "empty: is not a results folder: it has no run.json"),
-        (&["--dir", "empty"], "--dir empty: has no index.html; it must be a folder with the page"),
+        (&["--dir", "empty"], "--dir empty: has no index.html; must be a folder with the page"),
         (&["--dir", "small.toml"], "--dir small.toml: is not a folder"),
         (&["--dir", "nowhere"], "--dir nowhere: "),
         (&["--port", "0"], "must be a whole number from 1 to 65535"),

@@ -16,7 +16,11 @@ fn a_value_that_means_nothing_is_refused_before_anything_is_run() {
         (&only, &["--rate", "1001Gbit/s"], rates),
         (&only, &["--rate", "-1Mbit/s"], "must not be negative"),
         (&only, &["--rate", "nanMbit/s"], "is not a rate with its unit"),
-        (&only, &["--rate", "15kbit/s"], "its link must carry at least 100 packets of 1514 B in the 80 s"),
+        (
+            &only,
+            &["--rate", "15kbit/s"],
+            "its link must carry at least 100 packets of 1514 B in the measured 80 s",
+        ),
         (&only, &["--rtt", "0s"], times),
         (&only, &["--rtt", "-5ms"], "must not be negative"),
         (&only, &["--rtt", "9s"], "must have at least 10 round trips of at most 8 s"),
@@ -200,7 +204,7 @@ fn a_search_takes_the_range_of_a_sweep() {
     assert!(ran.code == 2 && ran.err.contains("does not end at 9"), "{}", ran.err);
     let map = ["map", "--rate", "10Mbit/s", "--rtt", "100ms", "--flows", "10", "--aqm", "pi"];
     let ran = bench.run(&[&map[..], &["--x", "flows=10..50:lin:5", "--y", "rtt=20ms..90ms"]].concat());
-    assert!(ran.code == 2 && ran.err.contains("--x: has values of its own"), "{}", ran.err);
+    assert!(ran.code == 2 && ran.err.contains("--x: gives its own values"), "{}", ran.err);
 }
 
 #[test]
@@ -356,7 +360,7 @@ fn a_setting_that_takes_the_name_of_what_runs_is_refused() {
         ("red", "aqm[1].label=foo"),
     ] {
         let ran = bench.run(&["tasks", "small.toml", "--aqm", aqm, "--set", set]);
-        let said = format!("error: --set {set}: no algorithm is called \"{aqm}\" any more");
+        let said = format!("error: --set {set}: no algorithm is called \"{aqm}\" after this change");
         assert!(ran.code == 2 && ran.err.contains(&said), "{ran:?}");
     }
     let ran = bench.run(&["tasks", "small.toml", "--aqm", "red", "--sweep", "aqm.red.label=red,foo"]);

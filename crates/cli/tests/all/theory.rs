@@ -461,7 +461,7 @@ fn wrong_questions_are_refused_with_the_quantity_and_the_rule() {
         ),
         (
             in_words("design", &["--aqm", "pie"]),
-            "error: --aqm pie: RFC 8033 section 4.2 says how its gains follow its target and its interval: ",
+            "error: --aqm pie: RFC 8033 section 4.2 says how its gains follow its target and its interval; ",
         ),
         (in_words("design", &["--aqm", "vcr"]), "did you mean \"vrc\"? Known: drop-tail, "),
         (
@@ -713,7 +713,7 @@ fn each_congestion_control_is_analyzed_designed_for_and_mapped() {
     assert!(ran.code == 2 && ran.err.contains("did you mean \"cubic\"?"), "{}", ran.err);
     let ran = bench.run(&in_words("analyze", &["--aqm", "pi", "--congestion", "dctcp", "--drops"]));
     assert!(
-        ran.code == 2 && ran.err.starts_with("error: --drops: dctcp lives on the share of marks"),
+        ran.code == 2 && ran.err.starts_with("error: --drops: dctcp needs the share of marks"),
         "{}",
         ran.err
     );

@@ -15,7 +15,7 @@ fn traces_are_files_of_the_results_and_change_no_figure() {
     let bench = Bench::new();
     let ran = bench.run(&run(&["--trace", "flows,packets"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.err.contains("of the first seed of each algorithm"), "{}", ran.err);
+    assert!(ran.err.contains("for the first seed of each algorithm"), "{}", ran.err);
     let digest = |folder: &str| {
         let text = std::fs::read_to_string(bench.path(folder).join("run.json")).unwrap();
         let run: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -197,7 +197,7 @@ mod tests {
         let rows = [["line", "loss"], ["up", "1.2%"], ["downward", "10%"]];
         let rows: Vec<Vec<String>> = rows.iter().map(|r| r.map(String::from).to_vec()).collect();
         assert_eq!(table(&rows, 1), ["line      loss", "up        1.2%", "downward   10%"]);
-        assert_eq!(table_within(Some(15), &rows, 1), table(&rows, 1));
-        assert_eq!(table_within(Some(14), &rows, 1), ["up", "  loss  1.2%", "downward", "  loss  10%"]);
+        assert_eq!(table_within(Some(14), &rows, 1), table(&rows, 1));
+        assert_eq!(table_within(Some(13), &rows, 1), ["up", "  loss  1.2%", "downward", "  loss  10%"]);
     }
 }

@@ -217,7 +217,7 @@ fn what_cannot_be_asked_is_refused() {
     let refuse = |auto: Auto| auto.check(&study).unwrap_err();
     let mean = (Metric::QueueMean, Some(Width::Relative(0.1)));
     assert!(refuse(auto(&[mean], None, 1)).contains("at least 2"));
-    assert!(refuse(auto::<Metric>(&[], None, 9)).contains("no metric"));
+    assert!(refuse(auto::<Metric>(&[], None, 9)).contains("name a metric"));
     let of_class = ["goodput_bps[web]/goodput_bps".parse::<Quantity>().unwrap()];
     let why = refuse(auto(&of_class.map(|q| (q, None)), Some("pi"), 9));
     assert_eq!(why, "goodput_bps[web]/goodput_bps: \"web\": unknown class; known: all, data, ftp, acks");

@@ -95,14 +95,14 @@ pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<(Ends, bool)> {
         (false, _) => Some(end(&takes, usual, is_whole, false)),
     };
     let most = if takes(HUGE) { None } else { Some(end(&takes, usual, is_whole, true)) };
-    // Powers of two, say, are no range.
+    // Powers of two, for example, do not form a range.
     if is_whole && !takes(usual + 1.0) && !takes(usual - 1.0) {
         return None;
     }
     Some((Ends { unit, least, most }, is_whole))
 }
 
-/// Where values are no more taken, from one that is: upwards, or down to 0.
+/// Where values are no longer taken, from one that is: upwards, or down to 0.
 fn end(takes: &dyn Fn(f64) -> bool, usual: f64, is_whole: bool, upwards: bool) -> End {
     let (mut inside, mut outside) = (usual, if upwards { HUGE } else { 0.0 });
     if !upwards {

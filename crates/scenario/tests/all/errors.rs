@@ -142,7 +142,7 @@ fn errors_name_file_line_field_value_and_rule() {
             "count = 2",
             "tcp = { delayed_ack = \"40 ms\", ack_every = \"1000000 packets\" }",
             "x.toml:14: flows[0].tcp.ack_every = 1000000: must be from 1 to 1000: ",
-            "delayed_ack alone",
+            "only delayed_ack",
         ),
         (
             "count = 2",
@@ -375,12 +375,12 @@ fn errors_name_file_line_field_value_and_rule() {
             "schema = 1",
             "schema = 1\nsteady_state = [\"6 s\", \"6.1 s\"]",
             "x.toml:2: steady_state = [\"6 s\", \"6.1 s\"]: must be a start and an end with at least 20 samples",
-            "one each 20 ms (series_step)",
+            "one every 20 ms (series_step)",
         ),
         (
             "schema = 1",
             "schema = 1\nsteady_state = [\"6 s\", \"5 s\"]",
-            "x.toml:2: steady_state = [\"6 s\", \"5 s\"]: must be a beginning and an end",
+            "x.toml:2: steady_state = [\"6 s\", \"5 s\"]: must be a start and an end",
             "",
         ),
         (
@@ -528,12 +528,12 @@ fn what_could_have_no_effect_is_refused() {
         (
             "count = 2",
             "rtt_changes = [{ at = \"11 s\", rtt = \"1 s\" }]",
-            "flows[0].rtt_changes[0].at = \"11 s\": is not before the end",
+            "flows[0].rtt_changes[0].at = \"11 s\": must be before the end",
         ),
         (
             "count = 2",
             "kind = \"udp\"\nrate = \"1 Mbit/s\"\nrate_changes = [{ at = \"10 s\", rate = \"2 Mbit/s\" }]",
-            "flows[0].rate_changes[0].at = \"10 s\": is not before the end",
+            "flows[0].rate_changes[0].at = \"10 s\": must be before the end",
         ),
         (
             "rtt = \"100 ms\"",

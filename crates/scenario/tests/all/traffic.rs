@@ -464,7 +464,7 @@ fn a_test_of_responsiveness_has_the_defaults_of_the_draft() {
         ("connections = 65", "flows[0].connections = 65: must be 0 to 64"),
         ("initial_connections = 17", "must be at least 1 and at most connections (16)"),
         ("initial_connections = 0", "must be at least 1"),
-        ("interval = \"0 s\"", "must be 1 ms at least"),
+        ("interval = \"0 s\"", "must be at least 1 ms"),
         ("averaged_intervals = 0", "must be 1 to 1000"),
         ("tolerance = 0.0", "must be above 0 and at most 1"),
         ("probes_per_second = 1e5", "must be above 0 and at most 10000"),

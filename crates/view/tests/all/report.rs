@@ -161,7 +161,10 @@ fn partial_results_say_so() {
     partial.run.partial = true;
     partial.replications.retain(|r| r.seed != 3 || r.algorithm == "drop-tail");
     let page = report::html(&partial);
-    assert!(page.contains("Partial results.") && page.contains("14 of 18 replications finished"));
+    assert!(
+        page.contains("Partial results.")
+            && page.contains("The run was stopped after 14 of 18 replications.")
+    );
     assert!(page.contains("(n&nbsp;=&nbsp;2)"));
 }
 
@@ -170,7 +173,7 @@ fn a_run_stopped_before_anything_finished_makes_a_page() {
     let mut nothing = results().clone();
     nothing.run.partial = true;
     nothing.replications.clear();
-    assert!(report::html(&nothing).contains("0 of 18 replications finished"));
+    assert!(report::html(&nothing).contains("The run was stopped after 0 of 18 replications."));
 }
 
 #[test]

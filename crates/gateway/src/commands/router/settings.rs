@@ -518,7 +518,7 @@ mod tests {
             (format!("{GOOD}seed = -inf\n"), "gateway.toml:4: seed = -inf: must be a number"),
             (
                 format!("{GOOD}shadow = [{{ algorithm = \"pie\", target = 2026-01-01 }}]\n"),
-                "gateway.toml:4: shadow[0].target = 2026-01-01: a date is no value",
+                "gateway.toml:4: shadow[0].target = 2026-01-01: a date is not a value",
             ),
             (GOOD.replace("18 Mbit/s", "18 Mbit"), "gateway.toml:2: up = \"18 Mbit\": "),
             (GOOD.replace("\"18 Mbit/s\"", "[1"), "gateway.toml:3: "),
