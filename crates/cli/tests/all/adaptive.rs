@@ -37,7 +37,7 @@ fn seeds_are_added_until_the_intervals_are_narrow() {
     let again = bench.ok(&["show", "results/small-2"]);
     assert!(again.contains("seeds were added until"), "{again}");
     let report = std::fs::read_to_string(bench.path("results/small-2/report.html")).unwrap();
-    assert!(report.contains("How many: seeds were added until"));
+    assert!(report.contains("Number of seeds: seeds were added until"));
 }
 
 #[test]
