@@ -6,7 +6,9 @@ become a smaller type wrap everywhere: `try_from` is what to write, or a limit t
 And what becomes a signed type of its size (`u64 as i64`) turns negative.
 
 The compiler's types tell such casts from those that fit (`u32 as usize`), so clippy is asked. Numbers of things in
-memory (`usize as u32`) do not count: four billion of them fit in no memory that a simulation has. Casts of f64 saturate.
+memory (`usize as u32`) do not count: four billion of them fit in no memory that a simulation has. Casts of f64
+saturate, `usize` in a browser at 2^32 - 1: those that become an index or a length are of things in memory, or have a
+limit that is checked before.
 """
 
 import json
@@ -237,7 +239,8 @@ def rule_of(text: str) -> str | None:
 def found(lines: list[str]) -> list[str]:
     """What to say of cargo's messages: each wrong cast once, and each exception that is none, or is several."""
     said: set[str] = set()
-    places: dict[tuple[str, str], set[int]] = {(file, line): set() for file, (_, all) in EXCEPTIONS.items() for line in all}
+    excepted = [(file, line) for file, (_, texts) in EXCEPTIONS.items() for line in texts]
+    places: dict[tuple[str, str], set[int]] = {place: set() for place in excepted}
     for line in lines:
         message = json.loads(line).get("message") or {}
         if (message.get("code") or {}).get("code") not in LINTS or not (rule := rule_of(message["message"])):
@@ -252,8 +255,8 @@ def found(lines: list[str]) -> list[str]:
         if not at:
             said.add(f"crates/{file}: {line}: is no such cast: take it out of EXCEPTIONS")
         elif len(at) > 1:
-            all_at = ", ".join(map(str, sorted(at)))
-            said.add(f"crates/{file}: {line}: stands in lines {all_at}: EXCEPTIONS is for one; write the others otherwise")
+            numbers = ", ".join(map(str, sorted(at)))
+            said.add(f"crates/{file}: {line}: in lines {numbers}: EXCEPTIONS is for one, so write them otherwise")
     return sorted(said)
 
 
