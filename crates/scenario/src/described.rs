@@ -114,9 +114,9 @@ fn algorithm_schema(entry: &catalog::Entry) -> serde_json::Value {
     );
     for doc in (entry.params)() {
         let (name, mut schema) = parameter_schema(&doc);
-        // For forms. They are those of a usual link beside the other parameters' defaults: no program is to refuse others.
-        if let Some((ends, is_whole)) = ranges::ends(entry, &doc) {
-            schema["x-range"] = range_schema(&ends, is_whole);
+        // For forms. The ends are those beside the other parameters' defaults: no program is to refuse other values.
+        if let Some(ends) = ranges::ends(entry, &doc) {
+            schema["x-range"] = range_schema(&ends);
         }
         // Of some numbers only every eighth is taken, say.
         let is_number = doc.default.split(' ').next().is_some_and(|number| number.parse::<f64>().is_ok());
@@ -144,12 +144,12 @@ fn parameter_schema(doc: &ParamDoc) -> (String, serde_json::Value) {
 }
 
 /// A range of values: its unit, its ends, and which of them are outside.
-fn range_schema(ends: &ranges::Ends, is_whole: bool) -> serde_json::Value {
+fn range_schema(ends: &ranges::Ends) -> serde_json::Value {
     let mut range = serde_json::json!({});
-    if !ends.unit.is_empty() {
-        range["unit"] = ends.unit.into();
+    if !ends.scale.unit.is_empty() {
+        range["unit"] = ends.scale.unit.into();
     }
-    if is_whole {
+    if ends.scale.is_whole {
         range["whole"] = true.into();
     }
     for (key, end) in [("least", ends.least), ("most", ends.most)] {

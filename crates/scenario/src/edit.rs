@@ -81,6 +81,10 @@ fn apply(text: &str, path: &str, change: &Change) -> Result<String, String> {
     if let (Change::Remove, Some(rest)) = (change, statements::without(text, &steps)) {
         return Ok(rest);
     }
+    if let (Change::Set(_), true, at @ 1..) = (change, way.is_empty(), head(text)) {
+        let (head, rest) = text.split_at(at);
+        return Ok(format!("{head}{}", apply(rest, path, change)?));
+    }
     let mut document: DocumentMut =
         text.parse().map_err(|e: toml_edit::TomlError| format!("not valid TOML: {}", e.message()))?;
     let value = match change {
@@ -98,6 +102,23 @@ fn apply(text: &str, path: &str, change: &Change) -> Result<String, String> {
         _ => remove(holder, last)?,
     }
     Ok(document.to_string())
+}
+
+/// How much of a text that begins with a table is said of the file: its directives (`#:schema`), and comments up to the
+/// last empty line. A new key at the top comes behind it.
+fn head(text: &str) -> usize {
+    let (mut at, mut end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        match line.trim_start().chars().next() {
+            None => end = at + line.len(),
+            Some('#') if line.starts_with("#:") => end = at + line.len(),
+            Some('#') => {}
+            Some('[') => return end,
+            Some(_) => return 0,
+        }
+        at += line.len();
+    }
+    0
 }
 
 const NOTHING: &str = "there is nothing";
@@ -328,18 +349,34 @@ fn move_to(holder: Holder<'_>, last: &Step, to: usize) -> Result<(), String> {
             if to >= tables.len() {
                 return refuse(tables.len());
             }
-            let mut all: Vec<Table> = tables.iter().cloned().collect();
+            let mut all: Vec<(String, Table)> = Vec::new();
+            let mut places = Vec::new();
+            for table in tables.iter() {
+                let above = table.decor().prefix().and_then(|raw| raw.as_str()).unwrap_or_default();
+                let (place, own) = above.split_at(apart(above));
+                places.push(place.to_string());
+                all.push((own.to_string(), table.clone()));
+            }
             let table = all.remove(*from);
             all.insert(to, table);
             tables.clear();
-            for mut table in all {
+            for (place, (own, mut table)) in places.into_iter().zip(all) {
                 // They are written in the order of the list from here on, each with what is below it.
                 anywhere(&mut table);
+                table.decor_mut().set_prefix(place + &own);
                 tables.push(table);
             }
             Ok(())
         }
         _ => Err(NOTHING.to_string()),
+    }
+}
+
+/// How much of what is above a table stays in its place: all up to the last empty line.
+fn apart(above: &str) -> usize {
+    match above.rfind("\n\n") {
+        Some(at) => at + 2,
+        None => usize::from(above.starts_with('\n')),
     }
 }
 
@@ -365,4 +402,35 @@ fn value_of(text: &str) -> Result<Value, String> {
         text.trim().parse().map_err(|e: toml_edit::TomlError| wrong(&e.message().to_string()))?;
     value.decor_mut().clear();
     Ok(value)
+}
+
+#[cfg(test)]
+fn changed(text: &str, path: &str, change: Change) -> String {
+    edit(text, &[Edit { path: path.into(), change }]).unwrap()
+}
+
+#[test]
+fn a_text_that_looks_like_a_comment_is_none() {
+    let text = "description = \"\"\"\nSee\n# 3\"\"\"\nseeds = 5\n";
+    assert_eq!(changed(text, "seeds", Change::Remove), "description = \"\"\"\nSee\n# 3\"\"\"\n");
+    let text = "a = 1\n# of b\nb = \"\"\"\n# 1\n\n# 2\"\"\"\n# of c\nc = 2\n";
+    assert_eq!(changed(text, "c", Change::Remove), "a = 1\n# of b\nb = \"\"\"\n# 1\n\n# 2\"\"\"\n");
+    assert_eq!(changed(text, "b", Change::Remove), "a = 1\n# of c\nc = 2\n");
+}
+
+#[test]
+fn tables_move_with_their_comments_and_leave_empty_lines() {
+    let text = "# Flows\n\n# one\n[[flows]]\nn = 1\n\n# two\n[[flows]]\nn = 2\n\n[z]\n";
+    let moved = "# Flows\n\n# two\n[[flows]]\nn = 2\n\n# one\n[[flows]]\nn = 1\n\n[z]\n";
+    assert_eq!(changed(text, "flows[1]", Change::Move(0)), moved);
+    let text = "[[flows]]\nn = 1\n\n[[flows]]\nn = 2\n";
+    assert_eq!(changed(text, "flows[1]", Change::Move(0)), "[[flows]]\nn = 2\n\n[[flows]]\nn = 1\n");
+}
+
+#[test]
+fn a_new_key_comes_behind_what_is_said_of_the_file() {
+    let set = |text| changed(text, "seeds", Change::Set("5".into()));
+    assert_eq!(set("#:schema s.json\n[[flows]]\n"), "#:schema s.json\nseeds = 5\n[[flows]]\n");
+    assert_eq!(set("# Mine\n\n# one\n[[flows]]\n"), "# Mine\n\nseeds = 5\n# one\n[[flows]]\n");
+    assert_eq!(set("# Mine\n\nseeds = 1\n[[flows]]\n"), "# Mine\n\nseeds = 5\n[[flows]]\n");
 }

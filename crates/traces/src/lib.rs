@@ -6,6 +6,7 @@
 //!
 //! Each takes a [`Trace`](quell_sim::trace::Trace) and writes its file from the beginning to the end, in the order of
 //! time, so that it can go through a compressor or a pipe. Nothing here knows a file or a clock.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![deny(missing_docs)]
 
 mod about;

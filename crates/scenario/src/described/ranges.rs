@@ -9,8 +9,8 @@ use quell_units::{BitRate, Bytes, QueueSize};
 /// The ends of a range, in the unit of the default.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ends {
-    /// The unit; empty for a pure number.
-    pub unit: &'static str,
+    /// The unit.
+    pub scale: Scale,
     /// The least value; none if there is no least.
     pub least: Option<End>,
     /// The most.
@@ -26,132 +26,227 @@ pub(crate) struct End {
     pub is_in: bool,
 }
 
-/// Units in which values are tried, and whether they are whole numbers.
-const UNITS: [(&str, bool); 8] = [
-    ("", false),
-    ("", true),
-    ("packets", false),
-    ("ms", false),
-    ("s", false),
-    ("bytes", true),
-    ("B", true),
-    ("Mbit/s", false),
+/// A unit in which values are tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    /// The unit; empty for a pure number.
+    pub unit: &'static str,
+    /// Whether values are whole numbers.
+    pub is_whole: bool,
+    /// How many steps a unit has if values are rounded to steps, such as nanoseconds.
+    steps: Option<f64>,
+}
+
+const fn scale(unit: &'static str, is_whole: bool, steps: Option<f64>) -> Scale {
+    Scale { unit, is_whole, steps }
+}
+
+/// Units in which values are tried.
+const SCALES: [Scale; 9] = [
+    scale("", false, None),
+    scale("", true, Some(1.0)),
+    scale("packets", false, None),
+    scale("ms", false, Some(1e6)),
+    scale("s", false, Some(1e9)),
+    scale("us", false, Some(1e3)),
+    scale("bytes", true, Some(1.0)),
+    scale("B", true, Some(1.0)),
+    scale("Mbit/s", false, Some(1e6)),
 ];
 /// Beyond this nothing is asked.
 const HUGE: f64 = 1e15;
+/// Nor beyond as many steps: 30 years in nanoseconds. What a number of 64 bits holds is no rule of an algorithm.
+const MANY: u64 = 1_000_000_000_000_000_000;
+/// To which part of itself an end is known that is not at a step.
+const NEAR: f64 = 1e-7;
 
-/// A link on which parameters are asked: one whose buffer is large.
-fn link() -> Link {
-    Link {
-        rate: BitRate::from_bps(10_000_000),
-        buffer: QueueSize::Packets(1000.0),
-        mean_packet: Bytes::new(1500),
+impl Scale {
+    /// The largest value that is asked.
+    fn huge(self) -> f64 {
+        match self.steps {
+            Some(steps) if !self.is_whole => MANY as f64 / steps,
+            _ => HUGE,
+        }
+    }
+
+    /// How far beside an end is asked whether it is one.
+    fn step(self, at: f64) -> f64 {
+        let beside = 1e-6 * if at == 0.0 { 1.0 } else { at.abs() };
+        self.steps.map_or(beside, |steps| 1.0 / steps)
+    }
+
+    /// A value that many steps away from another one.
+    fn beside(self, at: f64, by: f64) -> f64 {
+        // A quotient is the number nearest to what is meant, and a sum is not.
+        self.steps.map_or(at + by * self.step(at), |steps| ((at * steps).round() + by) / steps)
     }
 }
 
-/// Whether an algorithm takes a value of a parameter, beside the defaults of the others.
-pub(crate) fn takes(entry: &Entry, doc: &ParamDoc, unit: &str, is_whole: bool, value: f64) -> bool {
-    let value = match (unit, is_whole) {
+/// A link on which parameters are asked: one with a large buffer, and packets as long as scenarios have them.
+const LINK: Link = Link {
+    rate: BitRate::from_bps(10_000_000),
+    buffer: QueueSize::Packets(1000.0),
+    mean_packet: Bytes::new(1000),
+};
+
+/// Other links, on which what is true of the first one may be wrong.
+const OTHERS: [Link; 6] = [
+    Link { rate: BitRate::from_bps(1_000_000), ..LINK },
+    Link { rate: BitRate::from_bps(1_000_000_000), ..LINK },
+    Link { buffer: QueueSize::Packets(300.0), ..LINK },
+    Link { buffer: QueueSize::Packets(20_000.0), ..LINK },
+    Link { mean_packet: Bytes::new(500), ..LINK },
+    Link { mean_packet: Bytes::new(1500), ..LINK },
+];
+
+/// Whether an algorithm takes parameters on a link, beside the defaults of the others.
+fn builds(entry: &Entry, table: toml::Table, link: &Link) -> bool {
+    let config = AqmConfig::deserialize_named(entry.name, toml::Value::Table(table));
+    config.is_some_and(|config| config.is_ok_and(|config| config.build(link).is_ok()))
+}
+
+/// Whether it takes a value of one.
+fn takes(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, value: f64) -> bool {
+    let value = match (scale.unit, scale.is_whole) {
+        (_, true) if value.fract() != 0.0 => return false,
         ("", true) => toml::Value::Integer(value as i64),
         ("", false) => toml::Value::Float(value),
         (unit, _) => toml::Value::String(format!("{value} {unit}")),
     };
-    let table = toml::Table::from_iter([(doc.name.to_string(), value)]);
-    let config = AqmConfig::deserialize_named(entry.name, toml::Value::Table(table));
-    config.is_some_and(|config| config.is_ok_and(|config| config.build(&link()).is_ok()))
+    builds(entry, toml::Table::from_iter([(doc.name.to_string(), value)]), link)
+}
+
+/// Whether a parameter is no number.
+fn is_name(doc: &ParamDoc) -> bool {
+    !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false")
 }
 
 /// The range of a parameter; `None` if it is not a number, or none is found.
-pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<(Ends, bool)> {
-    if !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false") {
+pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<Ends> {
+    if is_name(doc) {
         return None;
     }
     let default = doc.default.split_once(' ');
     let own = default.map(|(_, unit)| unit);
-    let (unit, is_whole, usual) = UNITS.into_iter().find_map(|(unit, is_whole)| {
-        if own.is_some_and(|own| own != unit) {
+    let (scale, usual) = SCALES.into_iter().find_map(|scale| {
+        if own.is_some_and(|own| own != scale.unit) {
             return None;
         }
         let number = default.map_or(doc.default.as_str(), |(number, _)| number).parse::<f64>().ok();
-        let tried = [number.unwrap_or(f64::NAN), 1.0, 0.5, 10.0, 0.01, 100.0, 1000.0];
-        let usual = tried.into_iter().find(|x| {
-            x.is_finite()
-                && *x > 0.0
-                && (!is_whole || x.fract() == 0.0)
-                && takes(entry, doc, unit, is_whole, *x)
-        });
+        let tried = [number.unwrap_or(f64::NAN), 1.0, 0.5, 10.0, 0.01, 100.0, 1000.0, 1e6];
+        let usual =
+            tried.into_iter().find(|x| x.is_finite() && *x > 0.0 && takes(entry, doc, &LINK, scale, *x));
         // A number that may have a fraction is not whole.
-        usual.map(|usual| (unit, is_whole, usual))
+        usual.map(|usual| (scale, usual))
     })?;
-    let takes = |x: f64| (!is_whole || x.fract() == 0.0) && takes(entry, doc, unit, is_whole, x);
+    let takes = |x: f64| takes(entry, doc, &LINK, scale, x);
     let below = [1.0, 1e-6].into_iter().find(|x| takes(-x));
     let least = match (takes(0.0), below) {
-        (true, Some(_)) if takes(-HUGE) => None,
+        (true, Some(_)) if takes(-scale.huge()) => None,
         (true, Some(below)) => {
-            let End { at, is_in } = end(&|x| takes(-x), below, is_whole, true);
+            let End { at, is_in } = end(&|x| takes(-x), below, scale, true);
             Some(End { at: -at, is_in })
         }
         (true, None) => Some(End { at: 0.0, is_in: true }),
-        (false, _) => Some(end(&takes, usual, is_whole, false)),
+        (false, _) => Some(end(&takes, usual, scale, false)),
     };
-    let most = if takes(HUGE) { None } else { Some(end(&takes, usual, is_whole, true)) };
+    let most = if takes(scale.huge()) { None } else { Some(end(&takes, usual, scale, true)) };
     // Powers of two, for example, do not form a range.
-    if is_whole && !takes(usual + 1.0) && !takes(usual - 1.0) {
+    if scale.is_whole && !takes(usual + 1.0) && !takes(usual - 1.0) {
         return None;
     }
-    Some((Ends { unit, least, most }, is_whole))
+    // Do not show an end that moves with the link.
+    let stays = |end: &End, inwards: f64| {
+        let mut links = OTHERS.iter().filter(|link| builds(entry, toml::Table::new(), link)).chain([&LINK]);
+        links.all(|link| is_end(entry, doc, link, scale, *end, inwards))
+    };
+    let (least, most) = (least.filter(|end| stays(end, 1.0)), most.filter(|end| stays(end, -1.0)));
+    Some(Ends { scale, least, most })
+}
+
+/// Whether values are taken up to an end on a link, and none beyond.
+fn is_end(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, end: End, inwards: f64) -> bool {
+    let takes = |x: f64| takes(entry, doc, link, scale, x);
+    let End { at, is_in } = end;
+    // One value alone has none beside it.
+    takes(at) == is_in
+        && (is_in && scale.is_whole || takes(scale.beside(at, inwards)))
+        && !takes(scale.beside(at, -inwards))
 }
 
 /// Where values are no longer taken, from one that is: upwards, or down to 0.
-fn end(takes: &dyn Fn(f64) -> bool, usual: f64, is_whole: bool, upwards: bool) -> End {
-    let (mut inside, mut outside) = (usual, if upwards { HUGE } else { 0.0 });
-    if !upwards {
-        // Down to a billionth: what is taken there is taken down to 0.
-        let small = if is_whole { 1.0 } else { 1e-9 * usual.min(1.0) };
-        if takes(small) {
-            return if is_whole { End { at: 1.0, is_in: true } } else { End { at: 0.0, is_in: false } };
-        }
-        outside = small;
+fn end(takes: &dyn Fn(f64) -> bool, usual: f64, scale: Scale, upwards: bool) -> End {
+    match scale.steps {
+        Some(steps) => end_at_step(takes, usual, steps, scale, upwards),
+        None => end_near(takes, usual, upwards),
     }
-    for _ in 0..100 {
+}
+
+/// The last step at which values are taken, or the first one at which they are not if that is the rounder number.
+fn end_at_step(takes: &dyn Fn(f64) -> bool, usual: f64, steps: f64, scale: Scale, upwards: bool) -> End {
+    let most = (scale.huge() * steps).round() as u64;
+    let (mut inside, mut outside) = ((usual * steps).round() as u64, if upwards { most } else { 0 });
+    while inside.abs_diff(outside) > 1 {
+        let middle = (inside as f64 * outside as f64).sqrt() as u64;
+        let middle = middle.clamp(inside.min(outside) + 1, inside.max(outside) - 1);
+        *(if takes(middle as f64 / steps) { &mut inside } else { &mut outside }) = middle;
+    }
+    let zeros = |n: u64| (0..20).take_while(|i| n.is_multiple_of(10_u64.pow(*i))).count();
+    // Of whole numbers, the last one is the end.
+    if !scale.is_whole && zeros(outside) > zeros(inside) {
+        return End { at: outside as f64 / steps, is_in: false };
+    }
+    End { at: inside as f64 / steps, is_in: true }
+}
+
+/// The shortest number near the end.
+fn end_near(takes: &dyn Fn(f64) -> bool, usual: f64, upwards: bool) -> End {
+    let small = NEAR * usual.min(1.0);
+    if !upwards && takes(small) {
+        return End { at: 0.0, is_in: false };
+    }
+    let (mut inside, mut outside) = (usual, if upwards { HUGE } else { small });
+    while (inside / outside - 1.0).abs() > 1e-12 {
         let middle = (inside * outside).sqrt();
-        let middle = if is_whole { middle.round() } else { middle };
-        if middle == inside || middle == outside || !is_whole && (inside / outside - 1.0).abs() < 1e-9 {
+        if middle == inside || middle == outside {
             break;
         }
         *(if takes(middle) { &mut inside } else { &mut outside }) = middle;
     }
-    // The shortest number between the two is the one that the rule names.
     let at = (0..17)
-        .map(|digits| {
-            format!("{:.*e}", digits, if upwards { outside } else { inside }).parse().unwrap_or(inside)
-        })
-        .find(|at: &f64| (at / inside - 1.0).abs() < 2e-9 || (at / outside - 1.0).abs() < 2e-9);
-    match at {
-        Some(at) if takes(at) => End { at, is_in: true },
-        // Of whole numbers, the last one is.
-        _ if is_whole => End { at: inside, is_in: true },
-        Some(at) => End { at, is_in: false },
-        None => End { at: inside, is_in: true },
-    }
+        .map(|digits| format!("{inside:.digits$e}").parse().unwrap_or(inside))
+        .find(|at: &f64| (at / inside - 1.0).abs() < NEAR)
+        .unwrap_or(inside);
+    End { at, is_in: takes(at) }
 }
 
-/// The ends are the truth: what is at them, or just inside, is taken, and what is outside is not.
+/// The ends are the truth, on every link: what is at them, or just inside, is taken, and what is outside is not.
 #[test]
 fn what_is_in_a_range_is_taken_and_what_is_outside_is_not() {
-    let mut asked = 0;
+    let (mut asked, mut without) = (0, Vec::new());
     for entry in quell_aqm::catalog::CATALOG {
         for doc in (entry.params)() {
             let name = format!("{}.{}", entry.name, doc.name);
-            let Some((ends, is_whole)) = ends(entry, &doc) else { continue };
-            let takes = |x: f64| takes(entry, &doc, ends.unit, is_whole, x);
-            for (end, inwards) in [(ends.least, 1.0), (ends.most, -1.0)] {
-                let Some(End { at, is_in }) = end else { continue };
-                let step = if is_whole { 1.0 } else { 1e-6 * if at == 0.0 { 1.0 } else { at.abs() } };
-                assert_eq!(takes(at), is_in, "{name} at {at} {}", ends.unit);
-                assert!(takes(at + inwards * step) || is_in && ends.least == ends.most, "{name} inside {at}");
-                assert!(!takes(at - inwards * step), "{name} outside {at} {}", ends.unit);
-                asked += 1;
+            if is_name(&doc) {
+                continue;
+            }
+            let Some(Ends { scale, least, most }) = ends(entry, &doc) else {
+                without.push(name);
+                continue;
+            };
+            for (end, inwards) in [(least, 1.0), (most, -1.0)] {
+                let Some(end) = end else { continue };
+                for link in OTHERS.iter().chain([&LINK]) {
+                    if !builds(entry, toml::Table::new(), link) {
+                        continue;
+                    }
+                    let takes = |x: f64| takes(entry, &doc, link, scale, x);
+                    let (at, inside) = (end.at, scale.beside(end.at, inwards));
+                    assert_eq!(takes(at), end.is_in, "{name} at {at} {}", scale.unit);
+                    assert!(takes(inside) || end.is_in && least == most, "{name} inside {at}");
+                    assert!(!takes(scale.beside(at, -inwards)), "{name} outside {at} {}", scale.unit);
+                    asked += 1;
+                }
             }
         }
         for doc in (entry.params)().iter().filter(|doc| !doc.choices.is_empty()) {
@@ -168,5 +263,44 @@ fn what_is_in_a_range_is_taken_and_what_is_outside_is_not() {
             }
         }
     }
-    assert!(asked > 300, "{asked}");
+    assert!(asked > 2000, "{asked}");
+    let without: Vec<&str> = without.iter().map(String::as_str).collect();
+    let are = [
+        // Tables.
+        "wred.classes",
+        "pi.design",
+        "pi-fixed.design",
+        // Those of a design that is given whole.
+        "vrc.alpha",
+        "vrc.beta",
+        "vrc.gamma",
+        "vrc.k_p",
+        "vrc.k_i",
+        "vrc.k_d",
+        "red+tail.vq2",
+        // Of these numbers, only powers of two or multiples of 8 are taken.
+        "cake.flows",
+    ];
+    assert_eq!(without, are);
+}
+
+/// Ends as the rules have them, without what rounding to nanoseconds adds; those that a link moves are none.
+#[test]
+fn ends_are_those_of_the_rules() {
+    let is = |algorithm: &str, parameter: &str, least: Option<(f64, bool)>, most: Option<(f64, bool)>| {
+        let entry = quell_aqm::catalog::CATALOG.iter().find(|entry| entry.name == algorithm).unwrap();
+        let doc = (entry.params)().into_iter().find(|doc| doc.name == parameter).unwrap();
+        let ends = ends(entry, &doc).unwrap();
+        let pair = |end: Option<End>| end.map(|End { at, is_in }| (at, is_in));
+        assert_eq!((pair(ends.least), pair(ends.most)), (least, most), "{algorithm}.{parameter}");
+    };
+    is("pie", "update_interval", Some((0.001, true)), Some((3_600_000.0, true)));
+    is("pie", "target", Some((0.0, false)), None);
+    is("codel", "interval", Some((5.0, false)), Some((3_600_000.0, true)));
+    is("codel", "target", Some((0.0, false)), Some((100.0, false)));
+    is("cake", "rtt", Some((0.02, true)), Some((3_600_000.0, true)));
+    is("red", "max_p", Some((0.0, false)), Some((1.0, true)));
+    is("fred", "max_th", None, None);
+    is("auto-tuning-red", "max_th", None, None);
+    is("red+tail", "min_th1", Some((0.0, true)), None);
 }

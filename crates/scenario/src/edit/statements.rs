@@ -23,7 +23,14 @@ pub(super) fn without(text: &str, path: &[Step]) -> Option<String> {
     let statements = statements(text);
     let is_gone = |statement: &Statement| statement.path.starts_with(path);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let kind = |at: usize| lines.get(at).map(|line| Line::of(line));
+    // What looks like a comment within a text of several lines is none.
+    let mut kinds: Vec<Line> = lines.iter().map(|line| Line::of(line)).collect();
+    for at in statements.iter().flat_map(|statement| statement.lines.clone()) {
+        if let Some(kind) = kinds.get_mut(at) {
+            *kind = Line::Other;
+        }
+    }
+    let kind = |at: usize| kinds.get(at).copied();
     let mut gone: Vec<Range<usize>> = Vec::new();
     for run in statements.chunk_by(|a, b| is_gone(a) == is_gone(b)) {
         let [first, ..] = run else { continue };
@@ -58,7 +65,7 @@ pub(super) fn without(text: &str, path: &[Step]) -> Option<String> {
     Some(kept.map(|(_, line)| *line).collect())
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     Empty,
     Comment,
