@@ -55,7 +55,7 @@ const SCALES: [Scale; 9] = [
 ];
 /// Beyond this nothing is asked.
 const HUGE: f64 = 1e15;
-/// Nor beyond as many steps: 30 years in nanoseconds. What a number of 64 bits holds is no rule of an algorithm.
+/// Nor beyond as many steps: 30 years in nanoseconds. What a number of 64 bits holds is not a rule of an algorithm.
 const MANY: u64 = 1_000_000_000_000_000_000;
 /// To which part of itself an end is known that is not at a step.
 const NEAR: f64 = 1e-7;
@@ -116,7 +116,7 @@ fn takes(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, value: f64) -
     builds(entry, toml::Table::from_iter([(doc.name.to_string(), value)]), link)
 }
 
-/// Whether a parameter is no number.
+/// Whether a parameter is not a number.
 fn is_name(doc: &ParamDoc) -> bool {
     !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false")
 }
