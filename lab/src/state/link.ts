@@ -143,13 +143,13 @@ function unescaped(text: string): string {
 function isDeep(json: Uint8Array): boolean {
   // The state and its view are around what panels remember.
   const most = DEEPEST + 2;
-  const [quote, escape] = [0x22, 0x5c];
+  const [quote, backslash] = [0x22, 0x5c];
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at];
     if (quoted) {
-      if (byte === escape) at += 1;
+      if (byte === backslash) at += 1;
       else if (byte === quote) quoted = false;
     } else if (byte === quote) quoted = true;
     else if (byte === 0x5b || byte === 0x7b) {
