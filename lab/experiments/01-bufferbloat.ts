@@ -91,7 +91,7 @@ export const bufferbloat: Experiment = {
   why: [
     "A sender that looks for losses raises its window until the buffer is full, however long that takes.",
     "The link needs only one waiting packet to stay busy. All the others just wait.",
-    "The delay is the queue divided by the rate. A full buffer of 500 packets of 1500 bytes takes 1.2 seconds at 5 Mbit/s, and everyone's packets have to wait behind it.",
+    "The delay is the queue divided by the rate. A full buffer of 500 packets of 1000 bytes takes 0.8 seconds at 5 Mbit/s, and everyone's packets have to wait behind it.",
     "CoDel leaves short bursts alone. It drops packets when the queue has stood for longer than a round trip, so the windows stay near what the path can hold.",
   ],
   sources: [
@@ -100,8 +100,21 @@ export const bufferbloat: Experiment = {
     { text: "RFC 7567 section 2", key: "rfc7567" },
   ],
   further: [
-    "Set `dumbbell.rate` to 50 Mbit/s: the same buffer then adds a tenth of the delay.",
-    "Raise `flows[0].count`: more uploads keep a short buffer full too.",
-    "Add `fq-codel`: the call then does not wait behind the uploads at all.",
+    {
+      say: "Set `dumbbell.rate` to 50 Mbit/s: the same buffer then adds a tenth of the median delay.",
+      step: 1,
+      edits: [{ path: "dumbbell.rate", value: '"50 Mbit/s"' }],
+      algorithms: ["drop-tail"],
+      holds: (now, without) => Math.abs(delay(now) / delay(without) - 0.1) < 0.01,
+    },
+    {
+      say: "Raise `flows[0].count`: more uploads keep a short buffer full too.",
+      step: 0,
+      edits: [{ path: "flows[0].count", value: "8" }],
+    },
+    {
+      say: "Add `fq-codel`: the call then does not wait behind the uploads at all.",
+      edits: [{ path: "aqm[+]", value: '{ algorithm = "fq-codel" }' }],
+    },
   ],
 };

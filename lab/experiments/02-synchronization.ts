@@ -73,8 +73,8 @@ export const synchronization: Experiment = {
       Math.abs(now.of("red", "queue_packets") / now.of("drop-tail", "queue_packets") - 1) < 0.05,
   },
   why: [
-    "A full buffer drops almost every arrival until the senders notice, and that takes a round trip.",
-    "In that time each flow sends a window, and most flows lose part of it. So they all slow down together.",
+    "In every round trip each flow sends one packet more than before. Once the buffer is full, the excess is dropped until the senders notice, and that takes a round trip: about twenty packets, which are a tenth of the arrivals.",
+    "These packets are spread over the flows, so nearly every flow loses one in the same round trip. So they all slow down together.",
     "RED drops packets one at a time, at random, long before the buffer is full. A round trip contains only a few such drops.",
     "Equal round-trip times keep the flows in step, and different ones let them drift apart. Real traffic is therefore less synchronized than this first example.",
   ],
@@ -84,8 +84,21 @@ export const synchronization: Experiment = {
     { text: "RFC 7928 section 2.4 (the metric)", key: "rfc7928" },
   ],
   further: [
-    "Raise `flows[0].count`: with more flows, chance spares more of them in each loss event.",
-    "Change `aqm[1].weight`: RED's own average decides how much RED's queue swings (experiment 3).",
-    "Add `codel`: it also drops one packet at a time.",
+    {
+      say: "Raise `flows[0].count`: with more flows, chance spares more of them in each loss event.",
+      step: 0,
+      edits: [{ path: "flows[0].count", value: "60" }],
+      algorithms: ["drop-tail"],
+      holds: (now, without) => share(now, "drop-tail") < share(without, "drop-tail"),
+    },
+    {
+      say: "Change `aqm[1].weight`: RED's own average decides how much RED's queue swings (experiment 3).",
+      step: 1,
+      edits: [{ path: "aqm[1].weight", value: "0.0002" }],
+    },
+    {
+      say: "Add `codel`: it also drops one packet at a time.",
+      edits: [{ path: "aqm[+]", value: '{ algorithm = "codel" }' }],
+    },
   ],
 };

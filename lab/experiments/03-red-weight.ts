@@ -31,7 +31,7 @@ export const redWeight: Experiment = {
     },
     {
       title: "Two hundred times slower",
-      say: "Set the weight to 0.00001. The average now takes two minutes to forget. Look at the same 20 seconds again.",
+      say: "Set the weight to 0.00001. The average now takes more than a minute to forget. Look at the same 20 seconds again.",
       edits: [{ path: "aqm[0].weight", value: "0.00001" }],
       algorithms: ["red"],
       curves: ["queue", "internals"],
@@ -79,7 +79,7 @@ export const redWeight: Experiment = {
     holds: (now) => queue(now) < 80 && overflow(now) < 0.001 && now.of("red", "utilization", AFTER) > 0.99,
   },
   why: [
-    "The average is a low-pass filter. Its time constant is 1 / (weight × packets per second): here 0.6 s for 0.002, and 120 s for 0.00001.",
+    "The average is a low-pass filter. Its time constant is 1 / (weight × packets per second): here 0.4 s for 0.002, and 80 s for 0.00001.",
     "A filter adds delay. If its time constant is close to the time in which the windows respond, its lag adds to the round trip and the loop swings.",
     "A filter that is much slower hardly takes part in the loop, so nothing swings. But it also knows nothing about the last minute.",
     "A filter that is much faster lags little, but it responds to every burst. No weight fits every link, because the packet rate is part of the time constant.",
@@ -90,8 +90,38 @@ export const redWeight: Experiment = {
     { text: "Floyd et al. 2001", key: "floyd2001" },
   ],
   further: [
-    'Set `dumbbell.rate` to 100 Mbit/s: the same weight is then ten times as fast. `weight = { time_constant = "1 s" }` does not change with the rate.',
-    "Lower `aqm[0].max_p`: a loop with less gain tolerates more lag (experiment 5).",
-    'Set `algorithm = "ared"`: it adapts max_p and derives its weight from the rate of the link.',
+    {
+      say: 'Set `dumbbell.rate` to 100 Mbit/s: the same weight is then ten times as fast. `weight = { time_constant = "1 s" }` does not change with the rate.',
+      edits: [
+        { path: "dumbbell.rate", value: '"100 Mbit/s"' },
+        { path: "aqm[0].weight", value: '{ time_constant = "1 s" }' },
+      ],
+    },
+    {
+      say: "Lower `aqm[0].max_p`, but not below 0.02: a loop with less gain tolerates more lag (experiment 5).",
+      step: 0,
+      edits: [{ path: "aqm[0].max_p", value: "0.02" }],
+      algorithms: ["red"],
+      holds: (now, without) => swing(now, "red", 0) < 0.6 * swing(without, "red", 0),
+    },
+    {
+      say: "Set `aqm[0].max_p` to 0.01: that is too little for thirty flows, and a longer queue swings again.",
+      step: 0,
+      edits: [{ path: "aqm[0].max_p", value: "0.01" }],
+      algorithms: ["red"],
+      holds: (now, without) =>
+        swing(now, "red", 0) > 0.8 * swing(without, "red", 0) &&
+        now.of("red", "queue_packets", BEFORE) > 1.2 * without.of("red", "queue_packets", BEFORE),
+    },
+    {
+      say: 'Set `aqm[0].algorithm` to "ared" and remove `aqm[0].weight`: it adapts max_p and derives its weight from the rate of the link.',
+      step: 0,
+      edits: [
+        { path: "aqm[0].algorithm", value: '"ared"' },
+        { path: "aqm[0].weight", value: null },
+      ],
+      algorithms: ["ared"],
+      holds: (now) => swing(now, "ared", 0) < 0.55,
+    },
   ],
 };

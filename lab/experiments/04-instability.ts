@@ -92,8 +92,25 @@ export const instability: Experiment = {
     { text: "Chen 2010, section 3.4.2 (the rule)", key: "chen2010" },
   ],
   further: [
-    "Find the round-trip time at which the swings begin. Compare it with the verdict of the theory panel.",
-    "Raise `flows[0].count`: more flows make the loop calmer (experiment 5).",
-    "Add `st-pi` or `pie`: both adapt their gains.",
+    {
+      say: "Find the round-trip time at which the swings begin. Compare it with the verdict of the theory panel.",
+      step: 1,
+      edits: [{ path: "flows[0].rtt", value: '"150 ms"' }],
+    },
+    {
+      say: "Raise `flows[0].count` at 80 ms: more flows make the loop calmer (experiment 5). At 400 ms they do not.",
+      step: 0,
+      edits: [{ path: "flows[0].count", value: "100" }],
+      algorithms: ["pi"],
+      holds: (now, without) => swing(now, "pi") < 0.8 * swing(without, "pi"),
+    },
+    {
+      say: "Add `st-pi`: it moves its target by the swings of its queue, and its gains with the target (experiment 6). `pie` raises its gains with its probability.",
+      step: 1,
+      edits: [
+        { path: "aqm[+]", value: '{ algorithm = "st-pi" }' },
+        { path: "aqm[+]", value: '{ algorithm = "pie" }' },
+      ],
+    },
   ],
 };

@@ -97,8 +97,14 @@ export const numberOfFlows: Experiment = {
     { text: "Chen 2010, eq. 4.3-4.6", key: "chen2010" },
   ],
   further: [
-    'Set `algorithm = "ared"` and change the number of flows: max_p follows within a few seconds.',
-    "Change `flows[0].rtt`: the gain grows with the cube of the round-trip time.",
-    "Open the map in the theory panel over `flows` and `max_p`.",
+    {
+      say: 'Set `aqm[0].algorithm` to "ared" and change the number of flows: max_p follows within a few seconds.',
+      edits: [{ path: "aqm[0].algorithm", value: '"ared"' }],
+    },
+    {
+      say: "Change `flows[0].rtt`: the gain grows with the cube of the round-trip time.",
+      edits: [{ path: "flows[0].rtt", value: '"200 ms"' }],
+    },
+    { say: "Open the map in the theory panel over `flows` and `max_p`." },
   ],
 };

@@ -90,8 +90,17 @@ export const selfTuning: Experiment = {
     { text: "Chen 2010, chapter 6 (ST-PI)", key: "chen2010" },
   ],
   further: [
-    'Set `aqm[1].rtt = "measured"` and `flows = "measured"`: AP-RED then estimates both from the packets that pass, over a minute.',
-    "Change `aqm[2].h_s`: it says how calm a queue has to be before its target falls.",
-    "Open Chen's own experiments, sections 6.4.1 and 6.4.2, in the list of documents.",
+    {
+      say: 'Set `aqm[1].rtt` and `aqm[1].flows` to "measured": AP-RED then estimates both from the packets that pass, over a minute.',
+      edits: [
+        { path: "aqm[1].rtt", value: '"measured"' },
+        { path: "aqm[1].flows", value: '"measured"' },
+      ],
+    },
+    {
+      say: "Change `aqm[2].h_s`: it says how calm a queue has to be before its target falls.",
+      edits: [{ path: "aqm[2].h_s", value: "0.1" }],
+    },
+    { say: "Open Chen's own experiments, sections 6.4.1 and 6.4.2, in the list of documents." },
   ],
 };

@@ -96,8 +96,14 @@ export const rateAndQueue: Experiment = {
     { text: "Park et al. 2004, section 5.2.1 (the critical delay)", key: "park2004" },
   ],
   further: [
-    "Open the theory panel: compare the gain margins of the two at each round-trip time.",
-    "Set `flows[0].count` to 20: PI's integral is cut off at 0 and loses its target. VRC's is not.",
-    'Set `flows[0].rtt` to "250 ms": both swing, and VRC still averages its target.',
+    { say: "Open the theory panel: compare the gain margins of the two at each round-trip time." },
+    {
+      say: "Set `flows[0].count` to 20: PI's integral is cut off at 0 and loses its target. VRC's is not.",
+      edits: [{ path: "flows[0].count", value: "20" }],
+    },
+    {
+      say: 'Set `flows[0].rtt` to "250 ms": both swing, and VRC still averages its target.',
+      edits: [{ path: "flows[0].rtt", value: '"250 ms"' }],
+    },
   ],
 };

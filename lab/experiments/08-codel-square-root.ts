@@ -120,8 +120,20 @@ export const codelSquareRoot: Experiment = {
     { text: "Mathis et al. 1997", key: "mathis1997" },
   ],
   further: [
-    "Change `aqm[0].target`: it moves the start of the drops, and not the slope.",
-    'Set `duration = "60 s"`: after about 26 s the line reaches what has to go, and only then does the queue start to shrink.',
-    'Set `dumbbell.buffer = "500 packets"` and add `cobalt`: it runs BLUE next to CoDel, which responds to such senders once a buffer overflows.',
+    {
+      say: "Change `aqm[0].target`: it moves the start of the drops, and not the slope.",
+      edits: [{ path: "aqm[0].target", value: '"20 ms"' }],
+    },
+    {
+      say: 'Set `duration` to "60 s": after about 26 s the line reaches what has to go, and only then does the queue start to shrink.',
+      edits: [{ path: "duration", value: '"60 s"' }],
+    },
+    {
+      say: 'Set `dumbbell.buffer` to "500 packets" and add `cobalt`: it runs BLUE next to CoDel, which responds to such senders once a buffer overflows.',
+      edits: [
+        { path: "dumbbell.buffer", value: '"500 packets"' },
+        { path: "aqm[+]", value: '{ algorithm = "cobalt" }' },
+      ],
+    },
   ],
 };

@@ -109,9 +109,33 @@ export const flowQueues: Experiment = {
     { text: "Shreedhar and Varghese 1996", key: "shreedhar1996" },
   ],
   further: [
-    "Raise `flows[0].count`: the flood still gets the share of one flow.",
-    "Set `aqm[1].flows` to 8: with so few queues, some flows share one with the flood.",
-    "Add `cake` and `sfq`: other ways to keep flows apart.",
-    "Add `choke` or `sfb`: they restrain a flood without a queue for each flow.",
+    {
+      say: "Raise `flows[0].count`: the flood still gets the share of one flow.",
+      edits: [{ path: "flows[0].count", value: "9" }],
+    },
+    {
+      say: "Set `aqm[1].flows` to 8: with so few queues, some flows share one with the flood.",
+      edits: [{ path: "aqm[1].flows", value: "8" }],
+    },
+    {
+      say: "Add `cake` or `sfq`: other ways to keep flows apart. The flood gets a fair share.",
+      step: 1,
+      edits: [
+        { path: "aqm[+]", value: '{ algorithm = "cake" }' },
+        { path: "aqm[+]", value: '{ algorithm = "sfq" }' },
+      ],
+      algorithms: ["cake", "sfq"],
+      holds: (now) => Math.abs(flood(now, "cake") - 4e6) < 0.3e6 && Math.abs(flood(now, "sfq") - 4e6) < 0.3e6,
+    },
+    {
+      say: "Add `sfb` and `choke`, which have no queue for each flow. SFB holds the flood to about half of the link, and CHOKe hardly holds it.",
+      step: 1,
+      edits: [
+        { path: "aqm[+]", value: '{ algorithm = "sfb" }' },
+        { path: "aqm[+]", value: '{ algorithm = "choke" }' },
+      ],
+      algorithms: ["sfb", "choke"],
+      holds: (now) => Math.abs(flood(now, "sfb") / 20e6 - 0.5) < 0.1 && flood(now, "choke") > 0.85 * 20e6,
+    },
   ],
 };

@@ -117,8 +117,20 @@ export const roundTrips: Experiment = {
     { text: "RFC 8290 section 1", key: "rfc8290" },
   ],
   further: [
-    'Set `flows[0].tcp.congestion` and `flows[1].tcp.congestion` to "cubic". What gets better, and where?',
-    "Raise `dumbbell.buffer`: a longer drop-tail buffer makes the round trips more alike.",
-    "Add `red`: its random marks follow the same law as CoDel's and PIE's.",
+    {
+      say: 'Set `flows[0].tcp.congestion` and `flows[1].tcp.congestion` to "cubic". What gets better, and where?',
+      edits: [
+        { path: "flows[0].tcp.congestion", value: '"cubic"' },
+        { path: "flows[1].tcp.congestion", value: '"cubic"' },
+      ],
+    },
+    {
+      say: "Raise `dumbbell.buffer`: a longer drop-tail buffer makes the round trips more alike.",
+      edits: [{ path: "dumbbell.buffer", value: '"1000 packets"' }],
+    },
+    {
+      say: "Add `red`: its random marks follow the same law as CoDel's and PIE's.",
+      edits: [{ path: "aqm[+]", value: '{ algorithm = "red" }' }],
+    },
   ],
 };

@@ -14,7 +14,7 @@ export const bbrAndCubic: Experiment = {
   id: "bbr-and-cubic",
   title: "BBR beside CUBIC",
   claim:
-    "How much BBR takes from CUBIC depends on the buffer. Version 1 takes nearly all of a link with a short buffer and about half with a long one. Version 3 responds to losses and leaves CUBIC more. A queue for each flow settles the matter.",
+    "How much BBR takes from CUBIC depends on the buffer. Version 1 takes nearly all of a link with a short buffer and about half with one of four to eight bandwidth-delay products. Version 3 responds to losses and leaves CUBIC more. A queue for each flow settles the matter.",
   minutes: 4,
   scenario,
   steps: [
@@ -35,7 +35,7 @@ export const bbrAndCubic: Experiment = {
           path: "dumbbell.buffer",
           says: "Buffer",
           least: 0.25,
-          most: 16,
+          most: 8,
           start: 0.5,
           unit: "bdp",
           log: true,
@@ -50,7 +50,7 @@ export const bbrAndCubic: Experiment = {
       algorithms: ["drop-tail"],
       curves: ["throughput", "queue"],
       apart: true,
-      claim: "In a long buffer BBR version 1 takes about half of the link",
+      claim: "In a buffer of eight BDPs BBR version 1 takes about half of the link",
       see: (now, before) => `${shares(now)} With the short buffer BBR had ${percent(share(earlier(before, 0)))}.`,
       holds: (now, before) => Math.abs(share(now) - 0.5) < 0.1 && lost(now) < 0.3 * lost(earlier(before, 0)),
       otherwise: "With this buffer the two kinds do not share about equally.",
@@ -106,8 +106,20 @@ export const bbrAndCubic: Experiment = {
     { text: "Sarpkaya et al. 2025 (abstract)", key: "sarpkaya2025" },
   ],
   further: [
-    "Set `flows[1].count` to 8 with the short buffer: four of five flows are CUBIC's. What do they get?",
-    "Add `codel`: version 1 does not respond to its drops either.",
-    'Set `flows[0].tcp.congestion` to "bbr3" and try buffers from half a BDP to eight.',
+    {
+      say: "Set `flows[1].count` to 8 with the short buffer: four of five flows are CUBIC's. What do they get?",
+      edits: [{ path: "flows[1].count", value: "8" }],
+    },
+    {
+      say: "Add `codel`: version 1 does not respond to its drops either.",
+      edits: [{ path: "aqm[+]", value: '{ algorithm = "codel" }' }],
+    },
+    {
+      say: 'Set `flows[0].tcp.congestion` to "bbr3" and try buffers from half a BDP to eight.',
+      edits: [
+        { path: "flows[0].tcp.congestion", value: '"bbr3"' },
+        { path: "dumbbell.buffer", value: '"8 bdp"' },
+      ],
+    },
   ],
 };

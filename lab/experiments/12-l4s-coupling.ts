@@ -91,7 +91,7 @@ export const l4sCoupling: Experiment = {
   why: [
     "A Classic window is proportional to 1 / √p. A scalable one is 2 / p in steady state, where p is the share of packets that are marked.",
     "For equal rates, scalable senders must see the square root of what Classic senders see, times a constant k. So the controller moves one base probability p'. Classic packets get p'², and scalable ones get k p' (RFC 9332, section 2.1).",
-    "Equal rates would need k = 1.64 × R_C / R_L, the ratio of the two round trips (RFC 9332, eq. 7). Classic packets also wait in their queue, so here the ratio is about 1.47, and k would be 2.4. RFC 9332 recommends 2, which fits a path of 25 ms and a target of 15 ms. Prague therefore gets about 1.2 times CUBIC's rate here.",
+    "Equal rates would need k = 1.64 × R_C / R_L, the ratio of the two round trips (RFC 9332, eq. 7). Classic packets also wait in their queue, so here the ratio is about 1.47, and k would be 2.4. RFC 9332 recommends 2: for Reno on a path of 25 ms with a target of 15 ms it computes 1.97 (eq. 8). Prague therefore gets about 1.2 times CUBIC's rate here.",
     "The coupling does not make the queue short. The low-latency queue has its own marking ramp, at about a millisecond. Scalable senders tolerate it because each mark costs them little.",
   ],
   sources: [
@@ -100,8 +100,19 @@ export const l4sCoupling: Experiment = {
     { text: "RFC 9331 (Prague's requirements)", key: "rfc9331" },
   ],
   further: [
-    "Set `flows[0].rtt` and `flows[1].rtt` to 5 ms: Prague then behaves as if its round trip were 25 ms.",
-    'Set `flows[0].tcp.congestion` to "reno".',
-    "Open the L4S presets in the list of documents: the grid of the PI2 paper, bursty links, and a Classic queue in the way.",
+    {
+      say: "Set `flows[0].rtt` and `flows[1].rtt` to 15 ms: Prague behaves as if its round trip were 25 ms, and gets less than CUBIC.",
+      step: 0,
+      edits: [
+        { path: "flows[0].rtt", value: '"15 ms"' },
+        { path: "flows[1].rtt", value: '"15 ms"' },
+      ],
+      algorithms: ["dualpi2"],
+      holds: (now) => ratio(now) < 0.95 && ratio(now) < 0.7 * predicted(now),
+    },
+    { say: 'Set `flows[0].tcp.congestion` to "reno".', edits: [{ path: "flows[0].tcp.congestion", value: '"reno"' }] },
+    {
+      say: "Open the L4S presets in the list of documents: the grid of the PI2 paper, bursty links, and a Classic queue in the way.",
+    },
   ],
 };

@@ -87,6 +87,19 @@ export interface Control {
   holds(now: Figures, before: readonly Figures[]): boolean;
 }
 
+/** A change to try, and what it shows. A test applies it, and judges what it says of the outcome. */
+export interface Further {
+  readonly say: string;
+  /** The step, from 0, of which it is a change; default: the first. */
+  readonly step?: number;
+  /** The change, or one like it where the sentence leaves a choice; none: the scenario stays. */
+  readonly edits?: readonly Edit[];
+  /** The labels that are judged. */
+  readonly algorithms?: readonly string[];
+  /** Whether the figures, after the change and in the step without it, are as the sentence says. */
+  holds?(now: Figures, without: Figures): boolean;
+}
+
 export interface Citation {
   /** As the texts cite it. */
   readonly text: string;
@@ -109,7 +122,7 @@ export interface Experiment {
   readonly why: readonly string[];
   readonly sources: readonly Citation[];
   /** What to vary next. */
-  readonly further: readonly string[];
+  readonly further: readonly Further[];
 }
 
 /** The value in at most three digits, as people write it. */

@@ -90,6 +90,89 @@ test("experiments are complete", () => {
   }
 });
 
+/** The scenario of a suggestion to go further. */
+const furtherText = ({ scenario, steps }, { step = 0, edits = [] }) =>
+  edited(scenario, [...steps[step].edits, ...edits], (request) => engine.ask(request));
+
+test("what goes further is a scenario that runs, and is what the sentence names", async () => {
+  let changes = 0;
+  for (const experiment of EXPERIMENTS) {
+    for (const item of experiment.further) {
+      const where = `${experiment.id}: ${item.say}`;
+      if (/^(Set|Raise|Lower|Change|Add)\b/.test(item.say)) assert.ok(item.edits?.length > 0, `${where} no edits`);
+      for (const [, path] of item.say.matchAll(/`((?:\w+\[\d+\]|dumbbell)\.[\w.]+|duration)`/g)) {
+        const found = item.edits?.some((edit) => edit.path === path);
+        assert.ok(found, `${where} no edit of ${path}`);
+      }
+      // A path and its value; "Set `path` to 15 ms" and the like.
+      const set =
+        /^Set `([^`]+)`(?: (?:and|in) `([^`]+)`)? to ("?)([\d.]+(?: [kMG]?bit\/s| [mu]?s)?|[a-z]+\d?)\3[\s:.,]/.exec(
+          item.say,
+        );
+      for (const path of set ? [set[1], set[2]].filter(Boolean) : []) {
+        const { value } = item.edits.find((edit) => edit.path === path);
+        assert.equal(value.replaceAll('"', "").startsWith(set[4]), true, `${where} sets ${path} to ${value}`);
+      }
+      for (const [, name] of item.say.matchAll(/(?:Add|or|and|add) `([a-z][\w-]*)`/g)) {
+        if (!/^(Add|.* add )/.test(item.say)) continue;
+        assert.ok(
+          item.edits.some(({ value }) => value?.includes(`"${name}"`)),
+          `${where} no edit adds ${name}`,
+        );
+      }
+      const text = await furtherText(experiment, item);
+      const { points } = engine.ask({ do: "check", source: { text, name: `${experiment.id}.toml` } });
+      for (const { left_out } of points) assert.deepEqual(left_out, [], where);
+      changes += item.edits ? 1 : 0;
+    }
+  }
+  assert.ok(changes > 30, `${changes} changes`);
+});
+
+test("what a suggestion says of the outcome is so", async () => {
+  let judged = 0;
+  for (const experiment of EXPERIMENTS) {
+    for (const item of experiment.further.filter(({ holds }) => holds)) {
+      const { step = 0, edits, algorithms } = item;
+      const before = editsOf(experiment, step);
+      for (const seed of SEEDS) {
+        const now = figuresOf(await run(experiment, [...before, ...edits], algorithms, seed));
+        const without = figuresOf(await run(experiment, before, experiment.steps[step].algorithms, seed));
+        assert.ok(item.holds(now, without), `${experiment.id}, seed ${seed}: ${item.say}`);
+        if (algorithms.every((label) => without.labels.includes(label))) {
+          assert.ok(!item.holds(without, without), `${experiment.id}, seed ${seed}: it is so without the change`);
+        }
+        judged += 1;
+      }
+    }
+  }
+  assert.ok(judged >= 9 * SEEDS.length, `${judged} judged`);
+});
+
+test("synchronization: the losses of its explanation are those of its runs", () => {
+  const { scenario, why } = EXPERIMENTS.find(({ id }) => id === "synchronization");
+  assert.ok(why.some((sentence) => sentence.includes("about twenty packets, which are a tenth of the arrivals")));
+  const source = { text: scenario, name: "x.toml" };
+  for (const seed of SEEDS) {
+    const { series } = engine.ask({ do: "run", source, algorithm: "drop-tail", seed, shown: true });
+    const { time_s, dropped_packets } = series[0];
+    // Drops less than two bins apart are of one event.
+    const events = [];
+    let last = Number.NEGATIVE_INFINITY;
+    dropped_packets.forEach((drops, at) => {
+      if (time_s[at] < 20 || drops === 0) return;
+      if (at - last > 2) events.push(0);
+      events[events.length - 1] += drops;
+      last = at;
+    });
+    const mean = events.reduce((sum, drops) => sum + drops, 0) / events.length;
+    assert.ok(Math.abs(mean - 20) < 3, `seed ${seed}: ${mean} packets in an event`);
+    // What the link sends in a full round trip, 100 ms and 80 ms of queue, comes on top of them.
+    const arrivals = mean + 1250 * 0.18;
+    assert.ok(Math.abs(mean / arrivals - 0.1) < 0.03, `seed ${seed}: ${mean / arrivals} of the arrivals`);
+  }
+});
+
 test("sources have links where the bibliography has them", () => {
   const cited = references(join(LAB, ".."));
   for (const { id, sources } of EXPERIMENTS) {

@@ -161,6 +161,15 @@ test("hostile links are refused in words", async () => {
   assert.match(await problem(link(1, deflateSync(Buffer.alloc(64_000_000, 32)))), /more than 16 MB/);
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
   assert.match(await problem(link(1, packed(`{"text":"","name":"","view":{"a":${deep}}}`))), /nested|state/);
+  // What it is nested in is not what matters, and brackets in texts do not count.
+  assert.match(await problem(link(1, packed(`{"text":"","name":"","other":${deep}}`))), /nested/);
+  assert.match(await problem(link(1, packed(`{"text":"\\\\","name":"","view":{"a":${deep}}}`))), /nested/);
+  const brackets = { text: `\\"${"[".repeat(100_000)}`, name: '"{\\' };
+  assert.equal((await fromHash(link(1, packed(brackets)))).doc.text, brackets.text);
+  // As deep as it may be, and one deeper.
+  const nested = (depth) => ({ ...doc, view: { a: JSON.parse("[".repeat(depth) + "]".repeat(depth)) } });
+  assert.ok("doc" in (await fromHash(link(1, packed(nested(12))))));
+  assert.match(await problem(link(1, packed(nested(13)))), /nested/);
   assert.match(await problem(link(1, packed({ ...doc, view: { a: Array(50_000).fill(0) } }))), /too much/);
   for (const wrong of [
     null,
@@ -194,6 +203,29 @@ test("hostile links are refused in words", async () => {
   );
   assert.equal(found.doc.point, 0);
   assert.equal({}.polluted, undefined);
+});
+
+test("millions of brackets are not parsed", async () => {
+  const many = deflateSync(Buffer.from(`{"text":"","name":"","view":{"a":${"[".repeat(5e6)}${"]".repeat(5e6)}}}`));
+  assert.ok(many.length < 20_000, `${many.length} bytes`);
+  const parse = JSON.parse;
+  JSON.parse = () => assert.fail("the brackets are parsed");
+  try {
+    assert.match(await problem(link(1, many)), /nested/);
+  } finally {
+    JSON.parse = parse;
+  }
+});
+
+test("a link that a mail program escapes is opened", async () => {
+  const hash = await toHash(FIRST);
+  for (const escaped of [hash.replace("=", "%3D"), hash.replace("=", "%3d"), encodeURIComponent(hash)]) {
+    assert.deepEqual((await fromHash(`#${escaped}`)).doc, FIRST);
+  }
+  // Once: what is escaped twice was not made here.
+  await problem(`#${encodeURIComponent(encodeURIComponent(hash))}`);
+  await problem(`#${hash.replace("=", "%3D")}%`);
+  await problem(`#${hash.replace("=", "%3D").slice(0, 80)}%0A${hash.slice(78)}`);
 });
 
 test("a gigabyte in a megabyte is not inflated, though a browser inflates all that it is given at once", async (t) => {

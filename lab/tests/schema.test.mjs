@@ -305,3 +305,36 @@ test("no slider of an algorithm leads to a value that it refuses, and every choi
   }
   assert.ok(ends > 150 && choices > 100, `${ends} sliders, ${choices} choices`);
 });
+
+test("a slider has room on both sides of the present value, whatever the schema's ends are", () => {
+  const field = (algorithm, key) => parameters.get(algorithm).find((of) => of.key === key);
+  const range = (algorithm, key, value) => {
+    const of = field(algorithm, key);
+    return rangeOf(of, of.shape, value, true);
+  };
+  // The ends are those beside max_th = 15 packets.
+  assert.equal(field("red", "min_th").range.most, 15);
+  const { least, most } = range("red", "min_th", "40 packets");
+  assert.ok(least <= 4 && most >= 400, `${least} to ${most}`);
+  // Shares end at 1, and what is already more is not cut.
+  assert.equal(range("red", "max_p", 0.5).most, 1);
+  assert.equal(range("red", "weight", 0.5).most, 1);
+  assert.equal(range("red", "weight", 3).most, 3);
+  let seen = 0;
+  for (const [algorithm, fields] of parameters) {
+    for (const of of fields) {
+      const usual = rangeOf(of, of.shape, undefined, true);
+      if (!usual || usual.whole) continue;
+      const { number, unit } = read(of.shape, Number.isNaN(Number(of.fallback)) ? of.fallback : Number(of.fallback));
+      for (const factor of [1e-4, 1, 1e4]) {
+        const now = number * factor;
+        const { least, most } = rangeOf(of, of.shape, unit ? `${now} ${unit}` : now, true);
+        const where = `${algorithm}.${of.key} = ${now} ${unit}: ${least} to ${most}`;
+        assert.ok(least <= now / 9.99 && most >= Math.min(now * 9.99, unit || now > 1 ? now : 1), where);
+        assert.ok(least <= usual.least && most >= usual.most, where);
+        seen += 1;
+      }
+    }
+  }
+  assert.ok(seen > 200, `${seen} values`);
+});

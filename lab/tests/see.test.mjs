@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import * as see from "../dist-node/see.mjs";
+import { engine } from "./wasm.mjs";
 
 const samples = (values, step = 0.1) => ({
   time: Float64Array.from(values, (_, i) => (i + 1) * step),
@@ -679,4 +680,45 @@ test("a view out of a link is one whatever the link says", () => {
     }),
   );
   assert.deepEqual(see.viewOf({ curves: ["queue", "nonsense", 3] }).curves, ["queue"]);
+});
+
+test("a map is drawn around the link's rate and the scenario's own parameters", async () => {
+  const simulator = await engine();
+  const { algorithms } = simulator.ask({ do: "about" });
+  const packets = ["1 kB", "1500 B"].map((mean_packet) => {
+    const text = `schema = 1
+duration = "4 s"
+warmup = "1 s"
+mean_packet = "${mean_packet}"
+aqm = [
+  { algorithm = "red", min_th = "7 packets", max_th = "90 packets", max_p = 0.03 },
+  { algorithm = "pi", label = "mine", q_ref = "33 packets" },
+  { algorithm = "codel" },
+]
+dumbbell = { rate = "8 Mbit/s", delay = "10 ms", buffer = "100 packets" }
+flows = [{ name = "ftp", count = 3, rtt = "60 ms" }]
+`;
+    const source = { text, name: "x.toml" };
+    const { defaults } = simulator.ask({ do: "check", source });
+    const packet = see.meanPacket(defaults);
+    const { capacity_pps } = simulator.ask({ do: "theory", source });
+    assert.ok(Math.abs(capacity_pps * packet * 8 - 8e6) < 1e-3, `${capacity_pps} packets of ${packet} bytes`);
+    const of = (label, algorithm) =>
+      see.parametersOf(algorithms.find(({ name }) => name === algorithm).params, see.inScenario(defaults, label));
+    const one = (label, algorithm, name) => of(label, algorithm).find((center) => center.name === name);
+    assert.deepEqual(one("red", "red", "max_th"), { name: "max_th", unit: "packets", value: 90 });
+    assert.equal(one("red", "red", "min_backlog"), undefined);
+    assert.deepEqual(one("red", "red", "max_p"), { name: "max_p", unit: "", value: 0.03 });
+    assert.deepEqual(one("mine", "pi", "q_ref"), { name: "q_ref", unit: "packets", value: 33 });
+    assert.deepEqual(one("codel", "codel", "target"), { name: "target", unit: "ms", value: 5 });
+    // Every axis is one that the simulator draws.
+    for (const { name, unit, value } of of("red", "red")) {
+      const [x, y] = [see.around(name, unit, value), see.around("rate", "Mbit/s", 8)];
+      const ask = { do: "map", source: { ...source, aqm: ["red"] }, algorithm: "red", show: "queue", points: 2, x, y };
+      const { missing } = simulator.ask(ask);
+      if (name === "max_p") assert.deepEqual(missing, []);
+    }
+    return packet;
+  });
+  assert.deepEqual(packets, [1000, 1500]);
 });

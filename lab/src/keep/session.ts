@@ -53,7 +53,7 @@ export async function restore(): Promise<void> {
       return;
     }
     // The address says what was opened, and not what it has become.
-    if (location.hash.startsWith("#s=")) history.replaceState(null, "", location.pathname + location.search);
+    if (/^#s(=|%3d)/i.test(location.hash)) history.replaceState(null, "", location.pathname + location.search);
     clearTimeout(timer);
     timer = setTimeout(() => keep(now), PAUSE_MS);
   });

@@ -201,9 +201,9 @@ function Open({ of }: { of: Experiment }) {
       <details class="learn-more">
         <summary>Go further</summary>
         <ul>
-          {of.further.map((sentence) => (
-            <li key={sentence}>
-              <Text of={sentence} />
+          {of.further.map(({ say }) => (
+            <li key={say}>
+              <Text of={say} />
             </li>
           ))}
         </ul>

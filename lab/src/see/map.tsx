@@ -5,9 +5,10 @@ import { useEffect, useState } from "preact/hooks";
 import { Client } from "../engine/client.ts";
 import type { Map as Found, MapAxis, MapShown, Theory } from "../protocol.ts";
 import { about } from "../state/about.ts";
-import { checked, doc, point, source } from "../state/document.ts";
+import { checked, doc, lastChecked, point, source } from "../state/document.ts";
 import { duration } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
+import { around, inScenario, meanPacket, parametersOf } from "./center.ts";
 import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
 import { rows } from "./svg.ts";
@@ -32,13 +33,6 @@ type Quantity = keyof typeof NETWORK;
 
 const mapper = new Client();
 
-/** An axis around a value, ten times less to ten times more. */
-export function around(name: string, unit: string, value: number): MapAxis {
-  const [from, to] = name === "flows" ? [Math.max(1, value / 10), Math.max(10, value * 10)] : [value / 10, value * 10];
-  const three = (x: number) => +x.toPrecision(3);
-  return { name, ...(unit && { unit }), from: three(from), to: three(to), log: true };
-}
-
 export function TheMap({ labels, theory }: { labels: readonly string[]; theory: Theory }) {
   const [wanted, setLabel] = useState("");
   const [axes, setAxes] = useState<readonly [string, string]>(["flows", "rtt"]);
@@ -48,16 +42,15 @@ export function TheMap({ labels, theory }: { labels: readonly string[]; theory: 
   const [patient, setPatient] = useState("");
   const label = labels.includes(wanted) ? wanted : (labels[0] ?? "");
   const algorithm = checked.value?.algorithms.find((a) => a.label === label)?.algorithm;
-  const parameters = (about.value?.algorithms.find((a) => a.name === algorithm)?.params ?? []).flatMap((p) => {
-    const value = Number.parseFloat(p.default);
-    // A quantity with a unit is written with it.
-    const unit = p.default.replaceAll('"', "").match(/^[\d.e+-]+ +(\S+)$/)?.[1] ?? "";
-    const known = Number.isFinite(value) ? value : Number.parseFloat(p.default.replaceAll('"', ""));
-    return known > 0 ? [{ name: p.name, unit, value: known }] : [];
-  });
+  const defaults = lastChecked.value?.defaults;
+  const parameters = parametersOf(
+    about.value?.algorithms.find((a) => a.name === algorithm)?.params ?? [],
+    inScenario(defaults, label),
+  );
+  const packet = meanPacket(defaults);
   const network: Record<Quantity, number> = {
     flows: theory.flows,
-    rate: (theory.capacity_pps * 1500 * 8) / 1e6,
+    rate: (theory.capacity_pps * packet * 8) / 1e6,
     rtt: theory.rtt_s * 1e3,
   };
   const axis = (name: string): MapAxis => {
@@ -170,7 +163,7 @@ export function TheMap({ labels, theory }: { labels: readonly string[]; theory: 
           />
           <p class="note">
             {state.waits && `It becomes finer${state.next_s >= 2 ? `, in ${duration(state.next_s)}` : ""}. `}
-            Here: {format(network.flows)} flows, {format(network.rate)} Mbit/s (in packets of 1500 bytes),{" "}
+            Here: {format(network.flows)} flows, {format(network.rate)} Mbit/s (in packets of {format(packet)} bytes),{" "}
             {format(network.rtt)} ms.
             {found.missing.length > 0 &&
               ` Without a value: ${found.missing.map(([reason, n]) => `${reason} (${n} ${n === 1 ? "point" : "points"})`).join("; ")}.`}

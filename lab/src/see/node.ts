@@ -3,6 +3,7 @@
 export * from "../state/clock.ts";
 export * from "../state/runner.ts";
 export { Growing } from "../state/samples.ts";
+export { around, inScenario, meanPacket, parametersOf } from "./center.ts";
 export { contrast, DASHES, GROUND, mixed, part, places } from "./inks.ts";
 export { motionOf, SETTLED } from "./motion.ts";
 export { byteUnit, drawn, moment, panels, valueAt } from "./quantities.ts";

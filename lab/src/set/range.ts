@@ -23,6 +23,8 @@ const KEYS: { readonly [key: string]: readonly [number, number] } = {
 };
 /** Byte sizes of buffers. */
 const BUFFER_BYTES = [1500, 1e7] as const;
+/** How much less and more than now a parameter's slider goes at least. */
+const ROOM = 10;
 /** The steps of a slider from one end to the other. */
 export const STEPS = 200;
 
@@ -44,8 +46,11 @@ export function rangeOf(field: Field, shape: Shape, value: Value | undefined, pa
   else if (parameter && fallback && fallback.number > 0) {
     const ratio = at.unit === fallback.unit ? 1 : unitFactor(shape, fallback.unit) / unitFactor(shape, at.unit);
     const middle = Number.isFinite(ratio) ? fallback.number * ratio : at.number;
-    const most = field.unit === "" && shape.kind === "number" && middle <= 1 ? Math.min(1, middle * 100) : middle * 100;
+    // Pure numbers whose default is at most 1 are mostly shares, and all are below 1 in use.
+    const cap = field.unit === "" && shape.kind !== "quantity" && middle <= 1 ? 1 : Number.POSITIVE_INFINITY;
+    const most = Math.min(cap, middle * 100);
     ends = within([middle / 100, most], field, shape, at.unit);
+    if (now) ends = roomy(ends, now.number, cap);
   }
   if (!ends || at.number < 0) return null;
   const floor = whole ? Math.max(1, Math.round(ends[0])) : ends[0];
@@ -54,7 +59,10 @@ export function rangeOf(field: Field, shape: Shape, value: Value | undefined, pa
   return { least, most: Math.max(ends[1], at.number), log: true, whole };
 }
 
-/** A slider's ends, none of which the algorithm refuses. */
+/**
+ * A slider's ends within what the algorithm takes beside the other parameters' defaults on a usual link. Beside others it
+ * may take more or less; the field says so where it refuses a value.
+ */
 function within(ends: readonly [number, number], field: Field, shape: Shape, unit: string): readonly [number, number] {
   const { range } = field;
   if (!range) return ends;
@@ -65,6 +73,12 @@ function within(ends: readonly [number, number], field: Field, shape: Shape, uni
   const least = range.least === undefined ? ends[0] : inside(range.least, range.least_outside, 1.001);
   const most = range.most === undefined ? ends[1] : inside(range.most, range.most_outside, 0.999);
   return [Math.max(ends[0], least), Math.min(ends[1], most)];
+}
+
+/** Ends with a factor of ten on both sides of the present value, which may be one that another link would not allow. */
+function roomy(ends: readonly [number, number], now: number, cap: number): readonly [number, number] {
+  if (now <= 0) return ends;
+  return [Math.min(ends[0], now / ROOM), Math.max(ends[1], Math.min(now * ROOM, cap))];
 }
 
 /** The number of a value and its unit; `null` of expressions and names. */

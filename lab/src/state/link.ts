@@ -39,7 +39,7 @@ export type FromLink = { readonly doc: Doc } | { readonly problem: string } | nu
 
 /** The state of the part of an address after `#`; `null` if it holds none. */
 export async function fromHash(hash: string): Promise<FromLink> {
-  const text = hash.replace(/^#/, "");
+  const text = unescaped(hash.replace(/^#/, ""));
   const wrong = (why: string): FromLink => ({
     problem: `This link cannot be opened: ${why} What you had is still here.`,
   });
@@ -59,6 +59,7 @@ export async function fromHash(hash: string): Promise<FromLink> {
   let json: string;
   try {
     const inflated = await through(bytes.subarray(1), new DecompressionStream("deflate"), MOST);
+    if (isDeep(inflated)) return wrong("it is nested deeper than any state of this page.");
     json = new TextDecoder("utf-8", { fatal: true }).decode(inflated);
   } catch (error) {
     if (error instanceof TooLarge) return wrong(`it holds more than ${MOST / 1e6} MB.`);
@@ -124,6 +125,40 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isCount = (value: unknown, most: number) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;
+
+/** A link whose `=` a mail program or a form has escaped, as it was; no other character of a link needs it. */
+function unescaped(text: string): string {
+  if (!/^s%3d/i.test(text) || text.length > LONGEST) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/^s%3d/i, PREFIX);
+  }
+}
+
+/**
+ * Whether JSON is nested deeper than any state. Bytes are counted before it is parsed, for parsers take seconds for
+ * millions of brackets. Bytes of one character are not part of another one's in UTF-8.
+ */
+function isDeep(json: Uint8Array): boolean {
+  // The state and its view are around what panels remember.
+  const most = DEEPEST + 2;
+  const [quote, backslash] = [0x22, 0x5c];
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (quoted) {
+      if (byte === backslash) at += 1;
+      else if (byte === quote) quoted = false;
+    } else if (byte === quote) quoted = true;
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > most) return true;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+  }
+  return false;
+}
 
 /** Whether data is neither deep nor much; without recursion, for it may be very deep. */
 function small(value: unknown): boolean {
