@@ -45,7 +45,9 @@ def test_every_algorithm_meets_every_sender_on_every_link_of_quell_new(published
     assert set(leaderboard.SENDERS) == {p["name"] for p in quell.tcp_list() if p["key"] == "congestion"}
     names = [algorithm["name"] for algorithm in quell.aqm_list()]
     asked = [(a, link, s) for link in leaderboard.LINKS for s in leaderboard.SENDERS for a in names]
-    assert [(cell.entry, cell.link, cell.sender) for cell in published.cells] == asked
+    assert [(cell.entry, cell.link, cell.sender) for cell in published.cells] == asked, (
+        "run `make leaderboard`"
+    )
     for cell in published.cells:
         first = leaderboard.first_seed(Entry(cell.entry), cell.link, cell.sender)
         assert cell.seeds == list(range(first, first + len(cell.seeds)))

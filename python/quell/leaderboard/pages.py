@@ -29,18 +29,18 @@ def page(board: Board) -> str:
     lines = []
     for name, goal in GOALS.items():
         lines += [
-            f"### {goal.title}",
+            f"## {goal.title}",
             "",
             f"By `{goal.metric}`, {'the more' if goal.more_is_better else 'the less'} the better.",
             "",
         ]
         lines += _table(_COLUMNS, [_row(one, name) for one in _sorted(found, name)[:5]])
-    lines += ["### Every entry", ""]
+    lines += ["## Every entry", ""]
     heads = ["entry", *(f"{goal.title.lower()}, mean rank" for goal in GOALS.values()), *_CONTEXT]
     rows = [[_entry(one.entry), *(_rank(one.ranks[name]) for name in GOALS), *_context(one)] for one in found]
     lines += _table(heads, rows)
     lines += [
-        "### By link",
+        "## By link",
         "",
         "The three entries with the best mean rank over the senders of each link.",
         "",
@@ -52,7 +52,7 @@ def page(board: Board) -> str:
         best = [", ".join(_entry(one.entry) for one in _sorted(of_link, name)[:3]) for name in GOALS]
         rows.append([f"[{link}](leaderboard/{link}.md)", *best])
     lines += _table(heads, rows)
-    lines += ["### What did not run, ran without marks, or starved", ""]
+    lines += ["## What did not run, ran without marks, or starved", ""]
     reasons: dict[str, list[Cell]] = {}
     for cells in groups.values():
         out = starved(cells)

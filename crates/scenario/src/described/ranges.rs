@@ -22,7 +22,7 @@ pub(crate) struct Ends {
 pub(crate) struct End {
     /// The value.
     pub at: f64,
-    /// Whether it is allowed itself.
+    /// True if it is allowed itself.
     pub is_in: bool,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct End {
 pub(crate) struct Scale {
     /// The unit; empty for a pure number.
     pub unit: &'static str,
-    /// Whether values are whole numbers.
+    /// True if values are whole numbers.
     pub is_whole: bool,
-    /// How many steps a unit has if values are rounded to steps, such as nanoseconds.
+    /// The number of steps that a unit has if values are rounded to steps, such as nanoseconds.
     steps: Option<f64>,
 }
 
@@ -69,7 +69,7 @@ impl Scale {
         }
     }
 
-    /// How far beside an end is asked whether it is one.
+    /// The distance from an end at which is asked whether it is one.
     fn step(self, at: f64) -> f64 {
         let beside = 1e-6 * if at == 0.0 { 1.0 } else { at.abs() };
         self.steps.map_or(beside, |steps| 1.0 / steps)
@@ -99,13 +99,13 @@ const OTHERS: [Link; 6] = [
     Link { mean_packet: Bytes::new(1500), ..LINK },
 ];
 
-/// Whether an algorithm takes parameters on a link, beside the defaults of the others.
+/// True if an algorithm takes parameters on a link, beside the defaults of the others.
 fn builds(entry: &Entry, table: toml::Table, link: &Link) -> bool {
     let config = AqmConfig::deserialize_named(entry.name, toml::Value::Table(table));
     config.is_some_and(|config| config.is_ok_and(|config| config.build(link).is_ok()))
 }
 
-/// Whether it takes a value of one.
+/// True if it takes a value of one.
 fn takes(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, value: f64) -> bool {
     let value = match (scale.unit, scale.is_whole) {
         (_, true) if value.fract() != 0.0 => return false,
@@ -116,7 +116,7 @@ fn takes(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, value: f64) -
     builds(entry, toml::Table::from_iter([(doc.name.to_string(), value)]), link)
 }
 
-/// Whether a parameter is not a number.
+/// True if a parameter is not a number.
 fn is_name(doc: &ParamDoc) -> bool {
     !doc.choices.is_empty() || matches!(doc.unit, "name" | "true or false")
 }
@@ -164,7 +164,7 @@ pub(crate) fn ends(entry: &Entry, doc: &ParamDoc) -> Option<Ends> {
     Some(Ends { scale, least, most })
 }
 
-/// Whether values are taken up to an end on a link, and none beyond.
+/// True if values are taken up to an end on a link, and none beyond.
 fn is_end(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, end: End, inwards: f64) -> bool {
     let takes = |x: f64| takes(entry, doc, link, scale, x);
     let End { at, is_in } = end;
@@ -174,7 +174,7 @@ fn is_end(entry: &Entry, doc: &ParamDoc, link: &Link, scale: Scale, end: End, in
         && !takes(scale.beside(at, -inwards))
 }
 
-/// Where values are no longer taken, from one that is: upwards, or down to 0.
+/// The place where values are no longer taken, from one that is: upwards, or down to 0.
 fn end(takes: &dyn Fn(f64) -> bool, usual: f64, scale: Scale, upwards: bool) -> End {
     match scale.steps {
         Some(steps) => end_at_step(takes, usual, steps, scale, upwards),
