@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
 # Files that pages show or offer, by their path below docs.
-SHOWN = ["images/*", "papers/images/*"]
+SHOWN = ["images/*.*", "images/tutorials/*", "papers/images/*"]
 # The laboratory as a page, where it was built (`make lab`).
 LAB = ROOT / "lab/dist"
 # A formula in a line, as GitHub writes it.

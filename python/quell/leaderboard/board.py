@@ -223,7 +223,7 @@ class Standing(NamedTuple):
     """Where an entry stands on a board, over the links and senders with which it ran."""
 
     entry: str
-    # For each goal the mean of the ranks, and the half-width of its 95 % interval over the replications.
+    # For each goal the mean of the ranks, and the half-width of its 95% interval over the replications.
     ranks: dict[str, tuple[float, float | None]]
     # Goodput over the best of the same link and sender, in the mean; the median of the P99 delay in seconds.
     goodput_share: float
