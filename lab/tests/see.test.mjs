@@ -132,7 +132,7 @@ test("numbers on an axis are as long as each other", () => {
       texts.join(" "),
     );
   }
-  assert.equal(see.fixed(138.84, 150), "138.8");
+  assert.equal(see.fixed(138.84, 150), "139");
   assert.equal(see.fixed(21, 30, "packets"), "21.0");
   assert.equal(see.fixed(Number.NaN, 1), "–");
 });
