@@ -363,8 +363,8 @@ test("another scenario shows nothing of the former one, and plays from its begin
 });
 
 test("relatives of one color have marks along their curves", async ({ page, open }) => {
-  const text = FIRST.text.replace("[[flows]]", '[[aqm]]\nalgorithm = "ared"\n\n[[flows]]');
-  await open(await hash({ text, algorithms: ["red", "ared", "codel"] }));
+  const text = FIRST.text.replace("[[flows]]", '[[aqm]]\nalgorithm = "feng-ared"\n\n[[flows]]');
+  await open(await hash({ text, algorithms: ["red", "feng-ared", "codel"] }));
   const readout = results(page).locator("figure").first().locator(".readout > span");
   await expect(readout).toHaveCount(3);
   const marks = await readout.evaluateAll((all) => all.map((one) => one.querySelector(".mark path")?.getAttribute("d")));
@@ -372,6 +372,6 @@ test("relatives of one color have marks along their curves", async ({ page, open
   const of = (name) => marks[labels.findIndex((label) => label.trim().startsWith(name))];
   expect(of("codel")).toBeUndefined();
   expect(of("red")).toBeTruthy();
-  expect(of("ared")).toBeTruthy();
-  expect(of("red")).not.toBe(of("ared"));
+  expect(of("feng-ared")).toBeTruthy();
+  expect(of("red")).not.toBe(of("feng-ared"));
 });
