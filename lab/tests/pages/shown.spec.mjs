@@ -367,7 +367,9 @@ test("relatives of one color have marks along their curves", async ({ page, open
   await open(await hash({ text, algorithms: ["red", "feng-ared", "codel"] }));
   const readout = results(page).locator("figure").first().locator(".readout > span");
   await expect(readout).toHaveCount(3);
-  const marks = await readout.evaluateAll((all) => all.map((one) => one.querySelector(".mark path")?.getAttribute("d")));
+  const marks = await readout.evaluateAll((all) =>
+    all.map((one) => one.querySelector(".mark path")?.getAttribute("d")),
+  );
   const labels = await readout.allTextContents();
   const of = (name) => marks[labels.findIndex((label) => label.trim().startsWith(name))];
   expect(of("codel")).toBeUndefined();
