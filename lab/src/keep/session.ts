@@ -31,13 +31,13 @@ let mine: string | null = null;
 export async function restore(): Promise<void> {
   const given = new URLSearchParams(location.search).has("opened");
   const linked = await fromHash(location.hash);
-  if (linked && "problem" in linked) say(linked.problem, { wrong: true });
   if (embedded) {
     if (linked && "doc" in linked) doc.value = linked.doc;
     return;
   }
   // What is opened in its place stays with what closed windows had.
   const before = takeUp(!given && !(linked && "doc" in linked));
+  if (linked && "problem" in linked) say(problemWith(linked.problem, before !== null), { wrong: true });
   if (linked && "doc" in linked) doc.value = linked.doc;
   else if (given) await openGiven();
   else if (before) doc.value = before;
@@ -70,12 +70,21 @@ export async function restore(): Promise<void> {
   addEventListener("hashchange", async () => {
     const found = await fromHash(location.hash);
     if (!found) return;
-    if ("problem" in found) say(found.problem, { wrong: true });
+    if ("problem" in found) say(problemWith(found.problem, true), { wrong: true });
     else {
       open(found.doc);
       say("Opened the link. Undo brings back what was here.");
     }
   });
+}
+
+/** What is wrong with a link, in words that are true of this window: a new one had nothing. */
+function problemWith(problem: string, had: boolean): string {
+  const kept = had ? " What you had is still here." : "";
+  if (/not complete|was cut/.test(problem)) {
+    return `The link is incomplete: part of it is missing. Ask for it again.${kept}`;
+  }
+  return had ? problem : problem.replace(/ What you had is still here\.$/, "");
 }
 
 /** What this window had under its old name, which it leaves; none if it is not to go on with that. */

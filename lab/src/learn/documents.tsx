@@ -272,6 +272,7 @@ function OpenPreset({ of }: { of: Preset }) {
       <p class="small soft">
         The verdicts on record are from <code>quell reproduce</code> with up to ten seeds. This page runs fewer.
       </p>
+      <Legend of={of} />
     </article>
   );
 }
@@ -338,9 +339,43 @@ function Row({ of }: { of: PrintedNumber }) {
   );
 }
 
+/** What the words of verdicts mean, of those that are on the page. */
+const MEANINGS: { readonly [verdict: string]: string } = {
+  agrees: "The mean over Quell's seeds lies in the band around the printed number.",
+  inside: "It lies in the 95% prediction interval of what was printed.",
+  explained:
+    "It comes out under another reading of the document, which nothing excludes, or only under one of two readings.",
+  fitted: "It comes out only under a reading that was fitted to it, which explains nothing.",
+  refuted: "It does not come out, and the reason is known.",
+  open: "It does not come out, and the reason is not known.",
+  withheld:
+    "It comes out, but does not count: the reading was chosen by it, or it does not come out under a rival one.",
+};
+
+function Legend({ of }: { of: Preset }) {
+  const used = new Set(of.numbers.map(({ verdict, note }) => (note === "withheld" ? note : verdict)));
+  const rows = Object.entries(MEANINGS).filter(([verdict]) => used.has(verdict));
+  if (rows.length === 0) return null;
+  return (
+    <details class="learn-more">
+      <summary>What the verdicts mean</summary>
+      <dl class="small">
+        {rows.map(([verdict, meaning]) => (
+          <>
+            <dt>{verdict === "withheld" ? WITHHELD : VERDICTS[verdict]}</dt>
+            <dd>{meaning}</dd>
+          </>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+const WITHHELD = "reproduced, but it chose the reading";
+
 /** The verdict on record; a number that chose the reading comes out, and says nothing by it. */
 const verdictOf = ({ verdict, note }: PrintedNumber) =>
-  note === "withheld" ? "reproduced, but it chose the reading" : (VERDICTS[verdict] ?? verdict);
+  note === "withheld" ? WITHHELD : (VERDICTS[verdict] ?? verdict);
 
 const UNITS: { readonly [unit: string]: string } = { percent: "%", "1": "", seconds: "s" };
 const unit = (of: string) => UNITS[of] ?? of;

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Ask, desk } from "../engine/client.ts";
 import type { Answers } from "../protocol.ts";
+import { family } from "../state/document.ts";
 
 /** An answer that a component shows. */
 export interface Shown<T> {
@@ -18,16 +19,22 @@ export interface Shown<T> {
  * meanwhile, as while a slider is dragged, the newest alone is asked next.
  */
 export function useAnswer<Do extends keyof Answers>(request: Ask<Do> | null): Shown<Answers[Do]> {
-  const [state, set] = useState<Shown<Answers[Do]>>({ ok: null, fault: "", waits: request !== null });
-  const key = request === null ? "" : JSON.stringify(request);
-  const newest = useRef<{ key: string; request: Ask<Do> | null }>({ key, request });
-  newest.current = { key, request };
+  const [state, set] = useState<Shown<Answers[Do]> & { of: number }>({
+    ok: null,
+    fault: "",
+    waits: request !== null,
+    of: family.peek(),
+  });
+  const of = family.value;
+  const key = request === null ? "" : `${of} ${JSON.stringify(request)}`;
+  const newest = useRef<{ key: string; of: number; request: Ask<Do> | null }>({ key, of, request });
+  newest.current = { key, of, request };
   const busy = useRef(false);
   const here = useRef(true);
   useEffect(() => {
     const next = async () => {
       for (;;) {
-        const { key: asked, request: question } = newest.current;
+        const { key: asked, of, request: question } = newest.current;
         if (question === null) return;
         let found: Shown<Answers[Do]>;
         try {
@@ -37,7 +44,7 @@ export function useAnswer<Do extends keyof Answers>(request: Ask<Do> | null): Sh
         }
         if (!here.current) return;
         const isNewest = newest.current.key === asked;
-        set((old) => (isNewest ? found : { ok: found.ok ?? old.ok, fault: "", waits: true }));
+        set((old) => (isNewest ? { ...found, of } : { ok: found.ok ?? old.ok, fault: "", waits: true, of }));
         if (isNewest) return;
       }
     };
@@ -55,5 +62,6 @@ export function useAnswer<Do extends keyof Answers>(request: Ask<Do> | null): Sh
     },
     [],
   );
-  return state;
+  // An answer on the scenario of before is none on this one.
+  return state.of === of ? state : { ok: null, fault: "", waits: request !== null };
 }

@@ -14,6 +14,16 @@ import { Figure, type Numbers } from "./figure.tsx";
 import { isStale, LinkChoice, resultLink, resultLinks } from "./time.tsx";
 import { choose, view } from "./view.ts";
 
+/** What a diagram is called: "Queue distribution" for "queue-cdf". */
+const wordsOf = (name: string): string => {
+  const words = name
+    .replace(/-cdf$/, " distribution")
+    .replace(/-pdf$/, " density")
+    .replace(/^jain$/, "fairness")
+    .replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
 /** The width of a picture where there is no room for 800 pixels. */
 const NARROW = 480;
 
@@ -68,7 +78,7 @@ export function DiagramsTab() {
           <select value={chosen?.name} onChange={(e) => choose({ diagram: e.currentTarget.value })}>
             {all.map((d) => (
               <option key={d.name} value={d.name}>
-                {d.name}
+                {wordsOf(d.name)}
               </option>
             ))}
           </select>
@@ -117,10 +127,11 @@ export function DiagramsTab() {
       {chosen && <p class="note">{chosen.doc}.</p>}
       {chosen?.name === "metric" && estimate.value.points > 1 && <SweepLine />}
       {answer.fault && <p class="notice">{answer.fault}</p>}
-      {id === undefined && <p class="note">Diagrams are there when the first runs are done.</p>}
+      {id === undefined && <p class="note">Not run yet. Diagrams are there when the first runs are done.</p>}
       {chart && (
         <Figure
           title={chart.chart.title}
+          titled
           name={chosen?.name ?? "diagram"}
           dim={isStale.value || answer.waits}
           kept={[

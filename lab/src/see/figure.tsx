@@ -42,6 +42,8 @@ interface Props {
   children: ComponentChildren;
   class?: string;
   dim?: boolean;
+  /** The picture has the title in it. */
+  titled?: boolean;
 }
 
 export function Figure(p: Props) {
@@ -50,7 +52,7 @@ export function Figure(p: Props) {
   return (
     <figure class={`figure ${p.class ?? ""} ${p.dim ? "dim" : ""}`}>
       <figcaption>
-        <span class="figure-title">{p.title}</span>
+        <span class="figure-title">{p.titled ? <span class="hidden">{p.title}</span> : p.title}</span>
         <span class="save">
           {p.numbers && (
             <button

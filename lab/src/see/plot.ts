@@ -2,6 +2,8 @@
 // still to come. Only a window that moves draws each frame, and then from curves that were thinned before.
 
 import uPlot from "uplot";
+import type { Look as Style } from "../protocol.ts";
+import { MARKS } from "../ui/key.tsx";
 import { place } from "./svg.ts";
 import { peak, type Samples, type Thinned, thin, within } from "./thin.ts";
 
@@ -10,6 +12,8 @@ export interface Look {
   readonly color: string;
   readonly dashes: readonly number[];
   readonly width: number;
+  /** The mark along the curve, where another one that is shown has its color. */
+  readonly mark?: Style["mark"];
 }
 
 /** A curve as it is drawn. */
@@ -262,7 +266,11 @@ export class Plot {
             spanGaps: false,
           })),
         ],
-        hooks: { drawClear: [(u) => this.shade(u)], drawAxes: [(u) => this.changes(u)], draw: [(u) => this.cut(u)] },
+        hooks: {
+          drawClear: [(u) => this.shade(u)],
+          drawAxes: [(u) => this.changes(u)],
+          draw: [(u) => this.marks(u), (u) => this.cut(u)],
+        },
       },
       within(this.thinned, from, to) as uPlot.AlignedData,
       (u, ready) => {
@@ -333,6 +341,35 @@ export class Plot {
     const left = Math.min(...above.map((a) => u.valToPos(a.time, "x", true))) - 8 * unit - wide;
     ctx.fillText(words, right + wide < bbox.left + bbox.width ? right : Math.max(bbox.left, left), bbox.top);
     ctx.restore();
+  }
+
+  /** Marks along curves that share a color, a step apart and not at one place. */
+  private marks(u: uPlot): void {
+    const { ctx } = u;
+    const unit = devicePixelRatio;
+    const [times = []] = u.data;
+    const step = 90 * unit;
+    this.spec.curves.forEach(({ look }, k) => {
+      const values = u.data[k + 1];
+      if (!look.mark || !values) return;
+      const shape = new Path2D(MARKS[look.mark]);
+      let next = u.bbox.left + step * ((k % 4) / 4 + 0.125);
+      ctx.save();
+      ctx.fillStyle = look.color;
+      ctx.strokeStyle = look.color;
+      ctx.lineWidth = 1.6;
+      for (let i = 0; i < times.length; i++) {
+        const value = values[i];
+        if (value == null) continue;
+        const x = u.valToPos(times[i] as number, "x", true);
+        if (x < next || value > this.spec.most) continue;
+        next += step * Math.ceil((x - next + 1) / step);
+        ctx.setTransform(unit * 0.8, 0, 0, unit * 0.8, x - 4.8 * unit, u.valToPos(value, "y", true) - 4.8 * unit);
+        ctx.fill(shape);
+        ctx.stroke(shape);
+      }
+      ctx.restore();
+    });
   }
 
   private changes(u: uPlot): void {

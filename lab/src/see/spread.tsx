@@ -125,7 +125,11 @@ export function SpreadTab() {
         <LinkChoice of={resultLinks.value} chosen={resultLink.value} />
       </div>
       {lines.length === 0 ? (
-        <p class="note">No packet of this traffic has left the link within the measured window yet.</p>
+        <p class="note">
+          {opened.value || runs.value.finished > 0
+            ? "No packet of this traffic has left the link within the measured window yet."
+            : "Not run yet."}
+        </p>
       ) : (
         <Figure
           title={`Distribution of the queueing delay${wanted === "all" ? "" : ` of ${wanted}`}`}
@@ -164,9 +168,11 @@ export function SpreadTab() {
   );
 }
 
-/** The median and the 99th percentile of every class and every link, of the first seed. */
+/** The median and the 99th percentile of every class and every link: means over the seeds, as the curve has them. */
 function ByClass() {
-  const each = runs.value.each.flatMap(({ label, shown }) => (shown && !opened.value ? [{ label, shown }] : []));
+  const each = runs.value.each.flatMap(({ label, shown, finished }) =>
+    shown && !opened.value ? [{ label, shown, runs: finished.length > 0 && isDone.value ? finished : [shown] }] : [],
+  );
   const keys = [
     ...new Map(
       each.flatMap(({ shown }) =>
@@ -174,7 +180,7 @@ function ByClass() {
       ),
     ).values(),
   ].map(({ link, scope }) => ({ link, scope }));
-  const of = (run: Replication, link: string, scope: string): Spread | undefined => {
+  const one = (run: Replication, link: string, scope: string): Spread | undefined => {
     const found = run.delays.find((d) => d.link === link && d.scope === scope);
     return (
       found && {
@@ -184,12 +190,21 @@ function ByClass() {
       }
     );
   };
+  const most = Math.max(1, ...each.map(({ runs }) => runs.length));
+  // Delays are kept at the same shares of all seeds, so that the mean of quantiles is the quantile of means.
+  const mean = (runs: readonly Replication[], link: string, scope: string, p: number): number => {
+    const all = runs.flatMap((run) => one(run, link, scope) ?? []).map((found) => quantile(found, p));
+    return all.reduce((sum, x) => sum + x, 0) / all.length;
+  };
   if (keys.length === 0) return null;
   const several = new Set(keys.map(({ link }) => link)).size > 1;
   return (
     <section>
       <h2>Every class of traffic</h2>
-      <p class="note">Median and 99th percentile of the queueing delay in ms, of the first seed.</p>
+      <p class="note">
+        Median and 99th percentile of the queueing delay in ms,{" "}
+        {most > 1 ? "means over the seeds" : "of the first seed"}.
+      </p>
       <div
         class={isStale.value ? "scroll dim" : "scroll"}
         tabIndex={0}
@@ -213,13 +228,9 @@ function ByClass() {
               <tr key={`${link} ${scope}`}>
                 <th scope="row">{scope.replace(/^lane:/, "queue ")}</th>
                 {several && <td>{link}</td>}
-                {each.map(({ label, shown }) => {
-                  const found = of(shown, link, scope);
-                  return (
-                    <td key={label}>
-                      {found ? `${format(quantile(found, 0.5))} · ${format(quantile(found, 0.99))}` : "–"}
-                    </td>
-                  );
+                {each.map(({ label, runs }) => {
+                  const [p50, p99] = [0.5, 0.99].map((p) => mean(runs, link, scope, p)) as [number, number];
+                  return <td key={label}>{Number.isFinite(p50) ? `${format(p50)} · ${format(p99)}` : "–"}</td>;
                 })}
               </tr>
             ))}

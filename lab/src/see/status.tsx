@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { behind } from "../state/behind.ts";
 import { change, fault, lastChecked, SIDE_BY_SIDE, shown } from "../state/document.ts";
+import { embedded, left, wide } from "../state/layout.ts";
 import { current, opened, results, resultsFault, runs, start, stop } from "../state/run.ts";
 import { count, duration, type Runs } from "../state/runner.ts";
 import { brief } from "../ui/fault.tsx";
@@ -36,13 +37,15 @@ export function Status() {
   const done = now.each.reduce((sum, r) => sum + (r.finished.length ? 1 : r.done), 0) / Math.max(1, now.each.length);
   const rest = now.asked - now.finished;
   const faults = now.each.filter((r) => r.fault);
+  // The banner beside it has the words.
+  const bannered = wide.value && !embedded && left.value !== "learn";
   return (
     <div class="status">
       {fault.value && (
         <p class="notice wrong">
           <span>
-            {brief(fault.value).says}
-            {now.each.some((r) => r.shown) && " (What is shown is of the text before.)"}
+            {bannered ? "The scenario has an error. " : `${brief(fault.value).says} `}
+            {now.each.some((r) => r.shown) && "The results below are from the last valid version."}
           </span>
         </p>
       )}
@@ -104,7 +107,10 @@ export function Status() {
       ))}
       {now.phase === "done" && rest > 0 && (
         <p class="notice">
-          <span>One seed of each is shown. {count(rest)} more replications give intervals.</span>
+          <span>
+            Only the first seed of each algorithm has run. Press “Run them” for the other {count(rest)}{" "}
+            {rest === 1 ? "replication" : "replications"}, which give intervals.
+          </span>
           <Button onClick={start}>Run them</Button>
         </p>
       )}
@@ -147,7 +153,7 @@ function Which() {
   return (
     <>
       <strong>
-        {now.length} of {all.length} algorithms are shown.
+        {now.length} of {all.length} algorithms {now.length === 1 ? "is" : "are"} shown.
       </strong>
       <Button class="tight" onClick={() => setOpen(true)} label="Choose the algorithms that are shown">
         Choose

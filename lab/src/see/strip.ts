@@ -86,7 +86,23 @@ export class Strip {
   /** The canvas' width in pixels of the page. */
   private wide = 0;
 
+  /** What the crosses and rings are of. */
+  private of = "";
+
   constructor(private readonly canvas: HTMLCanvasElement) {}
+
+  /** Other samples, or another place in them: what falls is of those of before, and goes. */
+  belongTo(of: string): void {
+    if (of === this.of) return;
+    this.of = of;
+    this.falling = [];
+    this.step = -1;
+  }
+
+  /** How many crosses and rings are drawn. */
+  get marks(): number {
+    return this.falling.length;
+  }
 
   /** The canvas has another width. To ask for it at each frame would lay the page out. */
   resize(wide: number): void {
@@ -169,7 +185,13 @@ export class Strip {
     ink: Ink,
     still: boolean,
   ): void {
-    if (m && m.step !== this.step) {
+    // A picture that stands shows what happens in its own step alone.
+    const stands = still || elapsed_s <= 0;
+    if (!m) {
+      this.falling = [];
+      this.step = -1;
+    } else if (m.step !== this.step || stands) {
+      if (stands || m.step < this.step) this.falling = [];
       this.step = m.step;
       const add = (kind: Falling["kind"], rate: number, x: number) => {
         const n = rate > 0 ? Math.min(3, 1 + Math.floor(Math.log10(1 + rate))) : 0;
@@ -177,7 +199,6 @@ export class Strip {
           this.falling.push({ x: Math.max(8, x - 9 * i), age: 0, kind });
         }
       };
-      if (still) this.falling = [];
       add("drop", m.dropped_pps, Math.max(tail - 8, 8));
       add("mark", m.marked_pps, server - 8);
     }

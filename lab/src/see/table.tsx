@@ -89,7 +89,7 @@ export function TableTab() {
         )}
       </div>
       {answer.fault && <p class="note">{answer.fault}</p>}
-      {!table && !answer.fault && <p class="note">The table is there when the first runs are done.</p>}
+      {!table && !answer.fault && <p class="note">Not run yet. The table is there when the first runs are done.</p>}
       {table && (
         <div
           class={isStale.value || answer.waits ? "scroll dim" : "scroll"}

@@ -163,24 +163,27 @@ export function peak({ time, values }: Samples): { time: number; value: number }
   return { time: i < 0 ? Number.NaN : (time[i] as number), value: most };
 }
 
-/** Digits after the point for values on an axis with this end: four digits in all for the largest. */
+/** Digits after the point for values on an axis with this end: three digits in all for the largest. */
 export const digitsFor = (most: number): number =>
-  most > 0 ? Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(most)))) : 3;
+  most > 0 ? Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(most)))) : 2;
 
 /** A value on an axis with this end: all of them have as many digits, so that a number that changes stays in its place. */
 export function fixed(x: number, most: number, unit = ""): string {
   // Nobody reads hundredths of packets.
-  const digits = unit === "packets" && most >= 10 ? 1 : digitsFor(most);
+  const digits = unit === "packets" ? Math.min(digitsFor(most), most >= 10 ? 1 : 2) : digitsFor(most);
   return Number.isFinite(x) ? x.toFixed(digits).replace("-", "\u2212") : "–";
 }
 
-/** A number for people: four digits. */
+/** A number for people: three digits, and all those before the point. */
 export function format(x: string | number | null | undefined): string {
   if (x === null || x === undefined) return "–";
   if (typeof x === "string") return x;
   if (!Number.isFinite(x)) return "–";
   const size = Math.abs(x);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
+  const text =
+    size !== 0 && (size < 1e-3 || size >= 1e6)
+      ? x.toExponential(2)
+      : String(size >= 1000 ? Math.round(x) : +x.toPrecision(3));
   return text.replace(/-/g, "\u2212");
 }
 

@@ -4,13 +4,13 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Replication } from "../protocol.ts";
 import { behind } from "../state/behind.ts";
-import { broken, fault } from "../state/document.ts";
+import { broken, fault, shown } from "../state/document.ts";
 import { dark, still } from "../state/layout.ts";
-import { clock, goTo, moments } from "../state/play.ts";
+import { clock, goTo, moments, seeks } from "../state/play.ts";
 import { current, here, opened, resultPoint, runs } from "../state/run.ts";
 import type { RunOf } from "../state/runner.ts";
 import { Button } from "../ui/index.tsx";
-import { Key } from "../ui/key.tsx";
+import { Key, MARKS } from "../ui/key.tsx";
 import { Figure, format, type Numbers } from "./figure.tsx";
 import { fillOf } from "./inks.ts";
 import { colorOf, lookOf, styles } from "./looks.ts";
@@ -90,8 +90,9 @@ export function TimeTab() {
   const names = classes(all, link.value);
   // What is there before the first samples would only move when they come.
   const { phase } = runs.value;
-  if (all.length === 0 && !fault.value && !broken.value && (phase === "idle" || phase === "running")) {
-    return <p class="note">The first packets are on their way.</p>;
+  if (all.length === 0) {
+    const soon = !fault.value && !broken.value && (phase === "idle" || phase === "running");
+    return <p class="note">{soon ? "The first packets are on their way." : "Not run yet."}</p>;
   }
   return (
     <div class={isStale.value ? "over-time dim" : "over-time"}>
@@ -260,7 +261,7 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
       height,
       dark: dark.value,
     }),
-    [panel, most, end, warmup, events, printed.value, height, dark.value, styles.value],
+    [panel, most, end, warmup, events, printed.value, height, dark.value, styles.value, shown.value],
   );
   const latest = useRef(spec);
   latest.current = spec;
@@ -308,6 +309,11 @@ function TimeFigure({ panel, most, height, alone }: { panel: Panel; most: number
           const look = lookOf(c);
           return (
             <span key={c.label}>
+              {look.mark && (
+                <svg class="swatch mark" viewBox="0 0 12 12" aria-hidden="true">
+                  <path d={MARKS[look.mark]} fill={look.color} stroke={look.color} stroke-width="1.6" />
+                </svg>
+              )}
               <svg class="swatch" viewBox="0 0 22 8" aria-hidden="true">
                 <path d="M0 4h22" stroke={look.color} stroke-width="2.4" stroke-dasharray={look.dashes.join(" ")} />
               </svg>
@@ -393,6 +399,13 @@ function useReadout(ref: { current: HTMLDivElement | null }, panel: Panel, most:
   }, [panel, most]);
 }
 
+/** Names the samples that are drawn of an algorithm: those of the present text, or older ones. */
+function samplesOf(label: string): string {
+  const { key, each } = runs.peek();
+  const run = each.find((r) => r.label === label);
+  return `${run?.stale && !run.partial ? "old" : "new"} ${key}`;
+}
+
 /** The queues as pictures. */
 function Strips() {
   const box = useRef<HTMLDivElement>(null);
@@ -414,6 +427,7 @@ function Strips() {
       return {
         canvas,
         strip,
+        run: row.dataset.label ?? "",
         link: all.find((d) => d.label === row.dataset.label)?.links.find((l) => l.link === name),
         color: colorOf(row.dataset.label ?? ""),
         words: row.querySelector(".strip-words") as HTMLElement,
@@ -443,10 +457,13 @@ function Strips() {
       const time = pointed.peek() ?? clock.peek().time;
       const tell = now - told > READ_MS;
       if (tell) told = now;
-      for (const { strip, link: l, color, words, events } of made) {
+      for (const { canvas, run, strip, link: l, color, words, events } of made) {
         const m = l ? moment(l, names, time) : null;
         const moves = clock.peek().playing && pointed.peek() === null;
+        strip.belongTo(`${samplesOf(run)} ${name} ${seeks.peek()}`);
         strip.draw(m, most, scales.peak_bps, moves ? elapsed : 0, { ...inks, color }, still.value);
+        const marks = String(strip.marks);
+        if (canvas.dataset.marks !== marks) canvas.dataset.marks = marks;
         if (!tell) continue;
         const [state, happened] = m ? tellMoment(m, scales) : ["", ""];
         if (words.textContent !== state) words.textContent = state;

@@ -35,14 +35,14 @@ export function playbackKeys(): () => void {
   const part = "Playback" as const;
   return register(
     { part, keys: " ", says: "Play or pause", run: play.playPause },
-    { part, keys: "ArrowRight", says: "A sample on", run: () => by(sample()) },
-    { part, keys: "ArrowLeft", says: "A sample back", run: () => by(-sample()) },
+    { part, keys: "ArrowRight", says: "Next sample", run: () => by(sample()) },
+    { part, keys: "ArrowLeft", says: "Previous sample", run: () => by(-sample()) },
     { part, keys: "shift+ArrowRight", says: "A twentieth of the run on", run: () => by(play.end.peek() / 20) },
     { part, keys: "shift+ArrowLeft", says: "A twentieth of the run back", run: () => by(-play.end.peek() / 20) },
     { part, keys: "Home", says: "To the beginning", run: () => play.goTo(0) },
     { part, keys: "End", says: "To the end", run: () => play.goTo(play.end.peek()) },
-    { part, keys: "n", says: "To the next change", run: () => jump(1) },
-    { part, keys: "p", says: "To the change before", run: () => jump(-1) },
+    { part, keys: "n", says: "Next change", run: () => jump(1) },
+    { part, keys: "p", says: "Previous change", run: () => jump(-1) },
     { part, keys: ".", says: "Faster", run: () => play.faster(1) },
     { part, keys: ",", says: "Slower", run: () => play.faster(-1) },
   );
@@ -75,10 +75,10 @@ export function Transport() {
       <Button primary label={playing ? "Pause" : "Play"} keys={written(" ")} onClick={play.playPause}>
         <Icon name={playing ? "pause" : "play"} />
       </Button>
-      <Button plain label="To the change before" keys={written("p")} onClick={() => jump(-1)}>
+      <Button plain label="Previous change" keys={written("p")} onClick={() => jump(-1)}>
         <Icon name="back" />
       </Button>
-      <Button plain label="To the next change" keys={written("n")} onClick={() => jump(1)}>
+      <Button plain label="Next change" keys={written("n")} onClick={() => jump(1)}>
         <Icon name="next" />
       </Button>
       <span class="scrub">

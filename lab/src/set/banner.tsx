@@ -1,19 +1,32 @@
 // What is wrong with the scenario, above the form and the text.
 
 import { fault, unreadable } from "../state/document.ts";
-import { show } from "../state/layout.ts";
+import { left, show, veryWide } from "../state/layout.ts";
 import { FaultWords } from "../ui/fault.tsx";
 import { Button, Icon } from "../ui/index.tsx";
 import { query } from "./fields.tsx";
+import { words } from "./schema.ts";
 import { mend } from "./values.ts";
 
 /** What is wrong with the text, at the top, with ways to it. */
 export function Banner({ inText }: { inText?: boolean }) {
   const found = unreadable.value ?? fault.value;
   if (!found) return null;
+  // Beside the form its banner is enough.
+  if (inText && veryWide.value && left.value !== "learn") return null;
   const mending = mend(found);
+  // As the form calls it.
+  const named =
+    found.field &&
+    words(
+      found.field
+        .replace(/^.*\./, "")
+        .replace(/["[\]]/g, " ")
+        .trim(),
+    );
   return (
     <div class="banner" role="alert">
+      {named && <strong>{named}</strong>}
       <FaultWords of={found} />
       <div class="row">
         {mending && found.nearest && (

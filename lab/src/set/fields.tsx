@@ -443,13 +443,15 @@ function ScalarEditor(p: EditorProps) {
   const write = (typed: string) => {
     typing.value = typed;
     if (typed.trim() === "") {
+      refused.value = null;
       if (!p.field.required) put(path, null);
       return;
     }
     const number = /^\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*$/i.test(typed);
     const suits = number && shape.kind === "quantity" ? (unit ?? fallbackUnit(p)) : null;
     tryPut(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape)).then((failed) => {
-      refused.value = failed?.message ?? null;
+      // It may have been typed over meanwhile.
+      if (typing.peek() === null || typing.peek() === typed) refused.value = failed?.message ?? null;
     });
   };
   const nudge = (event: KeyboardEvent) => {

@@ -1,6 +1,6 @@
 // The state of the laboratory: one document, what it was before, and what the simulator says of it.
 
-import { computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { ask, EngineFault } from "../engine/client.ts";
 import type { Checked, EditStep, Fault, Source, Tree } from "../protocol.ts";
 import first from "./first.toml";
@@ -54,6 +54,21 @@ const before = signal<readonly Doc[]>([]);
 const after = signal<readonly Doc[]>([]);
 let merging: { key: string; until: number } | null = null;
 
+/** Which scenario a document is of: those that follow from each other by edits are of one. */
+const families = new WeakMap<Doc, number>([[FIRST, 0]]);
+let families_made = 0;
+
+/** Which scenario a document is of; equal for the documents that edits made of one. */
+export const familyOf = (of: Doc): number => {
+  const known = families.get(of);
+  if (known !== undefined) return known;
+  families_made += 1;
+  families.set(of, families_made);
+  return families_made;
+};
+/** The scenario that the present document is of. */
+export const family = computed(() => familyOf(doc.value));
+
 /** Counts what replaces the document as a whole: undo, redo, and what is opened. Fields forget what is typed in them. */
 export const turns = signal(0);
 export const canUndo = computed(() => before.value.length > 0);
@@ -79,7 +94,9 @@ export function change(patch: Partial<Doc>, how: How = {}): void {
     merging = how.merge === undefined ? null : { key: how.merge, until: now + MERGE_MS };
     if (after.peek().length) after.value = [];
   }
-  doc.value = { ...old, ...patch };
+  const next = { ...old, ...patch };
+  families.set(next, familyOf(old));
+  doc.value = next;
 }
 
 /** Changes what a panel remembers of its own in the document's view. */
@@ -89,8 +106,18 @@ export function changeView(part: string, value: Json, how: How = { merge: `view.
 
 /** Opens another document, which undo takes back. */
 export function open(next: Doc): void {
-  change({ ...next, experiment: next.experiment });
-  turns.value += 1;
+  const old = doc.peek();
+  batch(() => {
+    change({ ...next, experiment: next.experiment });
+    const now = doc.peek();
+    // What is only another view of the same text keeps its results.
+    if (now !== old && (now.text !== old.text || now.files !== old.files)) {
+      const other = { ...now };
+      familyOf(other);
+      doc.value = other;
+    }
+    turns.value += 1;
+  });
 }
 
 export function undo(): void {
@@ -129,6 +156,7 @@ export const verdict = signal<Verdict | null>(null);
 /** The checked scenario, while the text is one. */
 export const checked = computed(() => (verdict.value?.ok ? verdict.value.checked : null));
 const lastValid = signal<Checked | null>(null);
+let lastValidOf = 0;
 /** The last checked scenario: what is shown while the text is none. */
 export const lastChecked = computed<Checked | null>(() => checked.value ?? lastValid.value);
 /** What is wrong with the text. */
@@ -183,8 +211,14 @@ export function follow(): void {
     return () => {
       if (typeof found === "string") broken.value = found;
       else {
-        if (found.ok) lastValid.value = found.checked;
-        verdict.value = found;
+        const of = familyOf(found.of);
+        batch(() => {
+          if (found.ok) lastValid.value = found.checked;
+          // Of another scenario nothing is known.
+          else if (of !== lastValidOf) lastValid.value = null;
+          lastValidOf = of;
+          verdict.value = found;
+        });
       }
     };
   });

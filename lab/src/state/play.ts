@@ -13,6 +13,9 @@ export const span = signal<number | null>(null);
 /** The times at which something changes, for jumps. */
 export const moments = signal<{ at_s: number; label: string }[]>([]);
 
+/** Counts the jumps of the time, so that what moves with it does not go on from where it was. */
+export const seeks = signal(0);
+
 let frame = 0;
 let last = 0;
 let wasPlaying = false;
@@ -42,6 +45,7 @@ function onFrame(now: number): void {
 }
 
 export function playPause(): void {
+  if (clock.value.time >= clock.value.end) seeks.value += 1;
   set(toggle(clock.value));
 }
 
@@ -50,6 +54,7 @@ export function pause(): void {
 }
 
 export function goTo(time: number): void {
+  seeks.value += 1;
   set(seek(clock.value, time));
 }
 
@@ -79,7 +84,13 @@ export function fit(end_s: number, front_s: number): void {
 
 const still = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** The first run of a page: it plays by itself, unless motion is not wanted; then its end is shown. */
+/** Another document: its runs begin at the beginning. */
+export function restart(): void {
+  seeks.value += 1;
+  set({ ...clock.value, time: 0, front: 0, playing: false });
+}
+
+/** The first run of a document: it plays by itself, unless motion is not wanted; then its end is shown. */
 export function begin(): void {
   if (clock.value.time > 0 || clock.value.playing) return;
   if (still()) goTo(clock.value.end);

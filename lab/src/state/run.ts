@@ -1,11 +1,22 @@
 // The runs of the document: they follow it by themselves, over all cores; and the results that tables and charts are of.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { desk, type Progress } from "../engine/client.ts";
 import { pool } from "../engine/pool.ts";
 import { command } from "../keep/command.ts";
 import type { Checked, Gathered, Replication } from "../protocol.ts";
-import { type Doc, doc, givenResults, lastChecked, point, shown, source, verdict } from "./document.ts";
+import {
+  type Doc,
+  doc,
+  family,
+  familyOf,
+  givenResults,
+  lastChecked,
+  point,
+  shown,
+  source,
+  verdict,
+} from "./document.ts";
 import * as play from "./play.ts";
 import { NOTHING, type Plan, Runner, type Runs, seedsOf } from "./runner.ts";
 import { Growing } from "./samples.ts";
@@ -106,6 +117,7 @@ function planOf(checked: Checked, of: Doc, at: number, labels: readonly string[]
   const here = checked.points[at];
   if (!here) return null;
   return {
+    family: familyOf(of),
     key: keyOf(of, at),
     source: source(of),
     point: at,
@@ -153,9 +165,23 @@ export function followRuns(): void {
   if (following) return;
   following = true;
   play.watchVisibility();
+  let opened = family.peek();
+  effect(() => {
+    const now = family.value;
+    if (now === opened) return;
+    opened = now;
+    untracked(() => {
+      runner.leave();
+      own.value = null;
+      gathered = "";
+      resultsFault.value = "";
+      play.restart();
+    });
+  });
   effect(() => {
     const now = verdict.value;
-    if (!now) return;
+    // A verdict on the former scenario says nothing of this one.
+    if (!now || familyOf(now.of) !== family.value) return;
     if (!now.ok) return runner.invalid();
     const plan = planOf(now.checked, now.of, point.value, shown.value, doc.value.seeds);
     if (plan) runner.follow(plan);
@@ -165,10 +191,11 @@ export function followRuns(): void {
     const end = here.value?.duration_s ?? 0;
     if (end > 0) play.fit(end, front.value);
   });
-  let began = false;
+  let began = -1;
   effect(() => {
-    if (began || front.value <= 0 || play.end.value <= 0) return;
-    began = true;
+    const { family: of } = runs.value;
+    if (began === of || of !== family.value || front.value <= 0 || play.end.value <= 0) return;
+    began = of;
     queueMicrotask(play.begin);
   });
   effect(() => {
@@ -219,9 +246,11 @@ function gatherWhenDone(): void {
   const checked = verdict.peek();
   if (!checked?.ok || keyOf(checked.of, point.peek()) !== now.key) return;
   gathering = true;
+  const of = now.family;
   gather(now, checked.of, done)
     .then(
       (id) => {
+        if (of !== family.peek()) return desk({ do: "forget", id }).then(() => {});
         const old = own.peek()?.id;
         own.value = { id, key: now.key, count: done.length };
         resultsFault.value = "";
@@ -233,7 +262,7 @@ function gatherWhenDone(): void {
       },
     )
     .finally(() => {
-      gathered = state;
+      if (of === family.peek()) gathered = state;
       gathering = false;
       gatherWhenDone();
     });

@@ -36,6 +36,8 @@ export interface Pool {
 
 /** What is to be run. */
 export interface Plan {
+  /** Which scenario it is of: results of another one are not shown, those of an older text of it are. */
+  readonly family?: number;
   /** Equal keys are equal runs, whatever labels and however many seeds are shown. */
   readonly key: string;
   readonly source: Source;
@@ -73,6 +75,8 @@ export interface RunOf {
 
 /** All runs of the page. */
 export interface Runs {
+  /** Which scenario they are of; -1 if none. */
+  readonly family: number;
   readonly key: string;
   /** `asks`: large, so that it begins when it is told to; `refused`: too large for a page. */
   readonly phase: "idle" | "running" | "done" | "stopped" | "asks" | "refused" | "failed";
@@ -90,6 +94,7 @@ export interface Runs {
 }
 
 export const NOTHING: Runs = {
+  family: -1,
   key: "",
   phase: "idle",
   each: [],
@@ -163,6 +168,7 @@ export class Runner {
     const each = labels.map((label) => ({ ...this.of(label) }));
     const finished = each.reduce((n, r) => n + r.finished.length, 0);
     return {
+      family: this.plan ? (this.plan.family ?? 0) : -1,
       key: this.plan?.key ?? "",
       phase: this.phase,
       each,
@@ -178,6 +184,8 @@ export class Runner {
   /** The document has changed, or what is shown of it. */
   follow(plan: Plan): void {
     const same = this.plan?.key === plan.key;
+    const other = this.plan !== null && this.plan.family !== plan.family;
+    if (other) this.leave();
     if (!same && this.active.size > 0 && this.phase === "running" && this.remaining() < PATIENCE_S) {
       this.next = plan;
       return;
@@ -209,6 +217,18 @@ export class Runner {
     for (const run of this.each.values())
       Object.assign(run, { stale: run.shown !== null, state: "none", partial: null, finished: [] });
     if (this.plan) this.plan = { ...this.plan, key: "" };
+    this.phase = "idle";
+    this.words = "";
+    this.say(true);
+  }
+
+  /** Another scenario is opened: nothing of the former one stays. */
+  leave(): void {
+    if (!this.plan) return;
+    this.next = null;
+    this.drop();
+    this.plan = null;
+    this.each = new Map();
     this.phase = "idle";
     this.words = "";
     this.say(true);

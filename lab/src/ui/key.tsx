@@ -4,7 +4,7 @@ import type { Look } from "../protocol.ts";
 import { colorOf } from "../state/about.ts";
 
 /** The marks of `crates/view/src/style.rs` around (6, 6). */
-const MARKS: Record<Look["mark"], string> = {
+export const MARKS: Record<Look["mark"], string> = {
   circle: "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9z",
   square: "M2 2h8v8h-8z",
   triangle: "M6 1L11 10H1z",

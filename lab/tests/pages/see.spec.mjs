@@ -192,7 +192,9 @@ test("what is too large is sent to the command line in words", async ({ page, op
 
 test("a fault is said in the words of the command, and what was shown stays", async ({ page, open }) => {
   await open(`#${await toHash({ ...FIRST, text: FIRST.text.replace("count = 4", "count = 1000000") })}`);
-  await expect(results(page).locator(".notice.wrong")).toContainText("at most 200000 are allowed");
+  await expect(page.locator(".banner")).toContainText("at most 200000 are allowed");
+  await expect(page.locator(".banner strong")).toHaveText("Count");
+  await expect(page.getByText("at most 200000 are allowed")).toHaveCount(2);
   // A fault that is made here: the figures of the text before stay, and are dim.
   await page.goto("about:blank");
   await open();
@@ -202,7 +204,9 @@ test("a fault is said in the words of the command, and what was shown stays", as
   await editor.focus();
   await page.keyboard.press("Control+End");
   await page.keyboard.type("\nnonsense = 1");
-  await expect(results(page).locator(".notice.wrong")).toContainText("What is shown is of the text before.");
+  await expect(results(page).locator(".notice.wrong")).toContainText(
+    "The results below are from the last valid version.",
+  );
   await expect(results(page).locator(".over-time.dim")).toBeVisible();
   await expect(results(page).locator(".plot canvas").first()).toBeVisible();
   await page.keyboard.press("Control+z");

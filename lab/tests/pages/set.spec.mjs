@@ -167,10 +167,10 @@ test.describe("what is kept", () => {
     await box(page, "dumbbell.rate").fill("7 Mbit/s");
     await expectText(page, /7 Mbit/);
     for (const [hash, words] of [
-      ["s=AXicq1YqSa0oUbJSKs5ILE", /not complete/],
+      ["s=AXicq1YqSa0oUbJSKs5ILE", /The link is incomplete: part of it is missing/],
       ["s=AnicAwAAAAAB", /newer version/],
       ["s=%3Cscript%3E", /characters that no link/],
-      ["s=", /was cut/],
+      ["s=", /The link is incomplete: part of it is missing/],
     ]) {
       await page.evaluate((to) => {
         location.hash = to;

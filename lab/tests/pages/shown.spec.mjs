@@ -28,7 +28,9 @@ test("a value that is wrong leaves the last valid state on show", async ({ page,
   const rate = page.getByRole("textbox", { name: /^Rate/ }).first();
   await rate.fill("-5");
   await rate.press("Tab");
-  await expect(results(page).locator(".notice.wrong")).toContainText("What is shown is of the text before.");
+  await expect(results(page).locator(".notice.wrong")).toContainText(
+    "The results below are from the last valid version.",
+  );
   expect(await state()).toEqual(before);
   // Pale, but its words can be read.
   await check(page, "#see");
@@ -293,4 +295,85 @@ test("the report is one file that shows its figures by itself", async ({ page, o
   expect(wrong).toEqual([]);
   await report.close();
   rmSync(folder, { recursive: true });
+});
+
+/** What falls in the strips, as each picture says of itself. */
+const falling = (page) =>
+  page
+    .locator(".strip canvas")
+    .evaluateAll((all) => all.map((canvas) => Number(canvas.dataset.marks)).reduce((a, b) => a + b, 0));
+
+test("crosses are of the time that is shown, while playback stands, after a jump and of another run", async ({
+  page,
+  open,
+}) => {
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await open(await hash({ algorithms: ["drop-tail"], text: FIRST.text.replace("count = 4", "count = 40") }));
+  await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
+  await expect.poll(() => falling(page)).toBeGreaterThan(0);
+  // At the beginning nothing has been dropped, whether it stands or not.
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.keyboard.press("Home");
+  await expect.poll(() => falling(page)).toBe(0);
+  await expect(results(page).locator(".strip-events")).toHaveText("");
+  // Where it stands, the picture says what the words say.
+  for (let i = 1; i <= 12; i++) {
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.waitForTimeout(200);
+    const said = (await results(page).locator(".strip-events").textContent()) ?? "";
+    expect((await falling(page)) > 0, said).toBe(/drops|marks/.test(said));
+  }
+});
+
+test("another scenario shows nothing of the former one, and plays from its beginning", async ({ page, open }) => {
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  await open();
+  await expect(results(page).locator(".progress progress")).toHaveCount(0, { timeout: 30_000 });
+  await page.keyboard.press("End");
+  const go = async (more) => {
+    const to = await hash(more);
+    await page.evaluate((to) => {
+      location.hash = to;
+    }, to);
+  };
+  const time = async () => Number.parseFloat(await page.locator(".transport .now").textContent());
+  await expect.poll(time).toBe(20);
+  // One that waits to be asked for.
+  await go({ text: FIRST.text.replace('"20 s"', '"900 s"'), name: "long.toml" });
+  await expect(results(page).locator(".notice")).toContainText(/million packets: about/);
+  await expect(results(page).getByText("Not run yet.")).toBeVisible();
+  await expect(results(page).locator(".strip, figure, .readout")).toHaveCount(0);
+  expect(await time()).toBe(0);
+  for (const name of ["Delays", "Table", "Diagrams"]) {
+    await tab(page, name);
+    await expect(results(page).getByText(/^Not run yet\./)).toBeVisible();
+    await expect(results(page).locator("figure, table, img.picture")).toHaveCount(0);
+  }
+  await tab(page, "Over time");
+  // One that runs by itself plays from 0.
+  await go({ text: FIRST.text.replace("count = 4", "count = 6"), name: "other.toml" });
+  await expect(page.getByRole("button", { name: "Pause", exact: true })).toBeVisible();
+  expect(await time()).toBeLessThan(15);
+  // An edit keeps what was there, pale, and the time.
+  await page.keyboard.press("End");
+  await expect.poll(time).toBe(20);
+  await page.getByRole("textbox", { name: /^Rate/ }).first().fill("-5");
+  await expect(results(page).locator(".over-time.dim .strip")).toHaveCount(4);
+  expect(await time()).toBe(20);
+});
+
+test("relatives of one color have marks along their curves", async ({ page, open }) => {
+  const text = FIRST.text.replace("[[flows]]", '[[aqm]]\nalgorithm = "feng-ared"\n\n[[flows]]');
+  await open(await hash({ text, algorithms: ["red", "feng-ared", "codel"] }));
+  const readout = results(page).locator("figure").first().locator(".readout > span");
+  await expect(readout).toHaveCount(3);
+  const marks = await readout.evaluateAll((all) =>
+    all.map((one) => one.querySelector(".mark path")?.getAttribute("d")),
+  );
+  const labels = await readout.allTextContents();
+  const of = (name) => marks[labels.findIndex((label) => label.trim().startsWith(name))];
+  expect(of("codel")).toBeUndefined();
+  expect(of("red")).toBeTruthy();
+  expect(of("feng-ared")).toBeTruthy();
+  expect(of("red")).not.toBe(of("feng-ared"));
 });
