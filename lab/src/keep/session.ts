@@ -7,6 +7,8 @@ import { embedded } from "../state/layout.ts";
 import { fromHash, stateOf, toDoc } from "../state/link.ts";
 import { say } from "../ui/notices.tsx";
 
+/** Where a window had something before. */
+const HERE_STILL = " What you had is still here.";
 const PREFIX = "quell-lab:";
 /** How many states are kept, of this window and of closed ones. */
 const KEPT = 8;
@@ -37,7 +39,7 @@ export async function restore(): Promise<void> {
   }
   // What is opened in its place stays with what closed windows had.
   const before = takeUp(!given && !(linked && "doc" in linked));
-  if (linked && "problem" in linked) say(problemWith(linked.problem, before !== null), { wrong: true });
+  if (linked && "problem" in linked) say(linked.problem + (before === null ? "" : HERE_STILL), { wrong: true });
   if (linked && "doc" in linked) doc.value = linked.doc;
   else if (given) await openGiven();
   else if (before) doc.value = before;
@@ -70,21 +72,12 @@ export async function restore(): Promise<void> {
   addEventListener("hashchange", async () => {
     const found = await fromHash(location.hash);
     if (!found) return;
-    if ("problem" in found) say(problemWith(found.problem, true), { wrong: true });
+    if ("problem" in found) say(found.problem + HERE_STILL, { wrong: true });
     else {
       open(found.doc);
       say("Opened the link. Undo brings back what was here.");
     }
   });
-}
-
-/** What is wrong with a link, in words that are true of this window: a new one had nothing. */
-function problemWith(problem: string, had: boolean): string {
-  const kept = had ? " What you had is still here." : "";
-  if (/not complete|was cut/.test(problem)) {
-    return `The link is incomplete: part of it is missing. Ask for it again.${kept}`;
-  }
-  return had ? problem : problem.replace(/ What you had is still here\.$/, "");
 }
 
 /** What this window had under its old name, which it leaves; none if it is not to go on with that. */

@@ -40,17 +40,18 @@ export type FromLink = { readonly doc: Doc } | { readonly problem: string } | nu
 /** The state of the part of an address after `#`; `null` if it holds none. */
 export async function fromHash(hash: string): Promise<FromLink> {
   const text = unescaped(hash.replace(/^#/, ""));
-  const wrong = (why: string): FromLink => ({
-    problem: `This link cannot be opened: ${why} What you had is still here.`,
-  });
+  const wrong = (why: string): FromLink => ({ problem: `This link cannot be opened: ${why}` });
+  const incomplete = { problem: "The link is incomplete: part of it is missing. Ask for it again." };
   if (!text.startsWith(PREFIX)) {
     return text.length < SHORTEST ? null : wrong("its beginning is missing or was changed.");
   }
   if (text.length > LONGEST) {
     return wrong(`it has ${text.length} characters, and ${LONGEST} are the most.`);
   }
-  const bytes = fromBase64url(text.slice(PREFIX.length));
-  if (!bytes?.length) return wrong("it has characters that no link of this page has, or it was cut.");
+  const packed = text.slice(PREFIX.length);
+  if (/[^\w-]/.test(packed)) return wrong("it has characters that no link of this page has.");
+  const bytes = fromBase64url(packed);
+  if (!bytes?.length) return incomplete;
   const version = bytes[0] ?? 0;
   if (version > VERSION) {
     return wrong(`it was made by a newer version of this page (form ${version}; this page knows form ${VERSION}).`);
@@ -63,7 +64,7 @@ export async function fromHash(hash: string): Promise<FromLink> {
     json = new TextDecoder("utf-8", { fatal: true }).decode(inflated);
   } catch (error) {
     if (error instanceof TooLarge) return wrong(`it holds more than ${MOST / 1e6} MB.`);
-    return wrong("it is not complete, or it was changed on its way. Mail and chat programs often cut long links.");
+    return incomplete;
   }
   let state: unknown;
   try {

@@ -33,6 +33,8 @@ test("play, pause, keys and the slider move the time", async ({ page, open }) =>
   await page.emulateMedia({ reducedMotion: "no-preference" });
   await open();
   await page.locator(".plot canvas").first().waitFor();
+  // It begins to play by itself, and would do so after a pause that came before.
+  await expect.poll(() => time(page)).toBeGreaterThan(0);
   if (await page.getByRole("button", { name: "Pause", exact: true }).isVisible()) await page.keyboard.press("Space");
   await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
   await page.keyboard.press("Home");
