@@ -709,7 +709,7 @@ fn rules_that_are_gone_are_added_again() {
         net.gateway(&[&["run", "--id", "other", "--queue", "7002"], &WIDE[..]].concat()).output().unwrap();
     let said = String::from_utf8_lossy(&other.stderr);
     assert!(
-        other.status.code() == Some(1) && said.contains(&format!("gateway \"{}\" has g1 already", net.id)),
+        other.status.code() == Some(1) && said.contains(&format!("gateway \"{}\" already has g1", net.id)),
         "{said}"
     );
     assert_eq!(running.stop().0, Some(0));

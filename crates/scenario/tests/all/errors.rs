@@ -150,7 +150,7 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:14: flows[0].tcp.ledbat_target = 200 ms: must be longer than 0 s and at most 100 ms",
             "RFC 6817",
         ),
-        ("count = 2", "hosts = 0", "x.toml:14: flows[0].hosts = 0: must lie in [1, 1000]", "leave it out"),
+        ("count = 2", "hosts = 0", "x.toml:14: flows[0].hosts = 0: must be from 1 to 1000", "leave it out"),
         ("count = 2", "dscp = 64", "x.toml:14: flows[0].dscp = 64: must be at most 63", "RFC 2474"),
         (
             "count = 2",
