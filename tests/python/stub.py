@@ -171,9 +171,9 @@ def stub() -> str:
             base = item.__bases__[0]
             head = f"@final\nclass {name}:" if base is object else f"class {name}({base.__name__}):"
             # An exception says of itself what its base does.
-            text = item if inspect.getdoc(item) != inspect.getdoc(base) else None
+            documents = inspect.getdoc(item) != inspect.getdoc(base)
             body = textwrap.indent("\n".join(members(item)), "    ")
-            parts.append(f"{documented(head, text) if text else head}\n{body or '    ...'}")
+            parts.append(f"{documented(head, item) if documents else head}\n{body or '    ...'}")
         elif inspect.isroutine(item):
             parts.append(function(name, item))
     formatter = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]

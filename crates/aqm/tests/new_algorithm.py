@@ -23,7 +23,7 @@ PAGE = "docs/algorithms/toy.md"
 
 def block(page: str, comment: str) -> str:
     """The block of code below a comment."""
-    (found,) = re.findall(rf"^<!-- {re.escape(comment)} -->\n(?:<!-- unchecked.*\n)?```\w+\n(.*?)^```$", page, re.M | re.S)
+    (found,) = re.findall(rf"^<!-- {re.escape(comment)} -->\n(?:<!-- unchecked[^\n]*\n)?```\w+\n(.*?)^```$", page, re.M | re.S)
     return found
 
 
