@@ -234,7 +234,7 @@ class Columns:
 
 @final
 class Context:
-    """All that an algorithm may know when it decides; valid during the call that it was given to."""
+    """Everything an algorithm may know when it decides; valid only during the call that receives it."""
     @property
     def head_since_s(self) -> float | None:
         """float or None: When the packet at the head arrived, in seconds; None if nothing waits."""
@@ -256,8 +256,8 @@ class Context:
     def random(self) -> float:
         """Draw a random number from this queue's own stream.
 
-        The stream depends on the seed of the replication alone, so an algorithm that draws here
-        gives the same results each time, on every machine.
+        The stream depends only on the seed of the replication, so an algorithm that draws here gives the same results
+        each time, on every machine.
 
         Returns
         -------
@@ -301,9 +301,9 @@ class Crossing:
         """str: The algorithm's label."""
     @property
     def ending(self) -> Literal["found", "undecided", "same-side", "end-undecided"]:
-        """{"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the tolerance), "undecided" (it is wider: within
-        it all seeds left probes undecided), "same-side" (the metric is on one side of the value at both ends) or
-        "end-undecided" (all seeds left an end undecided).
+        """{"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the
+        tolerance), "undecided" (it is wider because all seeds left probes within it undecided), "same-side" (the metric
+        is on one side of the value at both ends) or "end-undecided" (all seeds left one end undecided).
         """
     @property
     def high(self) -> float | None:
@@ -313,7 +313,7 @@ class Crossing:
         """str: The link."""
     @property
     def low(self) -> float | None:
-        """float or None: The lower end of the interval that holds the crossing, with a probability of at least 95 %
+        """float or None: The lower end of the interval that holds the crossing, with a probability of at least 95%
         for normal samples and a metric that crosses the value once; None if no crossing is known.
         """
     @property
@@ -692,14 +692,14 @@ class Map:
     """A quantity over a grid of two others."""
     @property
     def missing(self) -> list[tuple[str, int]]:
-        """list of (str, int): Why points have no figure: the first such point's reason, and how many there are."""
+        """list of (str, int): Why points have no value: the first such point's reason, and how many there are."""
     @property
     def show(self) -> str:
         """str: What the map shows."""
     @property
     def values(self) -> npt.NDArray[np.float64]:
-        """numpy.ndarray: The figures, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN where there is none,
-        which ``missing`` explains.
+        """numpy.ndarray: The values, ``values[j, i]`` at ``x[i]`` and ``y[j]``; NaN if there is none, which ``missing``
+        explains.
         """
     @property
     def x(self) -> npt.NDArray[np.float64]:
@@ -753,7 +753,7 @@ class Mode:
         """complex: The root, per second; its real part is negative if the mode dies out."""
     @property
     def settling_s(self) -> float | None:
-        """float or None: The time in which it falls to 2 %, if it does."""
+        """float or None: The time in which it falls to 2%, if it does."""
 
 @final
 class Oscillation:
@@ -850,7 +850,7 @@ class Progress:
         """int: Finished replications."""
     @property
     def left_s(self) -> float | None:
-        """float or None: Estimated seconds to the end; None while there is no estimate."""
+        """float or None: Estimated seconds to the end; None until there is an estimate."""
     @property
     def total(self) -> int:
         """int: All replications."""
@@ -1102,15 +1102,28 @@ class Results:
         Returns
         -------
         Columns
-            One row per other algorithm and figure: ``algorithm``, ``metric``, ``unit``,
-            ``difference`` (algorithm minus baseline, mean over the seeds both have), ``half_width``
-            (of its 95 % interval; null for a single seed), ``n`` (pairs), ``significant`` (whether the
-            interval excludes zero).
+            One row per other algorithm and metric: ``algorithm``, ``metric``, ``unit``, ``difference`` (algorithm minus
+            baseline, mean over the seeds both have), ``half_width`` (of its 95% interval; null for a single seed),
+            ``n`` (pairs), ``significant`` (whether the interval excludes zero).
 
         Raises
         ------
         ValueError
-            If there is no such algorithm, figure, point, link, segment or scope.
+            If the algorithm, metric, point, link, segment or scope does not exist.
+
+        Examples
+        --------
+        >>> import quell
+        >>> scenario = {
+        ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+        ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+        ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+        ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+        ... }
+        >>> results = quell.run(scenario, seeds=2)
+        >>> row = results.compare("drop-tail", ["queue_packets"])
+        >>> row["algorithm"], row["difference"][0] < 0
+        (['red'], True)
         """
     @property
     def delays(self) -> Columns:
@@ -1125,8 +1138,8 @@ class Results:
         """
     @property
     def engine(self) -> dict[str, str]:
-        """dict of str to str: The fingerprints of the engine that made it, by algorithm: results with equal ones are of engines that
-        compute the same.
+        """dict of str to str: The fingerprints of the engine that made it, by algorithm: results with equal fingerprints
+        come from engines that compute the same.
         """
     @property
     def flows(self) -> Columns:
@@ -1151,14 +1164,14 @@ class Results:
         """
     @property
     def metrics(self) -> Columns:
-        """Columns: One row per replication, link, segment (null: the whole measured window) and scope
-        ("all", "data", a class, "lane:…" or, of transfers by size, "size:0-10kB" and so on), one column per figure; null
-        where a figure does not apply.
+        """Columns: One row per replication, link, segment (null: the whole measured window) and scope ("all", "data", a
+        class, "lane:…" or, for transfers by size, "size:0-10kB" and so on), with one column per metric; null if a
+        metric does not apply.
         """
     @property
     def notes(self) -> list[str]:
-        """list of str: What a reader of the figures should know: what may surprise in the scenarios (ECN in vain, a key
-        without effect), and what the figures call for (no steady state, one sample path for all seeds).
+        """list of str: What a reader of the results should know: surprises in the scenarios (useless ECN, a key without
+        effect) and in the results (no steady state, one sample path for all seeds).
         """
     @property
     def partial(self) -> bool:
@@ -1199,7 +1212,7 @@ class Results:
         folder : str or os.PathLike
             The folder.
         overwrite : bool, default False
-            Whether an earlier result there may be replaced.
+            Whether to replace an earlier result there.
 
         Raises
         ------
@@ -1214,8 +1227,8 @@ class Results:
         """Columns: Queue, delay, drops and marks over time: one row per replication, link and step."""
     @property
     def styles(self) -> dict[str, dict[str, Any]]:
-        """dict of str to dict: The look of each algorithm, the same in every plot and in the report: ``color``, ``dark`` (its color
-        on dark ground), ``dashes`` (lengths of dashes and gaps in pixels; empty: solid) and ``mark``.
+        """dict of str to dict: The look of each algorithm, the same in every plot and in the report: ``color``, ``dark``
+        (its color on a dark background), ``dashes`` (lengths of dashes and gaps in pixels; empty: solid) and ``mark``.
         """
     def table(
         self,
@@ -1226,15 +1239,15 @@ class Results:
         segment: int | None = None,
         scope: str = "all",
     ) -> Columns:
-        """Summarize: each algorithm's figures, means over the seeds with 95 % intervals.
+        """Summarize each algorithm's metrics as means over the seeds with 95% intervals.
 
         Parameters
         ----------
         metrics : sequence of str, optional
-            Which figures, by name or title (:func:`metric_list`); by default those of the standard table, or of
-            transfers if the scope is a size.
-            ``name[class]`` is that of a class whatever the scope, ``internal:signal`` the average of an
-            algorithm's internal signal, and ``a/b`` the ratio of two figures, taken in each replication.
+            Which metrics, by name or title (:func:`metric_list`); by default those of the standard table, or of
+            transfers if the scope is a size. ``name[class]`` is the metric of a class, whatever the scope;
+            ``internal:signal`` is the mean of an algorithm's internal signal; and ``a/b`` is the ratio of two metrics,
+            taken in each replication.
         point : int, optional
             Which point of a sweep; by default all.
         link : str, optional
@@ -1248,15 +1261,29 @@ class Results:
         Returns
         -------
         Columns
-            One row per algorithm and figure that applies: ``algorithm``, ``metric``, ``unit``,
-            ``mean``, ``half_width`` (of the 95 % interval, Student's t; null for a single seed), ``n``
-            (seeds). Of all points of a sweep, before these ``point``, and each field that varies with its value
-            as text.
+            One row per algorithm and metric that applies: ``algorithm``, ``metric``, ``unit``, ``mean``, ``half_width``
+            (of the 95% interval, Student's t; null for a single seed), ``n`` (seeds). For all points of a sweep,
+            ``point`` comes first, and each field that varies, with its value as text.
 
         Raises
         ------
         ValueError
-            If there is no such figure, point, link, segment or scope.
+            If the metric, point, link, segment or scope does not exist.
+
+        Examples
+        --------
+        >>> import quell
+        >>> scenario = {
+        ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+        ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+        ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+        ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+        ... }
+        >>> table = quell.run(scenario, seeds=2).table(["utilization", "queue_packets"])
+        >>> table["algorithm"]
+        ['drop-tail', 'drop-tail', 'red', 'red']
+        >>> table.column_names
+        ['algorithm', 'metric', 'unit', 'mean', 'half_width', 'n']
         """
     @property
     def throughput(self) -> Columns:
@@ -1273,7 +1300,7 @@ class Results:
         segment: int | None = None,
         scope: str = "all",
     ) -> str:
-        """Format figures as CSV: one row per algorithm and point, with the ends of the intervals and the number of seeds.
+        """Format metrics as CSV: one row per algorithm and point, with interval bounds and the number of seeds.
 
         Parameters
         ----------
@@ -1296,7 +1323,7 @@ class Results:
         Raises
         ------
         ValueError
-            If there is no such figure, point, link, segment or scope.
+            If the metric, point, link, segment or scope does not exist.
         """
     def to_latex(
         self,
@@ -1307,7 +1334,7 @@ class Results:
         segment: int | None = None,
         scope: str = "all",
     ) -> str:
-        """Format figures as a ``tabular`` of LaTeX with the rules of the package booktabs.
+        """Format metrics as a LaTeX ``tabular`` with the rules of the package booktabs.
 
         Parameters
         ----------
@@ -1330,7 +1357,7 @@ class Results:
         Raises
         ------
         ValueError
-            If there is no such figure, point, link, segment or scope.
+            If the metric, point, link, segment or scope does not exist.
         """
     def to_markdown(
         self,
@@ -1341,7 +1368,7 @@ class Results:
         segment: int | None = None,
         scope: str = "all",
     ) -> str:
-        """Format figures as a table of Markdown, with units that fit and the digits that the intervals support.
+        """Format metrics as a Markdown table, with units that fit and the digits that the intervals support.
 
         Parameters
         ----------
@@ -1359,12 +1386,12 @@ class Results:
         Returns
         -------
         str
-            The table, and below it what the intervals are.
+            The table, followed by a note on the intervals.
 
         Raises
         ------
         ValueError
-            If there is no such figure, point, link, segment or scope.
+            If the metric, point, link, segment or scope does not exist.
         """
     def to_pandas(self, name: str = "metrics") -> pandas.DataFrame:
         """Convert a table to a pandas DataFrame.
@@ -1383,7 +1410,7 @@ class Results:
         Raises
         ------
         ValueError
-            If there is no such table.
+            If the table does not exist.
         ImportError
             If pandas or pyarrow is not installed.
         """
@@ -1403,18 +1430,18 @@ class Results:
         Raises
         ------
         ValueError
-            If there is no such table.
+            If the table does not exist.
         ImportError
             If polars is not installed.
         """
     def trace(self, name: Literal["flows", "packets"]) -> Columns:
-        """A trace: of senders over time, or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
-        keep it. Its columns are those of docs/traces.md.
+        """Read a trace of senders over time or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
+        keep it. docs/traces.md describes its columns.
 
         Parameters
         ----------
         name : {"flows", "packets"}
-            Which.
+            Which trace.
 
         Returns
         -------
@@ -1424,14 +1451,14 @@ class Results:
         Raises
         ------
         ValueError
-            If there is no trace of that name.
+            If no trace has that name.
         OSError
-            If the results have none, or it is damaged.
+            If the results have no such trace, or it is damaged.
         """
     @property
     def transfers(self) -> Columns:
-        """Columns: One row per replication and finished transfer: when it began, its completion time, size and slowdown, and
-        when its sender knew (null: not by the end of the run).
+        """Columns: One row per replication and finished transfer: when it began, its completion time, size and slowdown,
+        and when its sender knew that it was complete (null: not by the end of the run).
         """
 
 class RunError(RuntimeError):
@@ -1495,7 +1522,7 @@ class Summary:
 
 @final
 class Task:
-    """One replication of a study, with all that another process or machine needs to make it: see :func:`tasks` and
+    """One replication of a study, with everything that another process or machine needs to make it: see :func:`tasks` and
     :func:`make`. It can be pickled.
 
     Parameters
@@ -1719,10 +1746,10 @@ def aqm_list() -> list[dict[str, str]]:
     Returns
     -------
     list of dict of str to str
-        For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``,
-        ``family``, ``source`` (who published it where) and ``label`` (how far it can be trusted:
-        ``experimental``, ``faithful`` if every equation has known answers, ``reproduced`` if
-        most of the published numbers that need a simulation come out).
+        For each algorithm, in the order of the documentation: ``name`` (as in scenarios), ``title``, ``family``,
+        ``source`` (who published it where) and ``label`` (how far it can be trusted: ``experimental``, ``faithful`` if
+        every equation is tested against known answers, ``reproduced`` if most of the published numbers that need a
+        simulation are reproduced).
 
     Examples
     --------
@@ -1869,7 +1896,7 @@ def check(
     Warns
     -----
     UserWarning
-        Of each point of a sweep that is not valid, with the reason; it is left out.
+        For each point of a sweep that is not valid, with the reason; the point is left out.
 
     Raises
     ------
@@ -1877,6 +1904,18 @@ def check(
         If the scenario breaks a rule.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> import quell
+    >>> scenario = {
+    ...     "schema": 1, "duration": "20 s", "warmup": "5 s",
+    ...     "dumbbell": {"rate": "5 Mbit/s", "delay": "10 ms", "buffer": "50 packets"},
+    ...     "flows": [{"name": "ftp", "count": 5, "rtt": "60 ms"}],
+    ...     "aqm": [{"algorithm": "drop-tail"}, {"algorithm": "red"}],
+    ... }
+    >>> [point["flows"][0]["count"] for point in quell.check(scenario, sweep={"flows.ftp.count": [2, 5]})]
+    [2, 5]
     """
 
 def cli(args: Sequence[str]) -> int:
@@ -2018,12 +2057,12 @@ def drop(cause: Literal["early", "forced", "overflow"] = "early") -> Verdict:
     Returns
     -------
     Verdict
-        To be returned by ``on_enqueue`` or ``on_dequeue``.
+        Return it from ``on_enqueue`` or ``on_dequeue``.
 
     Raises
     ------
     ValueError
-        If the cause is none of the three.
+        If the cause is not one of the three.
     """
 
 def dumbbell(
@@ -2257,7 +2296,7 @@ def fluid_map(
     duration : str or float
         How long each is simulated ("100 s", or seconds).
     from_s : float, optional
-        When the figures of the queue begin, in seconds; by default after half of the duration.
+        When the queue's statistics begin, in seconds; by default after half of the duration.
     show : str, default "settles"
         "settles" (1 or 0), "mean", "deviation", "least", "most", "amplitude" (packets) or "period" (s).
     algorithm : str, optional
@@ -2282,7 +2321,7 @@ def fluid_map(
     Returns
     -------
     Map
-        The figures.
+        The values.
 
     Raises
     ------
@@ -2342,13 +2381,13 @@ def make(
 ) -> dict[str, str]:
     """Make replications and put them into a cache, where :func:`run` finds them.
 
-    What was made is told by the cache alone, so a process that makes tasks may be killed at any time, and they
-    be given to another.
+    Only the cache records what was made, so a process that makes tasks may be killed at any time, and its tasks may be
+    given to another.
 
     Parameters
     ----------
     tasks : sequence of Task
-        Which.
+        Which tasks.
     cache : bool, str or os.PathLike, optional
         The cache: a folder, or True for the user's.
     threads : int, default 1
@@ -2362,7 +2401,7 @@ def make(
     Raises
     ------
     RunError
-        If nothing could be begun.
+        If no task could be started.
     """
 
 def map(
@@ -2410,12 +2449,12 @@ def map(
     Returns
     -------
     Map
-        The figures.
+        The values.
 
     Raises
     ------
     TheoryError
-        If there is no such axis, or if its parameters leave no point of the map with a figure.
+        If the axis does not exist, or if no point of the map has a value.
     ScenarioError
         If the scenario breaks a rule.
 
@@ -2472,14 +2511,20 @@ def measure(
     """
 
 def metric_list() -> list[dict[str, str]]:
-    """List the figures that a run returns.
+    """List the metrics that a run returns.
 
     Returns
     -------
     list of dict of str to str
-        For each figure its ``name`` (the column in ``Results.metrics``, unit included), ``title``,
-        ``unit`` ("1" for a pure number), ``doc``, ``source`` (where it comes from; may be empty), and
-        ``better``: ``higher``, ``lower`` or ``neither``.
+        For each metric, its ``name`` (the column in ``Results.metrics``, unit included), ``title``, ``unit`` ("1" for a
+        pure number), ``doc``, ``source`` (where it comes from; may be empty), and ``better``: ``higher``, ``lower`` or
+        ``neither``.
+
+    Examples
+    --------
+    >>> import quell
+    >>> [m["name"] for m in quell.metric_list()][:2]
+    ['utilization', 'throughput_bps']
     """
 
 def new(
@@ -2498,7 +2543,7 @@ def new(
     aqm : sequence of str, optional
         The algorithms, by their names in the catalog; default: those of the load.
     duration : str, optional
-        How long is simulated, such as "20 s"; default: what the load says, or the most that the link allows.
+        The simulated time, such as "20 s"; default: the load's own, or less on a fast link.
 
     Returns
     -------
@@ -2796,24 +2841,23 @@ def run(
     Parameters
     ----------
     scenario : str, os.PathLike or dict, or list of these
-        A scenario file, or the same tree as dicts and lists. Quantities are strings with units
-        ("10 Mbit/s", "100 ms", "50 packets"), as in files. Files that it names, such as traces of a link's rate,
-        are found beside the scenario file; those of a dict, in the working directory. Several scenarios become one
-        result; the settings of each point then begin with ``scenario``, the name of the file.
+        A scenario file, or the same tree as dicts and lists. Quantities are strings with units ("10 Mbit/s", "100 ms",
+        "50 packets"), as in files. Paths of files that it names, such as traces of a link's rate, are relative to the
+        scenario file, or to the working directory for a dict. Several scenarios become one result; the settings of each
+        point then begin with ``scenario``, the name of the file.
     seeds : int or sequence of int, or "auto", optional
-        How many seeds (1, 2, ...) or which, instead of the scenario's; "auto": for each algorithm and point as many
+        How many seeds (1, 2, ...) or which, instead of the scenario's; "auto" runs as many for each algorithm and point
         as ``precision`` needs.
     precision : dict of str to str, float or None, optional
-        With ``seeds="auto"``, by the name of a figure (as for :meth:`Results.table`), half the width of the 95 %
-        interval that is narrow enough: a share of the mean as "1%", or a value in the figure's unit. With a
-        ``baseline``: below which a difference does not matter, or None.
+        With ``seeds="auto"``, half the width at which a metric's 95% interval is narrow enough, by the metric's name
+        (as for :meth:`Results.table`): a share of the mean such as "1%", or a value in the metric's unit. With a
+        ``baseline``, differences smaller than this do not matter; None if every difference matters.
     baseline : str, optional
-        With ``seeds="auto"``, the algorithm whose difference from each other one is to be decided: its interval
-        excludes 0, or is as narrow as asked. Each decision is false with a probability of at most 5 %, for normal
-        differences.
+        With ``seeds="auto"``, the algorithm to compare the others with: seeds are added until each difference's
+        interval excludes 0 or is as narrow as requested. Each decision is wrong with a probability of at most 5%, for
+        normal differences.
     max_seeds : int, default 50
-        With ``seeds="auto"``, no more seeds than this. How many each algorithm got, and why, is in
-        ``results.info["sequential"]``.
+        With ``seeds="auto"``, the most seeds. ``results.info["sequential"]`` says how many each algorithm got, and why.
     threads : int, optional
         How many threads; by default one per core. The results do not depend on it.
     aqms : dict of str to callable, optional
@@ -2821,47 +2865,46 @@ def run(
         ``algorithm``. Each is called with the :class:`Link` and, as keywords, the parameters beside its name;
         a function that returns an object also works.
     overrides : dict of str to value, optional
-        Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression
-        of other fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps varies no
-        more.
+        Fields to override in the scenario, by path: ``{"flows.ftp.count": 20}``. A value may be an expression of other
+        fields: ``{"aqm.red.max_th": "0.5 * dumbbell.buffer"}``. A field that the scenario sweeps no longer varies.
     sweep : dict of str to value, optional
         Fields to vary, by path: over a list or a range, ``{"flows.ftp.count": [10, 20], "aqm.red.max_p":
-        "0.02..0.2:log:5"}``, in every combination. It takes the place of the scenario's sweep of the same
-        fields. The key ``"linked"`` has a list of such dicts, whose fields advance together. Points that are not
-        valid are left out: see :attr:`Results.holes`.
+        "0.02..0.2:log:5"}``, in every combination. It replaces the scenario's sweep of the same fields. The key
+        ``"linked"`` has a list of such dicts, whose fields change together. Points that are not valid are left out: see
+        :attr:`Results.holes`.
     progress : callable of Progress, optional
         Called with a :class:`Progress` a few times a second and once at the end, in this thread.
     engine : {"fast", "reference"}, default "fast"
         Which engine; both give the same sample path.
     cache : bool, str or os.PathLike, optional
-        Where replications are kept as they finish, and looked up before they are run: a folder, True (the default)
-        for the user's (what ``QUELL_CACHE`` names, or ``quell`` in the user's folder for caches), False for nowhere.
-        Those with algorithms written in Python, and those of the reference engine, are not kept.
+        Where finished replications are kept and looked up before a run: a folder, True (the default) for your own cache
+        (``$QUELL_CACHE``, or ``quell`` in your cache folder), or False for none. Replications with algorithms written
+        in Python, or on the reference engine, are not kept.
     fresh : bool, default False
-        Run every replication again, whatever the cache has.
+        Run every replication again, even if it is in the cache.
     finished : bool, default False
-        Run nothing: take what the cache has, and mark the results partial unless that is all.
+        Run nothing: use what the cache has, and mark the results partial unless it has everything.
     verify : float, default 0.0
-        The share of the replications from the cache that are run again; one that differs raises RunError.
+        The share of cached replications to run again; one that differs raises RunError.
     series : {"drawn", "all", "none"}, default "drawn"
-        Of which replications the time series are kept: of those that a report can draw (the first seeds, at
-        most ten of each algorithm and about a hundred in all), of all, or of none.
+        Which replications keep their time series: those that a report can draw (the first seeds, at most ten per
+        algorithm and about a hundred in all), all, or none.
     trace : str or sequence of str, optional
         Traces of the first seed of each algorithm at each point, for :meth:`Results.trace`: "flows" (senders over
-        time), "packets" (each packet at the measured links), or both. Those replications are run whatever the cache
-        has. The trace of a replication is in memory until it ends; `quell run --trace` refuses what is too large, and
-        this does not.
+        time), "packets" (each packet at the measured links), or both. These replications run even if they are in the
+        cache. A replication's trace is in memory until it ends; unlike `quell run --trace`, this function does not
+        refuse a trace that is too large.
     trace_step : str, optional
-        The time between two samples of a sender, such as "10 ms"; by default one after each change.
+        The time between samples of a sender, such as "10 ms"; by default a sample after each change.
     trace_flows : sequence of str or int, optional
-        The flows that are traced, by the names of their groups or by number; by default all.
+        The flows to trace, by group name or number; by default all.
     trace_links : sequence of str, optional
-        The links whose packets are traced; by default all that are measured.
+        The links whose packets to trace; by default all measured links.
 
     Returns
     -------
     Results
-        The figures of every replication.
+        The metrics of every replication.
 
     Raises
     ------
@@ -2908,23 +2951,22 @@ def search(
 ) -> Crossing:
     """Search for the point of one axis of a scenario at which a metric crosses a value.
 
-    Bisection: on which side the metric is at a probe is decided by an interval over the seeds 1, 2, 3, ..., with
-    more seeds where it is undecided. All probes together err with a probability of at most 5 %, for normal samples
-    and a metric that crosses the value once.
+    The search is a bisection. At each probe, an interval over the seeds 1, 2, 3, ... decides which side of the value
+    the metric is on, with more seeds as long as it is undecided. All probes together are wrong with a probability of at
+    most 5%, for normal samples and a metric that crosses the value once.
 
     Parameters
     ----------
     scenario : str, os.PathLike or dict
-        As for :func:`run`; one point, no sweep.
+        As for :func:`run`; a single point, not a sweep.
     over : str
-        The field that varies and its ends, ``"aqm.red.max_p=0.01..0.5"`` or
-        ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``, with ``:log`` at the end for equal factors. Where a field takes
-        whole numbers only, only those are probed; of a range as of a sweep (``"aqm.red.max_p=0.01..0.5:log:20"``), only
-        its values.
+        The field that varies and its ends, ``"aqm.red.max_p=0.01..0.5"`` or ``"dumbbell.rate=5 Mbit/s..50 Mbit/s"``,
+        with ``:log`` at the end for a logarithmic axis. If a field takes only whole numbers, only those are probed;
+        with a range as in a sweep (``"aqm.red.max_p=0.01..0.5:log:20"``), only its values are.
     metric : str
-        Which figure, by name, as for :meth:`Results.table`: also of a class, a ratio, or an internal signal.
+        Which metric, by name, as for :meth:`Results.table`; it may be of a class, a ratio, or an internal signal.
     crosses : float or str
-        The value that it crosses, in its unit or with one ("2%", "20 ms").
+        The value that it crosses, with or without a unit ("2%", "20 ms").
     aqm : str, optional
         The algorithm, by its label; by default the one that ``over`` names, or the scenario's only one.
     link : str, optional
@@ -2932,10 +2974,10 @@ def search(
     scope : str, default "all"
         "all", "data" (all but acknowledgments) or a class.
     tolerance : float or str, default "5%"
-        How narrow the interval for the crossing is to be: a share of the crossing as "5%", but on an axis of equal
-        steps at least a thousandth of it; or a value in the axis's unit.
+        How narrow the interval for the crossing must be: a value in the axis's unit, or a share of the crossing such as
+        "5%", which on a linear axis is at least a thousandth of the axis.
     max_seeds : int, default 50
-        No more seeds than this for a probe.
+        The most seeds per probe.
     threads : int, optional
         As for :func:`run`.
     aqms : dict of str to callable, optional
@@ -2983,18 +3025,18 @@ def signal(cause: Literal["early", "forced", "overflow"] = "early") -> Verdict:
     Parameters
     ----------
     cause : {"early", "forced", "overflow"}, default "early"
-        Why: by chance before the queue is full, because a limit of the algorithm was passed, or
-        because the buffer is full. Results count the three separately.
+        Why: by chance before the queue is full, because a limit of the algorithm was exceeded, or because the buffer is
+        full. Results count the three separately.
 
     Returns
     -------
     Verdict
-        To be returned by ``on_enqueue`` or ``on_dequeue``.
+        Return it from ``on_enqueue`` or ``on_dequeue``.
 
     Raises
     ------
     ValueError
-        If the cause is none of the three.
+        If the cause is not one of the three.
     """
 
 def tasks(
@@ -3022,9 +3064,9 @@ def tasks(
     series : {"drawn", "all", "none"}, default "drawn"
         As for :func:`run`.
     missing : bool, default False
-        Only those that the cache does not have.
+        List only those that the cache does not have.
     cache : bool, str or os.PathLike, optional
-        As for :func:`run`; looked at only for what is missing.
+        As for :func:`run`; used only with ``missing``.
 
     Returns
     -------
@@ -3036,7 +3078,7 @@ def tasks(
     ScenarioError
         If the scenario breaks a rule.
     ValueError
-        If an algorithm is from outside the catalog, so that nothing identifies it.
+        If an algorithm is not in the catalog, because nothing identifies it.
     """
 
 def tcp_describe(name: str) -> dict[str, Any]:
@@ -3045,14 +3087,14 @@ def tcp_describe(name: str) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        A value that :func:`tcp_list` lists; with its key where another one has that name: ``recovery.reno``.
+        A value that :func:`tcp_list` lists, or with its key if the name is ambiguous: ``recovery.reno``.
 
     Returns
     -------
     dict
-        The fields of :func:`tcp_list`; ``needs`` and ``refuses``, lists of settings; ``choices``, what was chosen
-        where its source leaves something open; and ``parameters``: for each key that it reads and not every
-        sender, its ``name``, ``doc``, ``unit``, ``default``, ``range`` and the ``source`` of the default.
+        The fields of :func:`tcp_list`; ``needs`` and ``refuses``, lists of settings; ``choices``, what Quell does where
+        its source leaves something open; and ``parameters``: for each key that it reads but not every sender does, its
+        ``name``, ``doc``, ``unit``, ``default``, ``range`` and the ``source`` of the default.
 
     Raises
     ------
@@ -3067,14 +3109,14 @@ def tcp_describe(name: str) -> dict[str, Any]:
     """
 
 def tcp_list() -> list[dict[str, str]]:
-    """List the parts of which TCP senders are made.
+    """List the parts that make up TCP senders.
 
     Returns
     -------
     list of dict of str to str
-        For each value of each key by which senders are chosen, in the order of the documentation: ``key``
-        (of a group's ``tcp`` table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and
-        ``source`` (where it is specified).
+        For each value of each key that selects a part, in the order of the documentation: ``key`` (of a group's ``tcp``
+        table, such as ``congestion``), ``name`` (the value), ``title``, ``summary`` and ``source`` (where it is
+        specified).
 
     Examples
     --------
@@ -3199,7 +3241,7 @@ def vrc_map(
     Returns
     -------
     numpy.ndarray of floating
-        The figure at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
+        The value at ``x[i]`` and ``y[j]`` in ``[j, i]``, in single precision without ``double``.
 
     Raises
     ------
