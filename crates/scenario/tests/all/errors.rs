@@ -391,7 +391,12 @@ fn errors_name_file_line_field_value_and_rule() {
         ),
         ("schema = 1", "schema = 1\nsteady_state = \"6 s..8 s\"", "x.toml:2: steady_state", "two times"),
         ("schema = 1", "schema = 1\nschema = 1", "x.toml:2: not valid TOML", "duplicate key"),
-        ("name = \"web\"", "name = \"ftp\"", "x.toml:17: flows[1].name = \"ftp\": is the name of another group", ""),
+        (
+            "name = \"web\"",
+            "name = \"ftp\"",
+            "x.toml:17: flows[1].name = \"ftp\": is the name of another group",
+            "",
+        ),
     ];
     for (from, to, begins, contains) in cases {
         let message = message(from, to);

@@ -38,9 +38,11 @@ fn delivered(study: &Study) -> u64 {
 /// Groups have numbers of 16 bits, and none wraps.
 #[test]
 fn more_groups_than_have_a_number_are_refused() {
-    let groups: String =
-        (0..u16::MAX).map(|i| format!("[[flows]]\nname = \"g{i}\"\nclass = \"one\"\nrtt = \"60 ms\"\n")).collect();
-    let text = format!("{}{groups}", scenario("1 Gbit/s", 1_000_000, "10 s", "class = \"one\"\nrtt = \"60 ms\""));
+    let groups: String = (0..u16::MAX)
+        .map(|i| format!("[[flows]]\nname = \"g{i}\"\nclass = \"one\"\nrtt = \"60 ms\"\n"))
+        .collect();
+    let text =
+        format!("{}{groups}", scenario("1 Gbit/s", 1_000_000, "10 s", "class = \"one\"\nrtt = \"60 ms\""));
     let refused = match parse(&text) {
         Err(e) => e.to_string(),
         Ok(study) => study.points[0].plan(0, 1, &Plugins::new()).err().unwrap().to_string(),
