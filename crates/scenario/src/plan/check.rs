@@ -1,5 +1,7 @@
 //! Checks of a scenario as a whole.
 
+use std::collections::HashSet;
+
 use quell_aqm::params::Marks;
 use quell_sim::network::LinkId;
 use quell_units::Duration;
@@ -55,7 +57,7 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
     }
     check_algorithms(s)?;
     require(!s.flows.is_empty(), steps!["flows"], "needs at least one [[flows]] group")?;
-    let mut names: Vec<&str> = Vec::new();
+    let mut names = HashSet::new();
     for (i, group) in s.flows.iter().enumerate() {
         let ok = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = &group.name;
@@ -65,11 +67,10 @@ pub(super) fn basics(s: &Scenario) -> Result<(), Problem> {
             "must consist of letters, digits, \"-\" and \"_\"",
         )?;
         require(
-            !names.contains(&name.as_str()),
+            names.insert(name.as_str()),
             steps!["flows", i, "name"],
             "is the name of another group, too",
         )?;
-        names.push(name);
         let field = if group.class.is_some() { "class" } else { "name" };
         let reserved = ["all", "data", ACKS].contains(&group.class()) || group.class().trim().is_empty();
         require(
