@@ -13,7 +13,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets page test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -84,8 +84,20 @@ vectors: ## Write the conformance vectors, for those without Rust: results/quell
 validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/validation.md
 	cargo run --release --quiet -p quell-validate -- --write docs/validation.md
 
-# The page first: the command that the others compile has it.
-test: lint test-lab test-site test-rust test-linux test-new-algorithm test-targets test-package test-py ## Every test: Rust, the page, Python
+# Two at a time, since much of each waits: for a browser, for packets, for a lock, or for what one core does alone. The
+# page comes first, which the command of the others carries; then those that take longest.
+TESTS := page test-linux test-package test-rust test-site test-lab test-py lint test-targets test-new-algorithm
+
+test: ## Every test: Rust, the page, the documentation, Python
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line $(MAKEOVERRIDES) two-lanes
+
+.PHONY: two-lanes
+two-lanes: $(TESTS)
+ifeq ($(MAKECMDGOALS),two-lanes)
+# Cargo would share the two jobs.
+unexport MAKEFLAGS
+test-rust test-site test-lab test-py lint test-targets test-new-algorithm: page
+endif
 
 SECONDS ?= 60
 
@@ -154,9 +166,12 @@ $(SITE_VENV)/.ready: docs/requirements.txt
 	touch $@
 
 # The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above.
-test-lab:
+test-lab: page
+	$(PYTHON) tests/lab.py test
+
+page:
 	[ "$$QUELL_REQUIRE_TARGETS" != 1 ] || tests/toolchains.sh
-	$(PYTHON) tests/lab.py
+	$(PYTHON) tests/lab.py page
 
 # What crates.io would receive of the crates that stand alone; `cargo publish` without --dry-run uploads it.
 # Both are named at once because quell-aqm needs quell-units, which a registry does not have before it is

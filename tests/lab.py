@@ -3,7 +3,8 @@
 Without Node.js, a compiler for WebAssembly or Chromium, what they are for is skipped and named; with
 QUELL_REQUIRE_TARGETS=1 that is a failure (`tests/toolchains.sh` gets them).
 
-`lab.py build` only builds it, into lab/dist, and fails if it cannot.
+`lab.py build` only builds it, into lab/dist, and fails if it cannot; `lab.py page` builds it where that can be done, and
+`lab.py test` tests what was built.
 """
 
 import os
@@ -73,7 +74,6 @@ def skip(why: str, what: str) -> None:
 
 
 def test() -> None:
-    build()
     if size() > MOST_BYTES:
         sys.exit(f"lab: the page has {size()} bytes compressed, and at most {MOST_BYTES} are allowed")
     run("npm", "run", "--silent", "check")
@@ -89,13 +89,15 @@ def test() -> None:
         skip("there is no Chromium (apt-get install chromium, or CHROMIUM=path)", "the pages are")
 
 
-if sys.argv[1:] == ["build"]:
-    if why := missing():
+what = sys.argv[1]
+if why := missing():
+    if what == "build":
         sys.exit(f"lab: {why}")
-    build()
-    print(f"lab/dist is the page, {size() / 1e6:.2f} MB compressed. To see it: `cargo run --release --bin quell -- lab`,")
-    print("or any file server: `python3 -m http.server --directory lab/dist --bind 127.0.0.1 8765`.")
-elif why := missing():
     skip(why, "the page is")
-else:
+elif what == "test":
     test()
+else:
+    build()
+    if what == "build":
+        print(f"lab/dist is the page, {size() / 1e6:.2f} MB compressed. To see it: `cargo run --release --bin quell -- lab`,")
+        print("or any file server: `python3 -m http.server --directory lab/dist --bind 127.0.0.1 8765`.")
