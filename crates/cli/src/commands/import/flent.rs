@@ -523,7 +523,10 @@ fn metrics(m: &Measured) -> String {
         text.push_str(" --metric \"goodput_bps[down]\"");
     }
     if m.shape.pings {
-        text.push_str(" --metric \"flow_completion_time_p95_s[ping]\"");
+        // A lost ping that TCP sends again moves the tail, but not the median.
+        text.push_str(
+            " --metric \"flow_completion_time_p50_s[ping]\" --metric \"flow_completion_time_p95_s[ping]\"",
+        );
     }
     if m.shape.uploads > 0 {
         text.push_str(" --metric goodput_bps --link all");
