@@ -17,6 +17,10 @@ pub const VERSION: u64 = 4;
 
 const LIMIT: Limit = Limit::of_data("a Flent data file");
 
+/// The largest measurement, in Mbit/s or milliseconds: what is above comes from a damaged file.
+const MOST: f64 = 1e6;
+const RANGE: &str = "must be from 0 to 1000000 Mbit/s or ms";
+
 /// The unit of TCP's series.
 pub const MEGABITS: &str = "Mbits/s";
 
@@ -163,10 +167,21 @@ impl DataFile {
         }
         let measured = |name: &str| matches!(Role::of(name), Role::Download | Role::Upload | Role::Ping);
         for (name, values) in self.results.iter().filter(|(name, _)| measured(name)) {
-            if let Some(value) = values.iter().flatten().find(|value| **value < 0.0) {
+            if let Some(value) = values.iter().flatten().find(|value| !(0.0..=MOST).contains(*value)) {
                 return Err(format!(
-                    "results.\"{}\" has {value}: must not be negative",
-                    quell_units::text::cut(name)
+                    "results.\"{}\" has {}: {RANGE}",
+                    quell_units::text::cut(name),
+                    Value::from(*value)
+                ));
+            }
+        }
+        for (name, values) in self.raw_values.iter().filter(|(name, _)| Role::of(name) == Role::Ping) {
+            if let Some(value) = values.iter().filter_map(|raw| raw.val.as_ref()).find(|value| **value > MOST)
+            {
+                return Err(format!(
+                    "raw_values.\"{}\" has {}: {RANGE}",
+                    quell_units::text::cut(name),
+                    Value::from(*value)
                 ));
             }
         }

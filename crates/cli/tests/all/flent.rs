@@ -239,7 +239,7 @@ fn damaged_files_are_refused_and_leave_nothing() {
     let mut latin = whole.clone();
     let at = latin.windows(8).position(|w| w == b"fq_codel").unwrap();
     latin[at] = 0xe9;
-    let damaged: [(&str, Vec<u8>, &str); 21] = [
+    let damaged: [(&str, Vec<u8>, &str); 23] = [
         ("empty", Vec::new(), "is not a Flent data file"),
         ("cut in the compression", packed[..packed.len() / 2].to_vec(), "gzip"),
         ("cut in JSON", whole[..whole.len() / 2].to_vec(), "is not a Flent data file"),
@@ -267,7 +267,17 @@ fn damaged_files_are_refused_and_leave_nothing() {
         (
             "a negative rate",
             changed(&|f| f["results"]["TCP download::2"][60] = json!(-1.0)),
-            "must not be negative",
+            "results.\"TCP download::2\" has -1.0: must be from 0 to 1000000",
+        ),
+        (
+            "an impossible rate",
+            changed(&|f| f["results"]["TCP download::2"][60] = json!(1e300)),
+            "results.\"TCP download::2\" has 1e+300: must be from 0 to 1000000",
+        ),
+        (
+            "an impossible ping",
+            changed(&|f| f["raw_values"]["Ping (ms) ICMP"][6]["val"] = json!(1e300)),
+            "raw_values.\"Ping (ms) ICMP\" has 1e+300",
         ),
         ("no name", changed(&|f| f["metadata"]["NAME"] = json!(null)), "metadata has no NAME"),
         ("no length", changed(&|f| f["metadata"]["LENGTH"] = json!("20 s")), "metadata.LENGTH is \"20 s\""),
