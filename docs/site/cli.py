@@ -200,7 +200,7 @@ def prose(text: str) -> str:
     for place in range(0, len(parts), 2):
         plain = re.sub(r"(?<![\w-])(--[a-z][\w-]*)", r"`\1`", parts[place])
         plain = re.sub(
-            r"(?<![\w`])(docs/[\w-]+\.md)", lambda m: f"[{m[1]}](../{m[1].removeprefix('docs/')})", plain
+            r"(?<![\w`])(docs/[\w/-]+\.md)", lambda m: f"[{m[1]}](../{m[1].removeprefix('docs/')})", plain
         )
         plain = re.sub(r"(?<!`)([*_<>|])(?!`)", r"\\\1", plain) if "](" not in plain else plain
         parts[place] = plain

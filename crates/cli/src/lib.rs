@@ -18,6 +18,8 @@ mod commands;
 mod diagram;
 #[cfg(feature = "all")]
 mod exports;
+#[cfg(feature = "all")]
+mod flent;
 mod folder;
 mod interrupt;
 mod json;

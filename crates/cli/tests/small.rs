@@ -20,6 +20,7 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
         "gateway",
         "measure",
         "import",
+        "export",
         "conformance",
         "analyze",
         "design",

@@ -1,4 +1,6 @@
-//! `quell import`: traffic for scenarios, of what was captured elsewhere.
+//! `quell import`: traffic for scenarios, and results, of what was captured or measured elsewhere.
+
+mod flent;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -27,6 +29,8 @@ pub struct Args {
 enum Source {
     /// Import the arrivals of a packet capture, for `kind = "trace"`.
     Pcap(Pcap),
+    /// Import measurements by Flent as results, to compare with simulated ones.
+    Flent(flent::Args),
 }
 
 /// Arguments of `import pcap`.
@@ -97,10 +101,11 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-/// Makes traffic from a capture.
-pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
+/// Makes traffic from a capture, or results from a measurement.
+pub fn run(args: &Args, line: Vec<String>) -> Result<(), Failure> {
     match &args.source {
         Source::Pcap(args) => pcap(args),
+        Source::Flent(args) => flent::run(args, line),
     }
 }
 

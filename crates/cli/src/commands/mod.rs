@@ -16,6 +16,8 @@ mod compare;
 mod conformance;
 #[cfg(feature = "theory")]
 mod design;
+#[cfg(feature = "all")]
+mod export;
 #[cfg(all(feature = "all", target_os = "linux"))]
 mod gateway;
 #[cfg(feature = "all")]
@@ -51,8 +53,8 @@ use {absent as gateway, absent as wire};
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
-    absent as bundle, absent as characterize, absent as conformance, absent as import, absent as lab,
-    absent as measure, absent as reproduce,
+    absent as bundle, absent as characterize, absent as conformance, absent as export, absent as import,
+    absent as lab, absent as measure, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -77,6 +79,7 @@ Examples:
   quell scenario check my.toml
   quell measure trace.pcap
   quell import pcap trace.pcap
+  quell export flent results/main
   quell conformance run -- ./my-aqm
 
 Exit codes: 0 success, 1 failure, 2 invalid scenario or argument, 130 interrupted (143 terminated).")]
@@ -89,9 +92,19 @@ pub struct Cli {
 /// What the help of a build without all commands ends with.
 pub fn note_of_absent() -> Option<String> {
     let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
-    let others =
-        ["lab", "bundle", "reproduce", "characterize", "wire", "gateway", "measure", "import", "conformance"]
-            .iter();
+    let others = [
+        "lab",
+        "bundle",
+        "reproduce",
+        "characterize",
+        "wire",
+        "gateway",
+        "measure",
+        "import",
+        "export",
+        "conformance",
+    ]
+    .iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
@@ -163,8 +176,10 @@ pub enum Command {
     Gateway(gateway::Args),
     /// Estimate R, N and C (round-trip time, flows, capacity) from a packet capture.
     Measure(measure::Args),
-    /// Import traffic for scenarios from packet captures.
+    /// Import traffic for scenarios from packet captures, or results from Flent.
     Import(import::Args),
+    /// Write results in the formats of other programs.
+    Export(export::Args),
     /// List the algorithms, or describe one.
     #[command(subcommand)]
     Aqm(aqm::Command),
@@ -203,6 +218,7 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Gateway(args) => gateway::run(&args, line),
         Command::Measure(args) => measure::run(&args, line),
         Command::Import(args) => import::run(&args, line),
+        Command::Export(args) => export::run(&args, line),
         Command::Aqm(command) => aqm::run(&command),
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),

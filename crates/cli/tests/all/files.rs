@@ -44,6 +44,7 @@ fn readers(file: &str) -> Vec<Vec<String>> {
         "search --over flows.ftp.count=10..500 --metric loss_rate --crosses 2%",
         "analyze",
         "measure",
+        "import flent --rate 1Mbit/s",
         "conformance run --file",
     ]
     .map(words)

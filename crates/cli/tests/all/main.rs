@@ -8,6 +8,7 @@ mod common;
 mod conformance;
 mod failures;
 mod files;
+mod flent;
 mod gateway;
 mod hostile;
 mod import;
