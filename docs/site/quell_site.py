@@ -19,6 +19,8 @@ SOURCES = stage.DOCS / "references.bib"
 REFERENCES = "references"
 # From so many rows on a table sorts, and from so many it has a filter and a box of its own.
 SORTS, FILTERS = 4, 14
+# What a row may be about.
+NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # So many columns do not fit a page.
 WIDE = 6
 # What has no citations in it: code, links, headings.
@@ -130,10 +132,22 @@ class Tables(SphinxTransform):
                 or any("morecols" in entry for entry in table.findall(nodes.entry))
             ):
                 continue
+            self.name_rows(bodies[0])
             rows = len(bodies[0].children)
             table["classes"] += ["site-sort"] if rows >= SORTS else []
             table["classes"] += ["site-filtered", "site-tall"] if rows >= FILTERS else []
             table["classes"] += ["site-wide"] if len(heads[0][0].children) >= WIDE else []
+
+    def name_rows(self, body: nodes.tbody) -> None:
+        """Gives a row that is about one name, such as a metric, an anchor of that name: the search leads there."""
+        for row in body.findall(nodes.row):
+            inner = [node for paragraph in row[0] for node in paragraph.children] if len(row) else []
+            if len(inner) != 1 or not isinstance(inner[0], nodes.literal):
+                continue
+            name = inner[0].astext()
+            if NAME.fullmatch(name) and name not in self.document.ids:
+                row["ids"].append(name)
+                self.document.ids[name] = row
 
 
 def inline_math(writer: Any, node: nodes.math) -> None:
