@@ -49,7 +49,8 @@ function findOptions() {
 /** The results for a query, the best first: at most one section of each page, with the words in place of those that no page has. */
 function find(index, query) {
   const { tokenize, processTerm } = findOptions();
-  const asked = tokenize(query).flatMap((word) => (FIND_SAME[word] ? tokenize(FIND_SAME[word]) : [word]));
+  // "What does X mean" is not about means.
+  const asked = tokenize(query.replace(/^(what .*) means?\W*$/i, "$1")).flatMap((word) => (FIND_SAME[word] ? tokenize(FIND_SAME[word]) : [word]));
   const known = new Set(asked.filter((word) => processTerm(word) && index.search(word, { tokenize: (text) => [text] }).length));
   // The parts of a name matter only where the whole name is nowhere.
   const parts = new Set(asked.filter((word) => word.includes("_") && known.has(word)).flatMap((word) => word.split("_")));
