@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import latex2mathml.converter
@@ -180,12 +182,13 @@ def name_summaries(app: Sphinx, problem: Exception | None) -> None:
                 path.write_text(text.replace("<summary><", '<summary aria-label="The pages below"><'))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Registers all of it."""
+def setup(app: Sphinx) -> dict[str, bool | int]:
+    """Registers all of it. Pages are read again where this file has changed since."""
     for transform in (Anchors, Citations, Tables):
         app.add_transform(transform)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.add_config_value("quell_sources", {}, "env")
     app.connect("html-page-context", context)
     app.connect("build-finished", name_summaries)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    version = zlib.crc32(Path(__file__).read_bytes())
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": version}
