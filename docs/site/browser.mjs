@@ -163,7 +163,7 @@ async function read(page, path, width, schemes) {
     const walk = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
       const at = walk.currentNode.parentElement;
-      if (!walk.currentNode.data.trim() || at.closest("script, style, sup, sub, math") || !at.checkVisibility()) continue;
+      if (!walk.currentNode.data.trim() || at.closest("script, style, sup, sub, math, .headerlink") || !at.checkVisibility()) continue;
       if (Number.parseFloat(getComputedStyle(at).fontSize) < least - 0.01) return `${getComputedStyle(at).fontSize} in ${at.tagName}.${at.className}: ${walk.currentNode.data.trim().slice(0, 40)}`;
     }
     return "";
