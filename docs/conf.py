@@ -67,7 +67,6 @@ html_static_path = ["site/static", os.environ["QUELL_SITE_STATIC"]]
 templates_path = ["site/templates"]
 html_css_files = ["site.css"]
 html_js_files = [("tablesort.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})]
-html_search_scorer = os.environ["QUELL_SITE_SCORER"]
 html_copy_source = False
 html_show_sourcelink = False
 html_permalinks_icon = "#"

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import ranks
+import find
 import stage
 import tomllib
 
@@ -58,19 +58,24 @@ def main() -> None:
         "QUELL_SITE_PAGES": str(pages),
     }
     settings["QUELL_SITE_PYTHON"] = str(WORK / "python")
-    settings["QUELL_SITE_SCORER"] = str(WORK / "scorer.js")
-    stage.put(WORK / "scorer.js", ranks.scorer(site.pages, site.words, HERE / "scorer.js").encode())
-    html(given.out / given.version, given.jobs, settings | {"QUELL_SITE_STATIC": str(static())})
+    out = given.out / given.version
+    html(out, given.jobs, settings | {"QUELL_SITE_STATIC": str(static())})
+    words = {stage.site_path(source): given for source, given in site.words.items()}
+    find.write(out, words, WORK / "npm")
     beside(given.out)
-    print(f"{given.out / given.version / 'index.html'} is the documentation, {len(site.pages)} pages.")
+    print(f"{out / 'index.html'} is the documentation, {len(site.pages)} pages.")
 
 
 def static() -> Path:
-    """A folder with what pages load and what is not written here: the sorter of tables, from npm, and the lab's icon."""
+    """A folder with what pages load and what is not written here: the sorter of tables and the search, from npm, and the lab's icon."""
     folder, packages = WORK / "static", WORK / "npm"
-    library = packages / "node_modules/tablesort/dist/tablesort.min.js"
+    modules = packages / "node_modules"
+    libraries = {
+        "tablesort.js": modules / "tablesort/dist/tablesort.min.js",
+        "minisearch.js": modules / "minisearch/dist/umd/index.js",
+    }
     wanted = [(packages / name, (HERE / name).read_bytes()) for name in ("package.json", "package-lock.json")]
-    if not library.exists() or any(path.read_bytes() != data for path, data in wanted):
+    if not all(library.exists() for library in libraries.values()) or any(path.read_bytes() != data for path, data in wanted):
         for path, data in wanted:
             stage.put(path, data)
         if not shutil.which("npm"):
@@ -80,7 +85,10 @@ def static() -> Path:
         npm = ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]
         if subprocess.run(npm, cwd=packages, check=False).returncode != 0:
             sys.exit(f"site: {' '.join(npm)} in {packages} failed")
-    stage.put(folder / "tablesort.js", library.read_bytes())
+    for name, library in libraries.items():
+        # Without the name of a map that is not beside it.
+        text = re.sub(r"\n//# sourceMappingURL=.*\n?$", "\n", library.read_text())
+        stage.put(folder / name, text.encode())
     stage.put(folder / "icon.svg", (ROOT / "lab/src/icon.svg").read_bytes())
     return folder
 

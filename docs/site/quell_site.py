@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import latex2mathml.converter
@@ -19,6 +21,8 @@ SOURCES = stage.DOCS / "references.bib"
 REFERENCES = "references"
 # From so many rows on a table sorts, and from so many it has a filter and a box of its own.
 SORTS, FILTERS = 4, 14
+# What a row may be about.
+NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # So many columns do not fit a page.
 WIDE = 6
 # What has no citations in it: code, links, headings.
@@ -130,10 +134,26 @@ class Tables(SphinxTransform):
                 or any("morecols" in entry for entry in table.findall(nodes.entry))
             ):
                 continue
+            self.name_rows(bodies[0])
+            for entry in heads[0].findall(nodes.entry):
+                if not entry.astext().strip():
+                    # Readers of screens say it; the page shows nothing.
+                    entry += nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
             rows = len(bodies[0].children)
             table["classes"] += ["site-sort"] if rows >= SORTS else []
             table["classes"] += ["site-filtered", "site-tall"] if rows >= FILTERS else []
             table["classes"] += ["site-wide"] if len(heads[0][0].children) >= WIDE else []
+
+    def name_rows(self, body: nodes.tbody) -> None:
+        """Gives a row that is about one name, such as a metric, an anchor of that name: the search leads there."""
+        for row in body.findall(nodes.row):
+            inner = [node for paragraph in row[0] for node in paragraph.children] if len(row) else []
+            if len(inner) != 1 or not isinstance(inner[0], nodes.literal):
+                continue
+            name = inner[0].astext()
+            if NAME.fullmatch(name) and name not in self.document.ids:
+                row["ids"].append(name)
+                self.document.ids[name] = row
 
 
 def inline_math(writer: Any, node: nodes.math) -> None:
@@ -166,12 +186,13 @@ def name_summaries(app: Sphinx, problem: Exception | None) -> None:
                 path.write_text(text.replace("<summary><", '<summary aria-label="The pages below"><'))
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Registers all of it."""
+def setup(app: Sphinx) -> dict[str, bool | int]:
+    """Registers all of it. Pages are read again where this file has changed since."""
     for transform in (Anchors, Citations, Tables):
         app.add_transform(transform)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.add_config_value("quell_sources", {}, "env")
     app.connect("html-page-context", context)
     app.connect("build-finished", name_summaries)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    version = zlib.crc32(Path(__file__).read_bytes())
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": version}

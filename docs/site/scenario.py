@@ -82,6 +82,8 @@ and `bdp`, the bandwidth-delay product in packets. [Sweeps](../sweeps.md) tells 
 
 # How deep tables stand in each other.
 DEEPEST = 5
+# An end of a range that is only how far a program counts.
+LARGE = 1e6
 # What a definition of the schema is called, and needs no section.
 SCALARS = {
     "Duration": "time",
@@ -214,13 +216,20 @@ class Writer:
         )
         label = schema["oneOf"][0]["properties"]["label"]
         self.key("aqm.label", label, False)
-        self.out.append("### Parameters of each algorithm\n\n| algorithm | parameters |\n| --- | --- |\n")
+        self.out.append(
+            "### Parameters of each algorithm\n\nIn parentheses are the values that a parameter takes while the others have "
+            "their defaults: `(0, 1]` is above 0 and at most 1.\n\n| algorithm | parameters |\n| --- | --- |\n"
+        )
         for one in schema["oneOf"]:
             name = one["properties"]["algorithm"].get("const")
             if not name:
                 continue
             page = name.replace("-", "_").replace("+", "_")
-            names = [f"`{key}`" for key in one["properties"] if key not in ("algorithm", "label")]
+            names = [
+                f"`{key}`{limits(value.get('x-range', {}))}"
+                for key, value in one["properties"].items()
+                if key not in ("algorithm", "label")
+            ]
             self.out.append(f"| [{name}](../algorithms/{page}.md) | {', '.join(names) or 'none'} |\n")
 
 
@@ -325,6 +334,23 @@ def details(text: str) -> tuple[str, str, str]:
     if match := re.search(r"^(.*?)[;:,]\s*default:?\s+([^;:,()]{1,40})\.$", text):
         return f"{match.group(1)}.", "", match.group(2)
     return text, "", ""
+
+
+def limits(range_: dict[str, Any]) -> str:
+    """The values between the ends that a schema gives for sliders; the largest numbers of a computer are no end."""
+    least, most = range_.get("least"), range_.get("most")
+    if most is not None and most >= LARGE:
+        most = None
+    if (least, most) in ((None, None), (0, None)):
+        return ""
+    unit = f" {range_['unit']}" if "unit" in range_ else ""
+    if most is None:
+        return f" (above {least:g}{unit})" if range_.get("least_outside") else f" (from {least:g}{unit})"
+    if least is None:
+        return f" (below {most:g}{unit})" if range_.get("most_outside") else f" (to {most:g}{unit})"
+    opening = "(" if range_.get("least_outside") else "["
+    closing = ")" if range_.get("most_outside") else "]"
+    return f" ({opening}{least:g}, {most:g}{closing}{unit})"
 
 
 def unit_kind(unit: str) -> str:

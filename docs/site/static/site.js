@@ -75,8 +75,8 @@ for (const table of document.querySelectorAll("table.site-filtered")) makeFilter
 if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 
 // The versions that stand beside this one. Opened as a file, a page knows of none but its own.
-const versions = document.getElementById("versions");
-if (versions && location.protocol !== "file:") {
+// The theme has the choice twice: above the page, and in the side bar of narrow windows.
+for (const versions of location.protocol === "file:" ? [] : document.querySelectorAll(".site-versions select")) {
   fetch(new URL(versions.dataset.list, location.href))
     .then((answer) => (answer.ok ? answer.json() : []))
     .then((list) => {

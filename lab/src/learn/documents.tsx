@@ -349,7 +349,7 @@ const MEANINGS: { readonly [verdict: string]: string } = {
   refuted: "It does not come out, and the reason is known.",
   open: "It does not come out, and the reason is not known.",
   withheld:
-    "It comes out, but does not count: the reading was chosen by it, or it does not come out under a rival one.",
+    "It comes out, but does not count: the reading was chosen to fit it, or it does not come out under a rival reading.",
 };
 
 function Legend({ of }: { of: Preset }) {
@@ -371,9 +371,9 @@ function Legend({ of }: { of: Preset }) {
   );
 }
 
-const WITHHELD = "reproduced, but it chose the reading";
+const WITHHELD = "reproduced, but not counted";
 
-/** The verdict on record; a number that chose the reading comes out, and says nothing by it. */
+/** The verdict on record; a number that the reading was chosen by comes out, and proves nothing. */
 const verdictOf = ({ verdict, note }: PrintedNumber) =>
   note === "withheld" ? WITHHELD : (VERDICTS[verdict] ?? verdict);
 
