@@ -13,6 +13,8 @@ mod cache;
 mod characterize;
 mod compare;
 #[cfg(feature = "all")]
+mod completions;
+#[cfg(feature = "all")]
 mod conformance;
 #[cfg(feature = "theory")]
 mod design;
@@ -22,6 +24,8 @@ mod gateway;
 mod import;
 #[cfg(feature = "all")]
 mod lab;
+#[cfg(feature = "all")]
+mod man;
 #[cfg(feature = "theory")]
 mod map;
 #[cfg(feature = "all")]
@@ -51,8 +55,8 @@ use {absent as gateway, absent as wire};
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
-    absent as bundle, absent as characterize, absent as conformance, absent as import, absent as lab,
-    absent as measure, absent as reproduce,
+    absent as bundle, absent as characterize, absent as completions, absent as conformance, absent as import,
+    absent as lab, absent as man, absent as measure, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -89,9 +93,20 @@ pub struct Cli {
 /// What the help of a build without all commands ends with.
 pub fn note_of_absent() -> Option<String> {
     let theory = ["analyze", "design", "map"].iter().filter(|_| !cfg!(feature = "theory"));
-    let others =
-        ["lab", "bundle", "reproduce", "characterize", "wire", "gateway", "measure", "import", "conformance"]
-            .iter();
+    let others = [
+        "lab",
+        "bundle",
+        "reproduce",
+        "characterize",
+        "wire",
+        "gateway",
+        "measure",
+        "import",
+        "conformance",
+        "completions",
+        "man",
+    ]
+    .iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
     (!absent.is_empty()).then(|| {
         format!(
@@ -116,6 +131,12 @@ pub fn hide_refused(command: clap::Command) -> clap::Command {
             options.iter().fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)))
         })
     })
+}
+
+/// The command line as its help shows it, for what is made of it.
+#[cfg(feature = "all")]
+fn definition() -> clap::Command {
+    hide_refused(<Cli as clap::CommandFactory>::command())
 }
 
 /// The command.
@@ -176,6 +197,10 @@ pub enum Command {
     Scenario(scenario::Command),
     /// Test implementations in any language against what the algorithms decide, event by event.
     Conformance(conformance::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Write the manual pages into a folder.
+    Man(man::Args),
 }
 
 /// Carries out a command; `line` is the command as results record it.
@@ -207,6 +232,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
         Command::Conformance(args) => conformance::run(&args, line),
+        Command::Completions(args) => completions::run(&args, line),
+        Command::Man(args) => man::run(&args, line),
     }
 }
 
