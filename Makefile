@@ -13,7 +13,7 @@ QUELL := cargo run --release --quiet --bin quell
 RUN := $(QUELL) --no-default-features -- run
 ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 
-.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench dist lab test fuzz lint test-rust test-linux test-new-algorithm test-targets page test-lab test-package test-py py docs fmt clean
+.PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets page test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
 	$(RUN) scenarios/main.toml --out results/main --overwrite
@@ -123,8 +123,11 @@ bench-peers: ## The same in ns-2, and in ns-3 where it is installed
 gateway-bench: ## What real packets cost in the gateway, and how exactly it keeps a rate; needs root for most of it
 	$(BENCH) gateway $(WRITE)
 
-dist: ## What is released, in dist/: the command and the Python package, optimized with a profile of the benchmark's cases
-	PYTHON=$(PYTHON) benches/dist.sh
+packages: ## Build what is released, in dist/: wheel, archives and Debian packages (docs/how-to/release.md)
+	PYTHON=$(PYTHON) packaging/packages.sh
+
+try-packages: ## Install and use them on bare Debian systems; needs root and mmdebstrap
+	packaging/try.sh
 
 # The modules that `catalog!` declares; cargo fmt does not look into macros.
 ALGORITHMS := crates/aqm/src/catalog/*/*.rs

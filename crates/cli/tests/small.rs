@@ -22,6 +22,8 @@ fn a_command_that_is_absent_is_listed_and_says_what_builds_it() {
         "import",
         "export",
         "conformance",
+        "completions",
+        "man",
         "analyze",
         "design",
         "map",

@@ -13,6 +13,8 @@ mod cache;
 mod characterize;
 mod compare;
 #[cfg(feature = "all")]
+mod completions;
+#[cfg(feature = "all")]
 mod conformance;
 #[cfg(feature = "theory")]
 mod design;
@@ -24,6 +26,8 @@ mod gateway;
 mod import;
 #[cfg(feature = "all")]
 mod lab;
+#[cfg(feature = "all")]
+mod man;
 #[cfg(feature = "theory")]
 mod map;
 #[cfg(feature = "all")]
@@ -53,8 +57,8 @@ use {absent as gateway, absent as wire};
 use {absent as analyze, absent as design, absent as map};
 #[cfg(not(feature = "all"))]
 use {
-    absent as bundle, absent as characterize, absent as conformance, absent as export, absent as import,
-    absent as lab, absent as measure, absent as reproduce,
+    absent as bundle, absent as characterize, absent as completions, absent as conformance, absent as export,
+    absent as import, absent as lab, absent as man, absent as measure, absent as reproduce,
 };
 
 const STYLES: Styles = Styles::styled()
@@ -103,6 +107,8 @@ pub fn note_of_absent() -> Option<String> {
         "import",
         "export",
         "conformance",
+        "completions",
+        "man",
     ]
     .iter();
     let absent: Vec<&str> = theory.chain(others.filter(|_| !cfg!(feature = "all"))).copied().collect();
@@ -129,6 +135,12 @@ pub fn hide_refused(command: clap::Command) -> clap::Command {
             options.iter().fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)))
         })
     })
+}
+
+/// The command line as its help shows it, for what is made of it.
+#[cfg(feature = "all")]
+fn definition() -> clap::Command {
+    hide_refused(<Cli as clap::CommandFactory>::command())
 }
 
 /// The command.
@@ -191,6 +203,10 @@ pub enum Command {
     Scenario(scenario::Command),
     /// Test implementations in any language against what the algorithms decide, event by event.
     Conformance(conformance::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Write the manual pages into a folder.
+    Man(man::Args),
 }
 
 /// Carries out a command; `line` is the command as results record it.
@@ -223,6 +239,8 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
         Command::Conformance(args) => conformance::run(&args, line),
+        Command::Completions(args) => completions::run(&args, line),
+        Command::Man(args) => man::run(&args, line),
     }
 }
 

@@ -18,6 +18,7 @@ mod options;
 mod presets;
 mod reproduce;
 mod scale;
+mod shells;
 mod survival;
 mod theory;
 mod traces;

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Installs what `make packages` built on bare Debian systems, uses it as its users do, and removes it again.
+#
+#   packaging/try.sh [debian|wheel...]     both of them unless named
+#
+# Needs root and mmdebstrap. It fetches Debian's packages the first time, and target/dist/try keeps them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+suite=bookworm
+base=$PWD/target/dist/try/$suite.tar
+root=$(mktemp -d)
+trap 'rm -rf --one-file-system "$root"' EXIT
+
+say() { echo "try: $*" >&2; }
+# Runs a script in the system that is tried, in namespaces of its own: without network, and /proc ends with it.
+inside() {
+  unshare --mount --pid --fork --net --mount-proc="$root/proc" chroot "$root" /usr/bin/env -i \
+    PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 /bin/bash -euo pipefail -c "$1"
+}
+
+bare() {
+  if [ ! -f "$base" ]; then
+    mkdir -p "${base%/*}"
+    # The compiler and pkg-config for C programs, Python for the wheel: what their users have.
+    mmdebstrap --quiet --variant=apt --format=tar "$suite" "$base.new" \
+      --include=gcc,libc6-dev,pkg-config,man-db,bash-completion,python3,python3-venv,nftables
+    mv "$base.new" "$base"
+  fi
+  rm -rf --one-file-system "${root:?}"/*
+  tar -C "$root" --exclude=./dev/* -xf "$base"
+  mkdir -p "$root/proc"
+  [ -c "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
+  [ -c "$root/dev/urandom" ] || mknod -m 666 "$root/dev/urandom" c 1 9
+  mkdir "$root/try"
+  cp scenarios/dumbbell.toml crates/gateway/dist/gateway.toml "$root/try"
+}
+
+try_debian() {
+  say "Debian packages: $suite, installed, used, removed, purged"
+  bare
+  cp dist/*.deb "$root/try"
+  inside '
+    cd /try
+    dpkg --get-selections > before
+    find / -xdev -path /proc -prune -o -path /try -prune -o -type f -print | sort > files-before
+    dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
+    quell --version
+    quell run dumbbell.toml --seeds 2 --set "duration=\"5 s\"" --set "warmup=\"1 s\"" --quiet > said
+    grep -q "red" said && test -s results/dumbbell/report.html
+    man -w quell quell-run quell-gateway quell-gateway-run > /dev/null
+    man --warnings quell-run 2>&1 > said | { ! grep . ; }
+    grep -q -e --overwrite said
+    source /usr/share/bash-completion/bash_completion
+    _completion_loader quell || [ $? = 124 ]
+    COMP_WORDS=(quell conf) COMP_CWORD=1
+    _quell quell conf quell
+    [ "${COMPREPLY[*]}" = conformance ]
+    quell-gateway --version
+    quell-gateway --help > /dev/null
+    cp /usr/share/doc/quell-gateway/examples/gateway.toml .
+    sed -i "s/^wan = .*/wan = \"lo\"/" gateway.toml
+    # The configuration is right, even where the kernel lacks what the rules need.
+    quell-gateway check --config gateway.toml > said 2>&1 || grep -q "the firewall does not take the rules" said
+    grep -q "up: codel at 18 Mbit/s" said
+    sed -i "s/^ecn = /ecm = /" gateway.toml
+    code=0
+    quell-gateway check --config gateway.toml > said 2>&1 || code=$?
+    [ $code = 2 ] && grep -q ecm said
+    # A line as in docs/c.md, against the shared and against the static library.
+    for how in "" --static; do
+      flags=$(pkg-config $how --cflags --libs libquell)
+      [ -z "$how" ] || flags=${flags/-lquell/-l:libquell.a}
+      gcc -std=c99 -Wall -Wextra -Werror /usr/share/doc/libquell-dev/examples/event_loop.c -o event_loop $flags
+      ./event_loop "[aqm]" "algorithm = \"pie\"" > said
+      grep -q "arrived 50000" said
+      ldd ./event_loop > said
+      if [ -z "$how" ]; then grep -q libquell.so.0 said; else ! grep -q libquell said; fi
+    done
+    mkdir -p /var/log/quell && touch /var/log/quell/log
+    dpkg --remove quell quell-gateway libquell-dev libquell0 > said
+    dpkg --purge quell quell-gateway libquell-dev libquell0 > said 2>&1
+    dpkg --get-selections | diff before -
+    [ ! -e /var/log/quell ]
+    # Nothing is left but what dpkg, man and the simulator themselves keep.
+    find / -xdev -path /proc -prune -o -path /try -prune -o -type f -print | sort | comm -13 files-before - |
+      { ! grep -v -e ^/var/cache/ -e ^/var/lib/dpkg/ -e ^/var/log/ -e ^/root/.cache/ -e ^/etc/ld.so.cache ; }
+  '
+}
+
+try_wheel() {
+  say "the wheel: Python of $suite, from pip to a comparison"
+  bare
+  cp dist/quell-*.whl "$root/try"
+  inside '
+    cd /try
+    python3 -m venv env
+    begun=$(cut -d " " -f 1 /proc/uptime)
+    TIMEFORMAT="try: pip, a comparison and its report take %U s of CPU and %S s of the system, %R s in all"
+    time {
+      env/bin/pip install --quiet --no-index --disable-pip-version-check ./quell-*.whl
+      env/bin/quell run dumbbell.toml --seeds 3 --quiet > said
+      env/bin/quell compare dumbbell.toml --seeds 3 --baseline red --quiet > said
+    }
+    grep -q baseline said
+    env/bin/quell --version
+    env/bin/python -c "
+import pathlib, pydoc, quell
+text = pydoc.plain(pydoc.render_doc(quell.run))
+assert \">>> \" in text, text
+assert (pathlib.Path(quell.__file__).parent / \"py.typed\").exists()
+print(quell.run(\"dumbbell.toml\", seeds=1).table())
+" > said
+    env/bin/quell lab --no-open --port 8765 > served 2>&1 &
+    lab=$!
+    env/bin/python -c "
+import time, urllib.request
+import fcntl, socket, struct
+# The loopback device of new namespaces is down.
+with socket.socket() as s:
+    fcntl.ioctl(s, 0x8914, struct.pack(\"16sh14x\", b\"lo\", 0x41))
+for _ in range(50):
+    words = [word.strip(\".,()\") for word in open(\"served\").read().split()]
+    urls = [word for word in words if word.startswith(\"http\")]
+    if urls:
+        break
+    time.sleep(0.1)
+page = urllib.request.urlopen(urls[0]).read().decode()
+assert \"<script\" in page, page
+"
+    kill $lab
+  '
+}
+
+wanted=("$@")
+[ $# -gt 0 ] || wanted=(debian wheel)
+for part in "${wanted[@]}"; do
+  case $part in
+    debian | wheel) "try_$part" ;;
+    *) say "there is no part $part: debian, wheel"; exit 2 ;;
+  esac
+done
+say "all of it works"
