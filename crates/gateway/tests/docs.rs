@@ -22,8 +22,8 @@ fn tables() -> String {
     }
     let limits = Thresholds::default();
     text += &format!(
-        "\nAn anomaly of a line is raised when its metric has been above the first threshold in every second for {}, and \
-         cleared when it has been below the second threshold in every second for {}.\n\n\
+        "\nAn anomaly of a line is raised when its metric has been above the first threshold in every second for {}, \
+         and cleared when it has been below the second threshold in every second for {}.\n\n\
          | anomaly | is raised above | is cleared below | means |\n| --- | --- | --- | --- |\n",
         limits.raise, limits.clear
     );
