@@ -16,7 +16,7 @@ export const bufferbloat: Experiment = {
   steps: [
     {
       title: "A buffer of 20 packets",
-      say: "Start with a buffer that holds about one round trip's worth of packets. Look at the queue and at its delay.",
+      say: "Start with a buffer that holds about one round trip's worth of packets. Look at the queue and its delay.",
       edits: [{ path: "dumbbell.buffer", value: '"20 packets"' }],
       algorithms: ["drop-tail"],
       curves: ["queue", "delay"],
@@ -67,7 +67,7 @@ export const bufferbloat: Experiment = {
       edits: [],
       algorithms: ["drop-tail", "codel"],
       curves: ["queue", "delay"],
-      claim: "CoDel takes the delay away and keeps the throughput",
+      claim: "CoDel removes the delay and keeps the throughput",
       see: (now) =>
         `P99 of the call's one-way delay is ${ms(call(now))} with the plain buffer and ${ms(call(now, "codel"))} with CoDel. The uploads get ${percent(upload(now, "codel") / upload(now))} of the goodput that they get with the plain buffer. CoDel drops ${percent(now.of("codel", "loss_rate", { scope: "upload" }))} of their packets; the plain buffer drops ${percent(now.of("drop-tail", "loss_rate", { scope: "upload" }))}.`,
       holds: (now) => call(now, "codel") < 0.1 * call(now) && upload(now, "codel") > 0.95 * upload(now),
@@ -89,7 +89,7 @@ export const bufferbloat: Experiment = {
       now.of("drop-tail", "loss_rate") === 0,
   },
   why: [
-    "A sender that looks for losses raises its window until the buffer is full, however long that takes.",
+    "A sender that waits for losses raises its window until the buffer is full, however long that takes.",
     "The link needs only one waiting packet to stay busy. All the others just wait.",
     "The delay is the queue divided by the rate. A full buffer of 500 packets of 1000 bytes takes 0.8 seconds at 5 Mbit/s, and everyone's packets have to wait behind it.",
     "CoDel leaves short bursts alone. It drops packets when the queue has stood for longer than a round trip, so the windows stay near what the path can hold.",

@@ -39,7 +39,7 @@ export const synchronization: Experiment = {
         `In a typical loss event ${percent(share(now, "drop-tail"))} of the flows lose packets with drop-tail, and ${percent(share(now, "red"))} with RED. RED's queue averages ${packets(now.of("red", "queue_packets"))}; drop-tail's averages ${packets(now.of("drop-tail", "queue_packets"))}. Utilization is ${percent(now.of("red", "utilization"))} with RED and ${percent(now.of("drop-tail", "utilization"))} with drop-tail.`,
       holds: (now) =>
         share(now, "red") < 0.6 * share(now, "drop-tail") && swings(now, "red") < 0.8 * swings(now, "drop-tail"),
-      otherwise: "RED's losses are no more spread out here than those of the full buffer.",
+      otherwise: "RED's losses are no more spread out here than the full buffer's.",
       fails: [{ path: "aqm[1].min_th", value: '"59 packets"' }],
     },
     {
@@ -73,8 +73,8 @@ export const synchronization: Experiment = {
       Math.abs(now.of("red", "queue_packets") / now.of("drop-tail", "queue_packets") - 1) < 0.05,
   },
   why: [
-    "In every round trip each flow sends one packet more than before. Once the buffer is full, the excess is dropped until the senders notice, and that takes a round trip: about twenty packets, which are a tenth of the arrivals.",
-    "These packets are spread over the flows, so nearly every flow loses one in the same round trip. So they all slow down together.",
+    "In every round trip each flow sends one packet more than before. Once the buffer is full, the excess is dropped until the senders notice, which takes a round trip. That is about twenty packets, a tenth of the arrivals.",
+    "These packets are spread over the flows, so nearly every flow loses one in the same round trip, and they all slow down together.",
     "RED drops packets one at a time, at random, long before the buffer is full. A round trip contains only a few such drops.",
     "Equal round-trip times keep the flows in step, and different ones let them drift apart. Real traffic is therefore less synchronized than this first example.",
   ],

@@ -18,7 +18,7 @@ export const redWeight: Experiment = {
   steps: [
     {
       title: "The usual weight, 0.002",
-      say: "Look at the queue and at RED's average from 20 to 40 s, while nothing changes. The average lags about half a second behind.",
+      say: "Look at the queue and RED's average from 20 to 40 s, while nothing changes. The average lags behind by about half a second.",
       edits: [],
       algorithms: ["red"],
       curves: ["queue", "internals"],
@@ -81,8 +81,8 @@ export const redWeight: Experiment = {
   why: [
     "The average is a low-pass filter. Its time constant is 1 / (weight × packets per second): here 0.4 s for 0.002, and 80 s for 0.00001.",
     "A filter adds delay. If its time constant is close to the time in which the windows respond, its lag adds to the round trip and the loop swings.",
-    "A filter that is much slower hardly takes part in the loop, so nothing swings. But it also knows nothing about the last minute.",
-    "A filter that is much faster lags little, but it responds to every burst. No weight fits every link, because the packet rate is part of the time constant.",
+    "A much slower filter hardly takes part in the loop, so nothing swings. But it also knows nothing about the last minute.",
+    "A much faster filter lags little, but it responds to every burst. No weight fits every link, because the time constant depends on the packet rate.",
   ],
   sources: [
     { text: "Floyd and Jacobson 1993, section 6", key: "floyd1993" },

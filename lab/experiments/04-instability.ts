@@ -14,7 +14,7 @@ export const instability: Experiment = {
   steps: [
     {
       title: "As designed: 80 ms",
-      say: "PI's gains are designed for 40 flows with 120 ms: 80 ms of path and 40 ms of queue. Look at the queue: it stays near its target of 50 packets.",
+      say: "PI's gains are designed for 40 flows with a round trip of 120 ms: 80 ms of path and 40 ms of queue. Look at the queue: it stays near its target of 50 packets.",
       edits: [],
       algorithms: ["pi"],
       curves: ["queue", "internals"],
@@ -27,7 +27,7 @@ export const instability: Experiment = {
     },
     {
       title: "The same gains at 400 ms",
-      say: "Change only the round-trip time. Look at the queue and at PI's probability p. Each keeps rising until the news of it comes back.",
+      say: "Change only the round-trip time. Look at the queue and PI's probability p. Each keeps rising until its effect comes back a round trip later.",
       edits: [{ path: "flows[0].rtt", value: '"400 ms"' }],
       algorithms: ["pi"],
       curves: ["queue", "windows", "internals"],
@@ -60,7 +60,7 @@ export const instability: Experiment = {
     },
     {
       title: "What the safe gains cost",
-      say: "Take the gains for 450 ms back to 80 ms. They are stable but slow: after 40 s the queue has still not reached its target, because the integral is still catching up with the start of the flows. Open the theory panel next to it: the margins are wide.",
+      say: "Use the gains for 450 ms at a round trip of 80 ms. They are stable but slow: after 40 s the queue has still not reached its target, because the integral is still catching up with the start of the flows. Open the theory panel next to it: the margins are wide.",
       edits: [{ path: "aqm[0].design", value: '{ flows = 40, rtt = "450 ms" }' }],
       algorithms: ["pi"],
       curves: ["queue", "internals"],
@@ -105,7 +105,7 @@ export const instability: Experiment = {
       holds: (now, without) => swing(now, "pi") < 0.8 * swing(without, "pi"),
     },
     {
-      say: "Add `st-pi`: it moves its target by the swings of its queue, and its gains with the target (experiment 6). `pie` raises its gains with its probability.",
+      say: "Add `st-pi`: it adapts its target to the swings of its queue, and its gains to the target (experiment 6). `pie` raises its gains with its probability.",
       step: 1,
       edits: [
         { path: "aqm[+]", value: '{ algorithm = "st-pi" }' },

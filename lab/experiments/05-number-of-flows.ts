@@ -28,7 +28,7 @@ export const numberOfFlows: Experiment = {
     },
     {
       title: "Fifteen flows, the same RED",
-      say: "Remove three quarters of the flows. Each window is now four times as large, and so is the step that each mark takes.",
+      say: "Remove three quarters of the flows. Each window is now four times as large, and each mark cuts it by four times as much.",
       edits: [{ path: "flows[0].count", value: "15" }],
       algorithms: ["red"],
       curves: ["queue", "windows"],
@@ -88,7 +88,7 @@ export const numberOfFlows: Experiment = {
   },
   why: [
     "At a marking probability p a window is proportional to 1 / √p. N windows fill the link together, so p grows with the square of N.",
-    "The gain of the loop is how much all windows change when p changes. It is proportional to (RC)³ / (2N)² (Hollot et al. 2001a), so a quarter of the flows means sixteen times the gain.",
+    "The gain of the loop is the change of all windows together when p changes. It is proportional to (RC)³ / (2N)² (Hollot et al. 2001a), so a quarter of the flows means sixteen times the gain.",
     "A steep slope overshoots with few flows. A flat one never reaches the probability that many flows need.",
     "Adaptive RED and AP-RED change max_p for this reason. AP-RED uses exactly this square.",
   ],

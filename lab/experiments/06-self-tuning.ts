@@ -15,7 +15,7 @@ export const selfTuning: Experiment = {
   scenario,
   steps: [
     {
-      title: "Round trips that jump: told",
+      title: "Round trips that jump: a controller that is told",
       say: "At 60 s the round-trip times grow nearly fourfold. Adaptive RED changes only max_p. AP-RED is told the round-trip time, and scales its thresholds, max_p and weight. Compare the queues from 60 s on.",
       edits: [],
       algorithms: ["ared", "ap-red"],
@@ -34,8 +34,8 @@ export const selfTuning: Experiment = {
       fails: [{ path: "aqm[1].rtt", value: '"240 ms"' }],
     },
     {
-      title: "Round trips that jump: found out",
-      say: "ST-RED is told nothing. It measures how far its queue swings around the target. While that is too far, it raises the target and the thresholds. Watch q_ref.",
+      title: "Round trips that jump: a controller that finds out",
+      say: "ST-RED is told nothing. It measures how far its queue swings around the target. As long as the swings are too large, it raises the target and the thresholds. Watch q_ref.",
       edits: [],
       algorithms: ["ared", "st-red"],
       curves: ["queue", "internals"],
@@ -50,7 +50,7 @@ export const selfTuning: Experiment = {
     },
     {
       title: "A queue that is too long",
-      say: "Leave the round-trip times alone, and start PI and ST-PI at 150 packets. PI holds its queue calmly where it was told to. ST-PI sees that the queue swings little, and lowers its target.",
+      say: "Leave the round-trip times alone, and start PI and ST-PI at 150 packets. PI holds its queue steadily at that target. ST-PI sees that the queue swings little, and lowers its target.",
       edits: [{ path: "flows[0].rtt_changes", value: null }],
       algorithms: ["pi", "st-pi"],
       curves: ["queue", "internals"],
@@ -67,7 +67,7 @@ export const selfTuning: Experiment = {
     },
   ],
   control: {
-    say: "Leave the round-trip times as they are at the start, and tell AP-RED so. Adaptive RED's settings then fit all the time.",
+    say: "Keep the round-trip times as they are at the start, and tell AP-RED so. Adaptive RED's settings then fit throughout.",
     without: "round trips that jump",
     step: 0,
     edits: [
@@ -79,7 +79,7 @@ export const selfTuning: Experiment = {
     holds: (now) => used(now, "ared") > 0.99 && used(now, "ap-red") > 0.99,
   },
   why: [
-    "A threshold is a number of packets. The queue that keeps a link full while windows are halved is proportional to the bandwidth-delay product.",
+    "A threshold is a number of packets. The queue that is needed to keep a link full when windows are halved is proportional to the bandwidth-delay product.",
     "AP-RED scales settings that are known to work: thresholds with R C, max_p with (N / R C)², and the weight with N / (R C)².",
     "ST-RED and ST-PI measure the outcome instead. A queue that swings far around its target means too much gain, and a larger target lowers the gain. A calm queue can be shorter.",
     "Finding out takes longer than being told. ST-RED needs minutes here, and AP-RED needs seconds.",

@@ -49,8 +49,8 @@ export const rateAndQueue: Experiment = {
       sliders: [{ path: "flows[0].rtt", says: "Round-trip time", least: 50, most: 300, start: 170, unit: "ms" }],
     },
     {
-      title: "A rate that is old",
-      say: "Let VRC average the rate over half a second. The rate then says nothing that the queue does not say. Move the memory back down and watch the advantage return.",
+      title: "An outdated rate",
+      say: "Let VRC average the rate over half a second. The rate then tells VRC nothing that the queue does not already show. Shorten the averaging time again and watch the advantage return.",
       edits: [
         { path: "flows[0].rtt", value: '"170 ms"' },
         { path: "aqm[1].rate_memory", value: '"500 ms"' },
@@ -59,7 +59,7 @@ export const rateAndQueue: Experiment = {
       curves: ["queue", "marks"],
       span: 30,
       apart: true,
-      claim: "With an old rate VRC swings more than PI",
+      claim: "With an outdated rate VRC swings more than PI",
       see: seen,
       holds: (now) => swings(now, "vrc") > swings(now, "pi"),
       otherwise: "The rate still helps.",

@@ -85,8 +85,8 @@ export const codelSquareRoot: Experiment = {
       ],
     },
     {
-      title: "Where the law is too slow",
-      say: "Bring the flood back and put PIE next to CoDel. Half of the packets have to go: 1250 per second. PIE finds that probability within seconds. CoDel's line would need 25 s to get there.",
+      title: "Where the control law is too slow",
+      say: "Bring the flood back and put PIE next to CoDel. Half of the packets must be dropped: 1250 per second. PIE finds that probability within seconds. CoDel's line would need 25 s to get there.",
       edits: [],
       algorithms: ["codel", "pie"],
       curves: ["queue", "delay"],
@@ -112,7 +112,7 @@ export const codelSquareRoot: Experiment = {
     "TCP's throughput is proportional to 1 / √p, where p is the share of packets that are lost (Mathis et al. 1997).",
     "The n-th drop follows the one before after interval / √n. These times add up to 2 × interval × √n. So after a time t CoDel has dropped (t / (2 × interval))² packets, and drops t / (2 × interval²) per second.",
     "Each further drop therefore lowers the senders' throughput by about the same step, until the queue no longer stands.",
-    "The law is not made for a sender that ignores drops. A queue for each flow contains such floods (experiment 9).",
+    "The control law is not designed for a sender that ignores drops. A queue for each flow contains such floods (experiment 9).",
   ],
   sources: [
     { text: "RFC 8289 (the control law)", key: "rfc8289" },
@@ -121,11 +121,11 @@ export const codelSquareRoot: Experiment = {
   ],
   further: [
     {
-      say: "Change `aqm[0].target`: it moves the start of the drops, and not the slope.",
+      say: "Change `aqm[0].target`: it moves the start of the drops, but not the slope.",
       edits: [{ path: "aqm[0].target", value: '"20 ms"' }],
     },
     {
-      say: 'Set `duration` to "60 s": after about 26 s the line reaches what has to go, and only then does the queue start to shrink.',
+      say: 'Set `duration` to "60 s": after about 26 s the line reaches the necessary drop rate, and only then does the queue start to shrink.',
       edits: [{ path: "duration", value: '"60 s"' }],
     },
     {

@@ -24,7 +24,7 @@ export const flowQueues: Experiment = {
       algorithms: ["codel", "fq-codel"],
       curves: ["delay", "throughput"],
       apart: true,
-      claim: "In its own queue the call hardly waits, and the downloads lose nothing by it",
+      claim: "In its own queue the call hardly waits, and the downloads do not suffer",
       see: (now) =>
         `P99 of the call's waiting time is ${ms(late(now, "codel"))} with CoDel and ${ms(late(now, "fq-codel"))} with FQ-CoDel. The downloads get ${mbit(downloads(now, "codel"))} and ${mbit(downloads(now, "fq-codel"))}.`,
       holds: (now) =>
@@ -41,7 +41,7 @@ export const flowQueues: Experiment = {
       algorithms: ["codel", "fq-codel"],
       curves: ["throughput", "delay"],
       apart: true,
-      claim: "FQ-CoDel holds the flood to its share and spares the call, and CoDel does neither",
+      claim: "FQ-CoDel limits the flood to its share and protects the call; CoDel does neither",
       see: (now) =>
         `With CoDel the downloads get ${mbit(downloads(now, "codel"))}, and the call loses ${percent(lost(now, "codel"))} of its packets. With FQ-CoDel the four downloads get ${mbit(downloads(now, "fq-codel"))}, the flood gets ${mbit(flood(now, "fq-codel"))}, and the call loses ${percent(lost(now, "fq-codel"))}.`,
       holds: (now) =>
@@ -118,7 +118,7 @@ export const flowQueues: Experiment = {
       edits: [{ path: "aqm[1].flows", value: "8" }],
     },
     {
-      say: "Add `cake` or `sfq`: other ways to keep flows apart. The flood gets a fair share.",
+      say: "Add `cake` or `sfq`: other ways to separate flows. The flood gets a fair share.",
       step: 1,
       edits: [
         { path: "aqm[+]", value: '{ algorithm = "cake" }' },
@@ -128,7 +128,7 @@ export const flowQueues: Experiment = {
       holds: (now) => Math.abs(flood(now, "cake") - 4e6) < 0.3e6 && Math.abs(flood(now, "sfq") - 4e6) < 0.3e6,
     },
     {
-      say: "Add `sfb` and `choke`, which have no queue for each flow. SFB holds the flood to about half of the link, and CHOKe hardly holds it.",
+      say: "Add `sfb` and `choke`, which have no queue for each flow. SFB limits the flood to about half of the link, and CHOKe hardly limits it.",
       step: 1,
       edits: [
         { path: "aqm[+]", value: '{ algorithm = "sfb" }' },

@@ -68,7 +68,7 @@ export const roundTrips: Experiment = {
     },
     {
       title: "A long queue, marked at random",
-      say: "Is it the length of the queue, or that it is full? PIE with a target of 50 ms keeps a long queue too, but it marks at random before the buffer is full.",
+      say: "Is the cause that the queue is long, or that it is full? PIE with a target of 50 ms also keeps a long queue, but it marks at random before the buffer is full.",
       edits: [],
       algorithms: ["drop-tail", "pie"],
       curves: ["throughput", "queue"],
@@ -108,7 +108,7 @@ export const roundTrips: Experiment = {
   why: [
     "If a share p of the packets is marked, a Reno window averages about √(1.5 / p), whatever the round trip R. One window per round trip is a rate of √(1.5 / p) / R (Mathis et al. 1997).",
     "Equal marks therefore make equal windows, and the rates are inversely proportional to the round-trip times.",
-    "A full buffer does not treat all alike. Near flows grow back and fill it again long before the far ones have recovered. Lakshman and Madhow found drop-tail grossly unfair to connections with longer round trips.",
+    "A full buffer does not treat all flows alike. Near flows recover and fill it again long before the far ones have recovered. Lakshman and Madhow found drop-tail grossly unfair to connections with longer round trips.",
     "With a queue for each flow, each flow gets its own marks. A far flow's queue stands less often, so it is marked less. Some difference remains because Reno at 160 ms does not always fill its share.",
   ],
   sources: [

@@ -66,7 +66,7 @@ export const l4sCoupling: Experiment = {
     },
     {
       title: "One queue for both",
-      say: "Now try PIE: one queue, and the same probability for both kinds. A mark tells CUBIC to slow down a lot, and Prague to slow down a little.",
+      say: "Now try PIE: one queue, and the same probability for both kinds. A mark tells CUBIC to slow down a lot, but Prague only a little.",
       edits: [],
       algorithms: ["dualpi2", "pie"],
       curves: ["throughput", "internals"],
@@ -90,7 +90,7 @@ export const l4sCoupling: Experiment = {
   },
   why: [
     "A Classic window is proportional to 1 / √p. A scalable one is 2 / p in steady state, where p is the share of packets that are marked.",
-    "For equal rates, scalable senders must see the square root of what Classic senders see, times a constant k. So the controller moves one base probability p'. Classic packets get p'², and scalable ones get k p' (RFC 9332, section 2.1).",
+    "For equal rates, the marking probability for scalable senders must be the square root of that for Classic senders, times a constant k. So the controller adjusts one base probability p'. Classic packets get p'², and scalable ones get k p' (RFC 9332, section 2.1).",
     "Equal rates would need k = 1.64 × R_C / R_L, the ratio of the two round trips (RFC 9332, eq. 7). Classic packets also wait in their queue, so here the ratio is about 1.47, and k would be 2.4. RFC 9332 recommends 2: for Reno on a path of 25 ms with a target of 15 ms it computes 1.97 (eq. 8). Prague therefore gets about 1.2 times CUBIC's rate here.",
     "The coupling does not make the queue short. The low-latency queue has its own marking ramp, at about a millisecond. Scalable senders tolerate it because each mark costs them little.",
   ],

@@ -22,8 +22,8 @@ fn tables() -> String {
     }
     let limits = Thresholds::default();
     text += &format!(
-        "\nAn anomaly of a line is raised when its figure has been above the first threshold for {} and cleared when it has \
-         been below the second for {}, second by second.\n\n\
+        "\nAn anomaly of a line is raised when its metric has been above the first threshold in every second for {}, \
+         and cleared when it has been below the second threshold in every second for {}.\n\n\
          | anomaly | is raised above | is cleared below | means |\n| --- | --- | --- | --- |\n",
         limits.raise, limits.clear
     );
@@ -37,7 +37,7 @@ fn tables() -> String {
             Kind::Lateness => limits.lateness.map(|x| format!("P99 of the lateness: {x}")),
             Kind::KernelDrops => ["one packet".into(), format!("none for {}", limits.clear)],
             Kind::Bypass => {
-                ["one packet, or rules that are gone".into(), format!("none for {}", limits.clear)]
+                ["one packet, or missing rules".into(), format!("none for {}", limits.clear)]
             }
             Kind::DeviceGone => ["at once".into(), "at once".into()],
             Kind::LogEnded => ["at once".into(), "not".into()],

@@ -52,12 +52,12 @@ impl Kind {
     /// Its meaning, and what helps.
     pub fn says(self) -> &'static str {
         match self {
-            Kind::Overflow => "the buffer overflows: more comes than the algorithm can turn away",
+            Kind::Overflow => "the buffer overflows: more packets arrive than the algorithm can control",
             Kind::Delay => "packets wait long",
             Kind::Lateness => "packets leave late: the machine is too busy for this rate",
             Kind::KernelDrops => "the kernel drops packets that the algorithm never sees",
             Kind::Bypass => {
-                "packets pass around the gateway: the kernel's queue was full, nobody read it, or rules were gone"
+                "packets bypass the gateway: the kernel's queue was full, nobody read it, or rules were missing"
             }
             Kind::DeviceGone => "the device is not there: Quell waits for it",
             Kind::LogEnded => "the log has ended: packets are forwarded, but not recorded",

@@ -67,25 +67,25 @@ macro_rules! metrics {
 metrics! {
     "quell_build_info" Gauge &["version"], "The version of Quell; always 1.";
     "quell_up_seconds" Gauge NONE, "How long the gateway has run.";
-    "quell_snapshot_age_seconds" Gauge NONE, "How long ago the worker last showed its counts; over a second, it hangs.";
+    "quell_snapshot_age_seconds" Gauge NONE, "How long ago the worker last published its counters; more than a second means that it hangs.";
     "quell_pauses_total" Counter NONE, "How often the worker was stopped for more than a second.";
     "quell_on_the_way_packets" Gauge NONE, "Packets that were sent and are still delayed.";
     "quell_kernel_dropped_packets_total" Counter &["where"], "Packets that the kernel dropped around the gateway: queue (NFQUEUE was full), user (NFQUEUE could not hand them over), verdict (dropped before its verdict came). For queue and user the algorithm never saw them.";
-    "quell_passed_packets_total" Counter &["why"], "Packets that passed without the algorithm: bypass (left without a verdict, since nobody read the queue or it was full; counted by a rule, every few seconds), unjudged (neighbor discovery and what is not IP).";
-    "quell_strange_messages_total" Counter NONE, "Messages of the kernel that were not understood.";
-    "quell_rules_gone_total" Counter NONE, "How often rules of the firewall were gone and added again.";
-    "quell_worker_restarts_total" Counter NONE, "How often the worker was started again; its other figures count from there.";
-    "quell_log_state" Gauge &["state"], "1 for what holds of the log: none, writing, ended (before the gateway did).";
+    "quell_passed_packets_total" Counter &["why"], "Packets that passed without the algorithm: bypass (left without a verdict, since nobody read the queue or it was full; counted by a rule, every few seconds), unjudged (neighbor discovery and packets that are not IP).";
+    "quell_strange_messages_total" Counter NONE, "Messages from the kernel that were not understood.";
+    "quell_rules_gone_total" Counter NONE, "How often firewall rules were missing and were added again.";
+    "quell_worker_restarts_total" Counter NONE, "How often the worker was restarted; its other metrics count from the last restart.";
+    "quell_log_state" Gauge &["state"], "1 for the current state of the log: none, writing, ended (before the gateway did).";
     "quell_anomaly" Gauge ANOMALY, "1 while the anomaly holds, 0 otherwise.";
-    "quell_anomaly_since_timestamp_seconds" Gauge ANOMALY, "Since when the anomaly holds, in seconds since 1970; only while it does.";
+    "quell_anomaly_since_timestamp_seconds" Gauge ANOMALY, "When the anomaly began, in seconds since 1970; present only while it holds.";
     "quell_anomalies_raised_total" Counter ANOMALY, "How often the anomaly was raised.";
     "quell_config_info" Gauge &["direction", "line", "algorithm", "digest", "buffer", "ecn"], "The configuration; always 1. The digest changes with it.";
-    "quell_rate_bytes_per_second" Gauge LINE, "The rate that the line is set to, an eighth of that in bit/s.";
-    "quell_queue_packets" Gauge LINE, "Packets that wait; the one in transmission is not among them.";
+    "quell_rate_bytes_per_second" Gauge LINE, "The rate that the line is set to, in bytes per second (an eighth of the bit/s).";
+    "quell_queue_packets" Gauge LINE, "Packets that wait, without the one in transmission.";
     "quell_queue_bytes" Gauge LINE, "Their bytes.";
-    "quell_arrived_packets_total" Counter LINE, "Packets that came and were presented to the algorithm: enqueued, or dropped on arrival.";
+    "quell_arrived_packets_total" Counter LINE, "Packets that arrived and were presented to the algorithm: enqueued, or dropped on arrival.";
     "quell_arrived_bytes_total" Counter LINE, "Their bytes.";
-    "quell_ce_arrived_packets_total" Counter LINE, "Packets that came with CE: marked elsewhere.";
+    "quell_ce_arrived_packets_total" Counter LINE, "Packets that arrived with CE: marked elsewhere.";
     "quell_enqueued_packets_total" Counter LINE, "Packets that were stored: forwarded, dropped later, or in the queue.";
     "quell_enqueued_bytes_total" Counter LINE, "Their bytes.";
     "quell_forwarded_packets_total" Counter LINE, "Packets that were sent.";
@@ -100,10 +100,10 @@ metrics! {
     "quell_sojourn_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
     "quell_late_seconds" Histogram LINE, "From when a packet was due to when it was let go: the pacing error.";
     "quell_late_recent_seconds" Gauge PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
-    "quell_lane_queue_packets" Gauge LANE, "Packets that wait in one of the queues of the algorithm: c and l of DualPI2 and Curvy RED. Queues without names, one for each flow, are not told apart.";
+    "quell_lane_queue_packets" Gauge LANE, "Packets that wait in one of the algorithm's queues: c and l of DualPI2 and Curvy RED. Unnamed queues, one for each flow, are not counted separately.";
     "quell_lane_queue_bytes" Gauge LANE, "Their bytes.";
-    "quell_lane_arrived_packets_total" Counter LANE, "Packets that came for that queue and were presented to the algorithm. Counters of queues begin again with a reload.";
-    "quell_lane_ce_arrived_packets_total" Counter LANE, "Packets that came with CE: marked elsewhere.";
+    "quell_lane_arrived_packets_total" Counter LANE, "Packets that arrived for that queue and were presented to the algorithm. A reload resets the counters of queues.";
+    "quell_lane_ce_arrived_packets_total" Counter LANE, "Packets that arrived with CE: marked elsewhere.";
     "quell_lane_enqueued_packets_total" Counter LANE, "Packets that were stored.";
     "quell_lane_forwarded_packets_total" Counter LANE, "Packets that were sent.";
     "quell_lane_forwarded_bytes_total" Counter LANE, "Their bytes: the queue's share of the rate.";
@@ -112,13 +112,13 @@ metrics! {
     "quell_lane_dropped_ecn_capable_packets_total" Counter LANE_PLACE, "Of all these, the ECN-capable packets.";
     "quell_lane_sojourn_seconds" Histogram LANE, "From arrival to the start of transmission; bounds are exact to 1%.";
     "quell_lane_sojourn_recent_seconds" Gauge LANE_PERCENTILE, "Percentiles of the same over the last ten seconds; 100 is the largest.";
-    "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "What the algorithm shows of its inside, by the name that its paper has for it.";
+    "quell_aqm_signal" Gauge &["direction", "line", "algorithm", "name", "unit"], "An internal signal of the algorithm, under the name that its paper uses.";
     "quell_shadow_queue_packets" Gauge SHADOW, "Packets that would wait if the shadow's algorithm decided.";
     "quell_shadow_forwarded_packets_total" Counter SHADOW, "Packets that it would have sent.";
     "quell_shadow_forwarded_bytes_total" Counter SHADOW, "Their bytes.";
     "quell_shadow_marked_packets_total" Counter SHADOW, "Packets that it would have marked.";
     "quell_shadow_dropped_packets_total" Counter SHADOW_DROP, "Packets that it would have dropped.";
-    "quell_shadow_sojourn_seconds" Histogram SHADOW, "What would have been their time in the queue.";
+    "quell_shadow_sojourn_seconds" Histogram SHADOW, "The time that packets would have spent in the shadow's queue.";
 }
 
 /// A text under way: families in the order of [`METRICS`].

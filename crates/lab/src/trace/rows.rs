@@ -163,17 +163,17 @@ trace_columns! { FLOWS:
     F64 "cwnd_bytes", "bytes", "The same in bytes of data.";
     F64 "ssthresh_packets", "packets", "The threshold of slow start; null while there is none.";
     F64 "srtt_s", "s", "The smoothed round-trip time, in whole ticks of the sender's clock; null before the first measurement.";
-    F64 "rtt_s", "s", "The round-trip time measured last; null before.";
+    F64 "rtt_s", "s", "The most recently measured round-trip time; null before the first measurement.";
     F64 "rto_s", "s", "The retransmission timeout.";
     F64 "pacing_rate_bps", "bit/s", "The rate at which packets are released, headers included; null for a sender that does not pace.";
-    U32 "in_flight_packets", "packets", "Packets that the sender holds to be on their way.";
-    F64 "delivery_rate_bps", "bit/s", "The bandwidth that a model of the path holds, headers included; null for a congestion control without one.";
-    Text "phase", "1", "handshake, slow start, congestion avoidance, recovery (losses that acknowledgments found), loss (those that the timer found), or a state of BBR's.";
-    U64 "sent_packets", "packets", "Packets of data sent so far, with those sent again.";
-    U64 "retransmitted_packets", "packets", "Those of them that were sent before.";
+    U32 "in_flight_packets", "packets", "Packets that the sender considers in flight.";
+    F64 "delivery_rate_bps", "bit/s", "The bandwidth estimate of a congestion control's model of the path, headers included; null without such a model.";
+    Text "phase", "1", "handshake, slow start, congestion avoidance, recovery (from losses that acknowledgments revealed), loss (from losses that the timer revealed), or a state of BBR.";
+    U64 "sent_packets", "packets", "Packets of data sent so far, including retransmissions.";
+    U64 "retransmitted_packets", "packets", "The retransmissions among them.";
     U64 "delivered_packets", "packets", "Packets that the sender knows to have arrived.";
     U64 "timeouts", "1", "Retransmission timeouts so far.";
-    U64 "fast_retransmits", "1", "Reductions of the window by losses that acknowledgments found.";
+    U64 "fast_retransmits", "1", "Reductions of the window by losses that acknowledgments revealed.";
     U64 "ecn_responses", "1", "Reductions of the window by ECN.";
 }
 
@@ -217,25 +217,25 @@ trace_columns! { PACKETS:
     Text "event", "1", "enqueue, mark, drop, or dequeue: the beginning of the transmission.";
     Text "cause", "1", "Of a drop: early (the algorithm, by chance or control), forced (a limit of the algorithm), overflow (the buffer was full); of a dequeue: lost, if the wire loses it.";
     Text "place", "1", "Of a drop or mark: arrival, head, or waiting (dropped from within, to make room).";
-    U32 "packet", "1", "The number of the packet in its replication, which joins its events, also those at other links; a packet that is sent again has a new one.";
-    F64 "waited_s", "s", "The time since the packet came to the queue.";
-    U32 "queue_packets", "packets", "What waits at that moment, without this packet and the one in transmission.";
+    U32 "packet", "1", "The number of the packet in its replication, which joins its events, including those at other links; a retransmission has a new number.";
+    F64 "waited_s", "s", "The time since the packet arrived at the queue.";
+    U32 "queue_packets", "packets", "The packets that wait at that moment, without this one and the one in transmission.";
     U64 "queue_bytes", "bytes", "The same in bytes.";
     U32 "flow", "1", "The number of the flow in the network.";
     Text "class", "1", "The class of traffic.";
     Text "kind", "1", "syn, syn-ack, data, ack, request, or datagram.";
     U32 "connection", "1", "The number of the connection of its flow, modulo 256.";
-    U32 "seq_packets", "packets", "The number of the data packet, from 1; of a datagram null.";
+    U32 "seq_packets", "packets", "The number of the data packet, from 1; null for a datagram.";
     U32 "ack_packets", "packets", "The next number that an acknowledgment expects; null on data.";
     U32 "bytes", "bytes", "The size on the wire.";
-    Text "retransmission", "1", "yes for data or a SYN that was sent before, else no.";
-    Text "flags", "1", "CWR on data, ECE on acknowledgments; empty without.";
-    U32 "marks", "packets", "The packets that the receiver has counted as marked, on acknowledgments of those that count.";
-    Text "ecn_before", "1", "The ECN field with which the packet came: not-ECT, ECT(0), ECT(1), or CE.";
+    Text "retransmission", "1", "yes for data or a SYN that was sent before; otherwise no.";
+    Text "flags", "1", "CWR on data, ECE on acknowledgments; empty without either.";
+    U32 "marks", "packets", "The packets that the receiver has counted as marked, on acknowledgments of receivers that count.";
+    Text "ecn_before", "1", "The ECN field with which the packet arrived: not-ECT, ECT(0), ECT(1), or CE.";
     Text "ecn_after", "1", "The same after the event.";
-    Text "sack", "1", "The blocks of a selective acknowledgment, FROM-TO with TO not among them, the latest first; a duplicate before all.";
-    F64 "sent_s", "s", "The time at which its end of the flow sent it: the value of its timestamp.";
-    F64 "echo_s", "s", "The time at which the packet was sent whose timestamp it echoes; null before one came, or where it was not traced.";
+    Text "sack", "1", "The blocks of a selective acknowledgment as FROM-TO, without TO itself, the latest first; a duplicate precedes them all.";
+    F64 "sent_s", "s", "The time at which its endpoint sent it: the value of its timestamp.";
+    F64 "echo_s", "s", "The sending time of the packet whose timestamp it echoes; null before one arrived, or if that packet was not traced.";
 }
 
 fn packet<'a>(of: Traced<'a>, link: &'a str, trace: &Trace, event: &PacketEvent) -> Vec<Cell<'a>> {
