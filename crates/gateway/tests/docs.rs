@@ -36,9 +36,7 @@ fn tables() -> String {
             Kind::Delay => limits.delay.map(|x| format!("P99 of the delay: {x}")),
             Kind::Lateness => limits.lateness.map(|x| format!("P99 of the lateness: {x}")),
             Kind::KernelDrops => ["one packet".into(), format!("none for {}", limits.clear)],
-            Kind::Bypass => {
-                ["one packet, or missing rules".into(), format!("none for {}", limits.clear)]
-            }
+            Kind::Bypass => ["one packet, or missing rules".into(), format!("none for {}", limits.clear)],
             Kind::DeviceGone => ["at once".into(), "at once".into()],
             Kind::LogEnded => ["at once".into(), "not".into()],
             Kind::Stalled => [format!("nothing published for {}", limits.stalled), "at once".into()],
