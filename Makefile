@@ -160,6 +160,7 @@ test-targets:
 	$(PYTHON) tests/targets.py
 
 # The documentation: its sources, links and anchors, its pages and search in a browser. What cannot be had is skipped.
+# EVERY=1 reads every page, and not one of each sort.
 test-site: $(SITE_VENV)/.ready
 	$(SITE_VENV)/bin/python docs/site/test.py
 
