@@ -95,7 +95,7 @@ test: ## Every test: Rust, the page, the documentation, Python
 two-lanes: $(TESTS)
 ifeq ($(MAKECMDGOALS),two-lanes)
 # Cargo would share the two jobs.
-unexport MAKEFLAGS
+unexport MAKEFLAGS MFLAGS
 test-rust test-site test-lab test-py lint test-targets test-new-algorithm: page
 endif
 
