@@ -89,7 +89,7 @@ validate: ## Compare with ns-2, Linux, ns-3 and the laws of TCP, and write docs/
 TESTS := page test-linux test-package test-rust test-site test-lab test-py lint test-targets test-new-algorithm
 
 test: ## Every test: Rust, the page, the documentation, Python
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line $(MAKEOVERRIDES) two-lanes
+	@$(MAKE) --no-print-directory --jobs=2 $(MAKEOVERRIDES) two-lanes
 
 .PHONY: two-lanes
 two-lanes: $(TESTS)
