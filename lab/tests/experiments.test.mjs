@@ -151,7 +151,7 @@ test("what a suggestion says of the outcome is so", async () => {
 
 test("synchronization: the losses of its explanation are those of its runs", () => {
   const { scenario, why } = EXPERIMENTS.find(({ id }) => id === "synchronization");
-  assert.ok(why.some((sentence) => sentence.includes("about twenty packets, which are a tenth of the arrivals")));
+  assert.ok(why.some((sentence) => sentence.includes("about twenty packets, a tenth of the arrivals")));
   const source = { text: scenario, name: "x.toml" };
   for (const seed of SEEDS) {
     const { series } = engine.ask({ do: "run", source, algorithm: "drop-tail", seed, shown: true });
