@@ -412,7 +412,7 @@ fn anomalies_have_hysteresis() {
     assert_eq!(
         said,
         [
-            "up: the buffer overflows: more comes than the algorithm can turn away (overflow)",
+            "up: the buffer overflows: more packets arrive than the algorithm can control (overflow)",
             "up: packets wait long (delay)",
         ]
     );

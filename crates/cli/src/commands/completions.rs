@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::{commands, terminal};
+use crate::terminal;
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
@@ -21,8 +21,8 @@ pub struct Args {
 }
 
 /// Prints the completions for a shell, generated from the command line's definition.
-pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
+pub fn run(args: &Args, mut definition: clap::Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut commands::definition(), "quell", &mut script);
+    clap_complete::generate(args.shell, &mut definition, "quell", &mut script);
     terminal::print_data(&String::from_utf8_lossy(&script))
 }

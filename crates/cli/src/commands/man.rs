@@ -7,7 +7,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use crate::failure::Failure;
-use crate::{commands, folder};
+use crate::folder;
 
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
@@ -23,9 +23,9 @@ pub struct Args {
     dir: PathBuf,
 }
 
-/// Writes the manual pages.
-pub fn run(args: &Args, _: Vec<String>) -> Result<(), Failure> {
-    write_pages(commands::definition(), "1", &args.dir)?;
+/// Writes the manual pages, generated from the command line's definition.
+pub fn run(args: &Args, definition: Command) -> Result<(), Failure> {
+    write_pages(definition, "1", &args.dir)?;
     #[cfg(target_os = "linux")]
     {
         use clap::Subcommand;

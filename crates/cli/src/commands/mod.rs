@@ -239,7 +239,13 @@ pub fn execute(command: Command, line: Vec<String>) -> Result<(), Failure> {
         Command::Tcp(command) => tcp::run(&command),
         Command::Scenario(command) => scenario::run(&command),
         Command::Conformance(args) => conformance::run(&args, line),
+        #[cfg(feature = "all")]
+        Command::Completions(args) => completions::run(&args, definition()),
+        #[cfg(feature = "all")]
+        Command::Man(args) => man::run(&args, definition()),
+        #[cfg(not(feature = "all"))]
         Command::Completions(args) => completions::run(&args, line),
+        #[cfg(not(feature = "all"))]
         Command::Man(args) => man::run(&args, line),
     }
 }
