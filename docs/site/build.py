@@ -75,7 +75,9 @@ def static() -> Path:
         "minisearch.js": modules / "minisearch/dist/umd/index.js",
     }
     wanted = [(packages / name, (HERE / name).read_bytes()) for name in ("package.json", "package-lock.json")]
-    if not all(library.exists() for library in libraries.values()) or any(path.read_bytes() != data for path, data in wanted):
+    if not all(library.exists() for library in libraries.values()) or any(
+        path.read_bytes() != data for path, data in wanted
+    ):
         for path, data in wanted:
             stage.put(path, data)
         if not shutil.which("npm"):

@@ -101,15 +101,17 @@ def sections(out: Path, also: dict[str, str]) -> list[dict[str, str]]:
         for part in parts:
             words = " ".join(part.words).split()
             first = part is parts[0]
-            found.append({
-                "page": page,
-                "anchor": "" if first else part.anchor,
-                "title": title,
-                "heading": " ".join("".join(part.heading).split()),
-                "also": also.get(page, "") if first else "",
-                # A table has the same words in every row.
-                "text": " ".join(dict.fromkeys(word for word in words if not NUMBER.match(word))),
-            })
+            found.append(
+                {
+                    "page": page,
+                    "anchor": "" if first else part.anchor,
+                    "title": title,
+                    "heading": " ".join("".join(part.heading).split()),
+                    "also": also.get(page, "") if first else "",
+                    # A table has the same words in every row.
+                    "text": " ".join(dict.fromkeys(word for word in words if not NUMBER.match(word))),
+                }
+            )
     return found
 
 

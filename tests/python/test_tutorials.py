@@ -16,7 +16,15 @@ import pytest
 from pages import ROOT, Reader, agrees, steps
 
 DOCS = ROOT / "docs"
-GUIDES = ["vary-parameters", "link-trace", "import-capture", "cite", "ns-2-paper", "own-implementation", "flent"]
+GUIDES = [
+    "vary-parameters",
+    "link-trace",
+    "import-capture",
+    "cite",
+    "ns-2-paper",
+    "own-implementation",
+    "flent",
+]
 PAGES = sorted(DOCS.glob("tutorials/*.md")) + [DOCS / f"how-to/{name}.md" for name in GUIDES]
 
 
