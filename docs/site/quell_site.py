@@ -138,7 +138,9 @@ class Tables(SphinxTransform):
             for entry in heads[0].findall(nodes.entry):
                 if not entry.astext().strip():
                     # Readers of screens say it; the page shows nothing.
-                    entry.append(nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"])))
+                    entry.append(
+                        nodes.paragraph("", "", nodes.inline("", "row", classes=["visually-hidden"]))
+                    )
             rows = len(bodies[0].children)
             table["classes"] += ["site-sort"] if rows >= SORTS else []
             table["classes"] += ["site-filtered", "site-tall"] if rows >= FILTERS else []
