@@ -87,7 +87,7 @@ pub enum Role {
 impl Role {
     /// The role of the series of this name.
     pub fn of(name: &str) -> Role {
-        let ends = [" avg", " sum", " fairness", " totals"].iter().any(|end| name.ends_with(end));
+        let ends = [" avg", " sum", " fairness", " total", " totals"].iter().any(|end| name.ends_with(end));
         let begins = |with: &str| name.starts_with(with);
         match name {
             _ if ends => Role::Computed,
@@ -259,6 +259,8 @@ mod tests {
             ("TCP upload BE2::tcp_cwnd", Role::Other),
             ("TCP download sum", Role::Computed),
             ("TCP totals", Role::Computed),
+            // Of tcp_upload_prio.
+            ("TCP upload total", Role::Computed),
             ("Ping (ms) UDP BE1", Role::Ping),
             ("Ping (ms) avg", Role::Computed),
             ("VoIP::delay", Role::Other),

@@ -65,10 +65,20 @@ fn flent(args: &Flent) -> Result<(), Failure> {
     }
     let traced = traced(&args.results, &results)?;
     let mut files = BTreeMap::new();
+    // In lower case, since some systems take "CoDel" and "codel" for one file.
+    let mut labels = BTreeMap::new();
     let wanted = |r: &&Replication| args.aqm.is_empty() || args.aqm.contains(&r.algorithm);
     for replication in results.replications.iter().filter(wanted) {
         let name = file_name(&results, replication);
         if let Some(file) = data_file(&results, replication, &traced, &name) {
+            if let Some(other) = labels.insert(name.to_lowercase(), &replication.algorithm) {
+                return Err(bad_input!(
+                    "the algorithms \"{other}\" and \"{}\" would both be written to {}: export each with --aqm into a \
+                     folder of its own",
+                    replication.algorithm,
+                    quell_files::name(&args.out.join(name))
+                ));
+            }
             files.insert(args.out.join(name), file);
         }
     }
@@ -265,9 +275,14 @@ fn finite(x: f64) -> Option<f64> {
 
 /// The goodput of each step, which ends at its time, in Mbit/s.
 fn goodput(delivered: &[(f64, f64)], times: &[f64]) -> Vec<Option<f64>> {
+    // The samples of a trace are not those of the series: between two of them, bytes come evenly.
     let until = |t: f64| match delivered.partition_point(|(at, _)| *at <= t) {
-        0 => 0.0,
-        n => delivered[n - 1].1,
+        0 => delivered.first().map_or(0.0, |(at, bytes)| bytes * t / at),
+        n if n == delivered.len() => delivered[n - 1].1,
+        n => {
+            let ((before, least), (after, most)) = (delivered[n - 1], delivered[n]);
+            least + (most - least) * (t - before) / (after - before)
+        }
     };
     let step = |i: usize| {
         let from = if i == 0 { 0.0 } else { times[i - 1] };
@@ -358,5 +373,20 @@ impl<'a> Rows<'a> {
             cwnd_bytes: f64s("cwnd_bytes")?,
             delivered: u64s("delivered_packets")?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trace whose samples are farther apart than the steps of a series, and not at them.
+    #[test]
+    fn a_constant_rate_is_constant_whatever_the_steps() {
+        let trace: Vec<_> = (1..=40).map(|i| (0.05 * f64::from(i), 5e4 * f64::from(i))).collect();
+        let times: Vec<_> = (1..=50).map(|i| 0.04 * f64::from(i)).collect();
+        for rate in goodput(&trace, &times) {
+            assert!((rate.unwrap() - 8.0).abs() < 1e-9, "{rate:?}");
+        }
     }
 }

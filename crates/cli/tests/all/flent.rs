@@ -7,7 +7,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::common::{Bench, list};
+use crate::common::{Bench, SMALL, list};
 
 const BOTH_WAYS: &str = r#"schema = 1
 dialect = "linux"
@@ -349,4 +349,26 @@ fn what_cannot_be_laid_side_by_side_is_refused() {
     let ran = bench.run(&["export", "flent", "u"]);
     assert!(ran.code == 2 && ran.err.contains("has no TCP traffic over time"), "{}", ran.err);
     assert!(!bench.path("flent").exists());
+}
+
+/// Labels that give one name of a file are refused, and none of their replications is lost.
+#[test]
+fn labels_of_one_file_are_refused() {
+    let bench = Bench::new();
+    let two = SMALL.replace(
+        "algorithm = \"drop-tail\"",
+        "algorithm = \"drop-tail\"\nlabel = \"a b\"\n\n[[aqm]]\nalgorithm = \"drop-tail\"\nlabel = \"A/b\"",
+    );
+    bench.file("two.toml", &two);
+    bench.ok(&["run", "two.toml", "--seeds", "1", "--out", "r", "--quiet", "--no-report"]);
+    let refused = bench.run(&["export", "flent", "r", "--out", "f"]);
+    assert!(
+        refused.code == 2
+            && refused.err.contains("\"a b\" and \"A/b\" would both be written to")
+            && refused.err.contains("--aqm"),
+        "{}",
+        refused.err
+    );
+    assert!(!bench.path("f").exists());
+    bench.ok(&["export", "flent", "r", "--out", "f", "--aqm", "a b"]);
 }
