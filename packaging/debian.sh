@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 built=$(realpath "$1") out=$(realpath "$2")
 
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 architecture=$(dpkg --print-architecture)
 triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 maintainer='Quell developers <quell@quell-aqm.example>'
@@ -24,7 +24,12 @@ trap 'rm -rf "$work"' EXIT
 # The packages of the shared libraries that files need. dpkg-shlibdeps runs only in a source package.
 mkdir "$work/debian"
 printf 'Source: quell\n\nPackage: quell\nArchitecture: any\n' > "$work/debian/control"
-libraries() { (cd "$work" && dpkg-shlibdeps -O "$@" 2> /dev/null | sed -n 's/^shlibs:Depends=//p'); }
+libraries() {
+  local found
+  found=$(cd "$work" && dpkg-shlibdeps -O "$@" 2> "$work/said") || { cat "$work/said" >&2; return 1; }
+  depends=$(sed -n 's/^shlibs:Depends=//p' <<< "$found")
+  [ -n "$depends" ] || { echo "debian: dpkg-shlibdeps names no package for $*" >&2; return 1; }
+}
 
 put() { install -D -m "$1" "$2" "$3"; }
 packed() { mkdir -p "$(dirname "$2")" && gzip -9nc "$1" > "$2" && chmod 644 "$2"; }
@@ -82,7 +87,8 @@ put 644 "$built/share/completions/quell.bash" "$root/usr/share/bash-completion/c
 put 644 "$built/share/completions/_quell" "$root/usr/share/zsh/vendor-completions/_quell"
 put 644 "$built/share/completions/quell.fish" "$root/usr/share/fish/vendor_completions.d/quell.fish"
 documents quell quell-cli
-pack quell science "$(libraries -e"$root/usr/bin/quell")" 'Suggests: quell-gateway, libquell-dev' \
+libraries -e"$root/usr/bin/quell"
+pack quell science "$depends" 'Suggests: quell-gateway, libquell-dev' \
   'laboratory for active queue management' << 'END'
 Quell simulates networks packet by packet, runs algorithms of active queue
 management and congestion control on the same traffic, and compares them
@@ -104,15 +110,15 @@ cat > "$root/DEBIAN/postinst" << 'END'
 set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
   systemctl daemon-reload
-  # An update restarts a gateway that runs; one that was never started stays so.
-  [ -z "$2" ] || deb-systemd-invoke restart quell-gateway.service
+  # An update restarts a gateway that is enabled. If the new one refuses its configuration, dpkg is not to fail for it.
+  [ -z "$2" ] || deb-systemd-invoke restart quell-gateway.service || true
 fi
 END
 cat > "$root/DEBIAN/prerm" << 'END'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  deb-systemd-invoke stop quell-gateway.service
+  deb-systemd-invoke stop quell-gateway.service || true
 fi
 END
 cat > "$root/DEBIAN/postrm" << 'END'
@@ -127,7 +133,8 @@ if [ "$1" = purge ]; then
 fi
 END
 chmod 755 "$root"/DEBIAN/post* "$root"/DEBIAN/prerm
-pack quell-gateway net "$(libraries -e"$root/usr/bin/quell-gateway")" 'Recommends: nftables | iptables' \
+libraries -e"$root/usr/bin/quell-gateway"
+pack quell-gateway net "$depends" 'Recommends: nftables | iptables' \
   'active queue management on the packets of a router' << 'END'
 Quell's gateway has the algorithms of active queue management on real packets:
 it shapes, marks, drops, records and replays what goes through a link.
@@ -145,7 +152,8 @@ mkdir -p "$root/DEBIAN"
 # Functions may come with any version, so that a program needs the one that it was compiled with, or a later one.
 printf 'libquell 0 libquell0 (>= %s)\n' "$version" > "$root/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$root/DEBIAN/triggers"
-pack libquell0 libs "$(libraries -e"$root/usr/lib/$triplet/libquell.so.$version")" 'Multi-Arch: same' \
+libraries -e"$root/usr/lib/$triplet/libquell.so.$version"
+pack libquell0 libs "$depends" 'Multi-Arch: same' \
   'queues with active queue management, for programs in C' << 'END'
 The queues of Quell for event loops, user-space stacks and simulators: the
 program owns its packets, and Quell says in which order they leave, and which

@@ -117,7 +117,7 @@ build_profile() {
 with_profile() {
   local named
   named=$work/$(sha256sum "$work/quell.profdata" | cut -c 1-16).profdata
-  [ -e "$named" ] || cp "$work/quell.profdata" "$named"
+  [ -e "$named" ] || { cp "$work/quell.profdata" "$named.new" && mv "$named.new" "$named"; }
   PATH="$tools:$PATH" RUSTFLAGS="-Cprofile-use=$named" "$@"
 }
 
@@ -167,15 +167,17 @@ for name in "${parts[@]}"; do
   esac
 done
 
-rust=$(digest crates Cargo.toml Cargo.lock scenarios conformance papers drafts lab)
+rust=$(digest crates Cargo.toml Cargo.lock scenarios conformance papers drafts lab packaging)
 # What is built says from which commit.
 commit=$(git rev-parse HEAD)
 [ -z "${QUELL_WASM:-}" ] || page=$(sha256sum "$QUELL_WASM" | cut -c 1-16)
 part tools "$(digest packaging/requirements.txt)" "$tools/maturin" get_tools
-if wanted page; then part page "$rust-$(digest docs/references.bib)-$commit-${page:-}" "dist/quell-lab-$version.tar.gz" build_page; fi
+# Whatever is built has the page in it.
+[ -e lab/dist/index.html ] || rm -f "$stamps/page"
+part page "$rust-$(digest docs/references.bib)-$commit-${page:-}" "dist/quell-lab-$version.tar.gz" build_page
 whole=$rust-$commit-$(cat "$stamps/page" 2> /dev/null | sha256sum | cut -c 1-16)
 if wanted command || wanted wheel || wanted debian; then
-  part profile "$(digest crates/*/src Cargo.toml Cargo.lock benches/cases)" "$work/quell.profdata" build_profile
+  part profile "$(digest crates Cargo.toml Cargo.lock benches/cases scenarios packaging)" "$work/quell.profdata" build_profile
 fi
 if wanted command || wanted debian; then
   part command "$whole-$(digest README.md LICENSE-*)" "dist/quell-$version-$target.tar.gz" build_command
