@@ -89,7 +89,9 @@ def test() -> None:
         skip("there is no Chromium (apt-get install chromium, or CHROMIUM=path)", "the pages are")
 
 
-what = sys.argv[1]
+what = " ".join(sys.argv[1:])
+if what not in ("build", "page", "test"):
+    sys.exit(f"lab: {what or 'nothing'} is asked for: must be build, page or test")
 if why := missing():
     if what == "build":
         sys.exit(f"lab: {why}")
