@@ -76,7 +76,7 @@ fn flent(args: &Flent) -> Result<(), Failure> {
                     "the algorithms \"{other}\" and \"{}\" would both be written to {}: export each with --aqm into a \
                      folder of its own",
                     replication.algorithm,
-                    quell_files::name(&args.out.join(name))
+                    quell_files::name(args.out.join(name))
                 ));
             }
             files.insert(args.out.join(name), file);
