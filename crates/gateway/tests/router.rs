@@ -62,16 +62,16 @@ fn packets_are_conserved_and_the_kernel_counts_the_marks() {
     let streams = RECEIVER.map(|to| net.stream(to, true, 1000, Wait::from_micros(2500)));
     std::thread::sleep(1200 * MS);
     let sums = streams.map(Stream::finish);
-    let sent = f64::from(sums[0].0 + sums[1].0);
     let came: usize = sums.iter().map(|(_, came)| came).sum();
     let status = net.status();
     let line = &status["lines"][0];
-    let count =
-        |path: &str| line.pointer(path).and_then(|v| v.as_f64()).unwrap_or_else(|| panic!("{path}: {line}"));
-    let dropped = sent - came as f64;
-    assert_eq!(count("/queue/arrived/packets"), sent);
-    assert_eq!(count("/sent/packets"), came as f64);
-    assert!(dropped > 0.0 && came > 500, "{came} of {sent}");
+    let (dropped, marked) = dropped_and_marked(line);
+    let count = |path: &str| line.pointer(path).and_then(|v| v.as_u64()).unwrap();
+    let others = others(&net, line, &sums);
+    let passed = count("/sent/packets");
+    assert_eq!(count("/queue/arrived/packets"), passed + dropped);
+    assert!((came as u64..=came as u64 + others).contains(&passed), "{came} came, {passed} were sent");
+    assert!(dropped > 0 && came > 500, "{sums:?}");
     // Both kinds of packets were marked, and what was marked arrived as CE.
     let [v4, v6] = [("netstat", "InCEPkts"), ("snmp6", "Ip6InCEPkts")].map(|(file, name)| {
         let text =
@@ -80,9 +80,8 @@ fn packets_are_conserved_and_the_kernel_counts_the_marks() {
     });
     assert!(v4 > 10 && v6 > 10, "{v4} {v6}");
     // Marked packets that found no room later are counted as marked too, so not more can arrive.
-    let marked = count("/queue/marked/packets");
-    assert_eq!((v4 + v6) as f64, marked, "{v4} {v6}");
-    println!("sent {sent}, came {came}, dropped {dropped}, CE v4 {v4}, v6 {v6}");
+    assert_eq!(v4 + v6, marked, "{v4} {v6}");
+    println!("{sums:?}, dropped {dropped}, CE v4 {v4}, v6 {v6}");
 
     let (code, out, said) = running.stop();
     assert!(code == Some(0) && out.contains("red "), "{out}{said}");
@@ -339,6 +338,21 @@ fn dropped_and_marked(line: &serde_json::Value) -> (u64, u64) {
     (dropped.sum(), count("/queue/marked/packets"))
 }
 
+/// The packets in a line that are of no stream: the hosts themselves look for neighbors and report multicast groups.
+fn others(net: &Net, line: &serde_json::Value, streams: &[(u32, usize)]) -> u64 {
+    let arrived = line.pointer("/queue/arrived/packets").and_then(|v| v.as_u64()).unwrap();
+    let sent: u64 = streams.iter().map(|(sent, _)| u64::from(*sent)).sum();
+    let messages: u64 = [G, R]
+        .map(|i| {
+            let text = net.within(i, || std::fs::read_to_string("/proc/thread-self/net/snmp6").unwrap());
+            counter(&text, "Icmp6OutMsgs")
+        })
+        .iter()
+        .sum();
+    assert!((sent..=sent + messages).contains(&arrived), "{arrived} arrived, {sent} of them in streams");
+    arrived - sent
+}
+
 /// Firewalls of which a packet with another bit in its mark than those that they set would be dropped, sent from
 /// another address or led elsewhere.
 const FIREWALLS: [(&str, &str); 4] = [
@@ -399,11 +413,13 @@ fn marks_of_the_gateway_meet_no_rule_of_others() {
         let streams = RECEIVER.map(|to| net.stream(to, true, 1000, Wait::from_micros(2500)));
         std::thread::sleep(1200 * MS);
         let sums = streams.map(Stream::finish);
-        let (dropped, marked) = dropped_and_marked(&net.status()["lines"][0]);
+        let line = &net.status()["lines"][0];
+        let (dropped, marked) = dropped_and_marked(line);
         let after = came_with_ce(&net, R);
         let lost: u64 = sums.iter().map(|(sent, came)| u64::from(*sent) - *came as u64).sum();
         println!("{style}: {sums:?}, dropped {dropped}, marked {marked}");
-        assert_eq!(lost, dropped, "{style}: others dropped what the gateway did not");
+        let most = lost + others(&net, line, &sums);
+        assert!((lost..=most).contains(&dropped), "{style}: others dropped what the gateway did not");
         let ce = [after[0] - before[0], after[1] - before[1]];
         assert!(ce[0] > 10 && ce[1] > 10 && ce[0] + ce[1] == marked, "{style}: {ce:?} of {marked}");
         // Nobody reads the queue: what passes unshaped passes the firewall as without the gateway.
@@ -511,13 +527,15 @@ fn own_traffic_is_shaped(net: Net) {
         std::thread::sleep(1500 * MS);
         let sums = streams.map(Stream::finish);
         let came: usize = sums.iter().map(|(_, came)| came).sum();
-        let (dropped, marked) = dropped_and_marked(&net.status()["lines"][line]);
+        let status = &net.status()["lines"][line];
+        let (dropped, marked) = dropped_and_marked(status);
         let after = ce();
         let lost: u64 = sums.iter().map(|(sent, came)| u64::from(*sent) - *came as u64).sum();
         let bps = came as f64 * 1028.0 * 8.0 / begin.elapsed().as_secs_f64();
         println!("own, line {line}: {sums:?}, {bps:.0} bit/s, dropped {dropped}, marked {marked}");
         assert!(bps < rate * 1.02 && came > 500, "{bps}");
-        assert_eq!(lost, dropped, "the firewall or the routes drop what the gateway did not");
+        let most = lost + others(&net, status, &sums);
+        assert!((lost..=most).contains(&dropped), "the firewall or the routes drop what the gateway did not");
         let ce = [after[0] - before[0], after[1] - before[1]];
         assert!(ce[0] > 10 && ce[1] > 10 && ce[0] + ce[1] == marked, "{ce:?} of {marked}");
     }
