@@ -169,7 +169,8 @@ $(SITE_VENV)/.ready: docs/requirements.txt
 	$(SITE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above.
+# The page: the same simulator in WebAssembly, in Node and in Chromium. What cannot be had is skipped, as above. EVERY=1
+# looks at each width in both color schemes.
 test-lab: page
 	$(PYTHON) tests/lab.py test
 
