@@ -203,7 +203,9 @@ fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) ->
     });
     let raw = |values: &[Option<f64>]| {
         let samples = times.iter().zip(values);
-        samples.filter_map(|(t, val)| Some(Raw { t: Some(since + t), val: Some((*val)?) })).collect()
+        samples
+            .filter_map(|(t, val)| Some(Raw { t: Some(since + t), val: Some((*val)?), dur: None }))
+            .collect()
     };
     let computed = [" sum", " avg", " totals"];
     let measured = named.iter().filter(|(name, _)| !computed.iter().any(|end| name.ends_with(end)));
