@@ -529,3 +529,124 @@ fn files_that_flent_reads_are_read() {
     let said = bench.ok(&["import", "flent", "first.gz", "--rate", "5Mbit/s", "--out", "first"]);
     assert!(said.contains("ping 30.0 ms (P95 30.0 ms)"), "{said}");
 }
+
+fn values(file: &Value, series: &str) -> Vec<Option<f64>> {
+    let all = file["results"][series].as_array().unwrap_or_else(|| panic!("no {series}"));
+    all.iter().map(Value::as_f64).collect()
+}
+
+#[test]
+fn an_exported_series_says_nothing_before_its_flows_start() {
+    let bench = Bench::new();
+    let late = BOTH_WAYS
+        .replace("seeds = 2", "seeds = 2\nseries_step = \"100 ms\"")
+        .replace("direction = \"reverse\"", "direction = \"reverse\"\nstart = \"5 s\"\nstop = \"9 s\"");
+    bench.file("late.toml", &late);
+    bench.ok(&["run", "late.toml", "--out", "r", "--quiet", "--no-report", "--trace", "flows"]);
+    bench.ok(&["export", "flent", "r", "--out", "f", "--aqm", "codel"]);
+    // Of flows, which are traced for the first seed, and of a class.
+    for seed in [1, 2] {
+        let file = unpack(&bench, &format!("f/codel-seed{seed}.flent.gz"));
+        let up = values(&file, "TCP upload BE::1");
+        let at = |s: f64| up[(s * 10.0).round() as usize - 1];
+        assert_eq!([at(0.1), at(2.0), at(5.0), at(11.9)], [None; 4], "seed {seed}: {up:?}");
+        assert!(at(7.0).is_some() && at(5.1).is_some(), "seed {seed}: {up:?}");
+        assert!(values(&file, "TCP upload sum")[20].is_none(), "seed {seed}");
+        let about = &file["metadata"]["SERIES_META"]["TCP upload BE::1"];
+        let mean = up.iter().flatten().sum::<f64>() / up.iter().flatten().count() as f64;
+        assert!((about["MEAN_VALUE"].as_f64().unwrap() - mean).abs() < 1e-9, "{about}");
+        assert_eq!(about["CONG_CONTROL"], "cubic");
+        assert_eq!(values(&file, "Ping (ms) UDP BE"), values(&file, "Ping (ms) ICMP"));
+        assert!(file["metadata"]["NOTE"].as_str().unwrap().starts_with("simulated by "), "without a title");
+        let raw = &file["raw_values"]["TCP download BE::1"][5];
+        assert!((raw["dur"].as_f64().unwrap() - 0.1).abs() < 1e-9, "{raw}");
+    }
+}
+
+#[test]
+fn an_exported_ping_has_a_value_where_nothing_is_sent() {
+    let bench = Bench::new();
+    bench.file(
+        "idle.toml",
+        "schema = 1\nduration = \"10 s\"\nwarmup = \"1 s\"\nseeds = 1\naqm = [{ algorithm = \"codel\" }]\n[dumbbell]\nrate = \"4 \
+         Mbit/s\"\ndelay = \"10 ms\"\nbuffer = \"60 packets\"\n[[flows]]\nname = \"web\"\nkind = \"transfers\"\nsize = \"20 \
+         kB\"\nthink = \"2 s\"\n",
+    );
+    bench.ok(&["run", "idle.toml", "--out", "r", "--quiet", "--no-report"]);
+    bench.ok(&["export", "flent", "r", "--out", "f"]);
+    let file = unpack(&bench, "f/codel-seed1.flent.gz");
+    let ping = values(&file, "Ping (ms) ICMP");
+    assert!(ping.iter().all(Option::is_some), "{ping:?}");
+    let base = ping.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let idle = ping.iter().flatten().filter(|ms| **ms < base + 1e-6).count();
+    assert!(idle > ping.len() / 2 && idle < ping.len(), "{idle} of {} at {base} ms", ping.len());
+    // Flent's bar_fairness needs it.
+    let fairness = values(&file, "TCP download fairness");
+    assert!(
+        fairness.iter().flatten().all(|x| (x - 1.0).abs() < 1e-9) && fairness.iter().any(Option::is_some)
+    );
+}
+
+#[test]
+fn labels_survive_the_way_through_flents_files() {
+    let bench = Bench::new();
+    let labels = SMALL.replace(
+        "algorithm = \"drop-tail\"",
+        "algorithm = \"codel\"\nlabel = \"codel 5 ms\"\n\n[[aqm]]\nalgorithm = \"codel\"\nlabel = \"\u{e4}\u{f6}\"\ntarget = \"10 ms\"",
+    );
+    bench.file("labels.toml", &labels);
+    bench.ok(&["run", "labels.toml", "--seeds", "1", "--out", "r", "--quiet", "--no-report"]);
+    let said = bench.ok(&["export", "flent", "r", "--out", "fa out"]);
+    assert!(said.contains("flent -i 'fa out/codel_5_ms-seed1.flent.gz' -p"), "{said}");
+    let names = ["codel_5_ms-seed1.flent.gz", "red-seed1.flent.gz", "\u{e4}\u{f6}-seed1.flent.gz"];
+    assert_eq!(list(&bench.path("fa out")), names);
+    let file = unpack(&bench, "fa out/codel_5_ms-seed1.flent.gz");
+    assert_eq!(file["metadata"]["TITLE"], "qdisc:codel label:codel_5_ms rep:1");
+    let paths: Vec<String> = names.iter().map(|name| format!("fa out/{name}")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let words = [&["import", "flent"], &paths[..], &["--rate", "2Mbit/s", "--out", "my back"]].concat();
+    let ran = bench.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("codel 5 ms seed 1: down") && ran.out.contains("quell run 'my back.toml'"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.err.contains("\"codel 5 ms\" has the default parameters of codel"), "{}", ran.err);
+    let scenario = std::fs::read_to_string(bench.path("my back.toml")).unwrap();
+    assert!(
+        scenario.contains("label = \"codel 5 ms\"") && scenario.contains("algorithm = \"red\""),
+        "{scenario}"
+    );
+}
+
+#[test]
+fn an_export_writes_all_files_or_none_and_names_what_is_left_over() {
+    let bench = Bench::new();
+    bench.ok(&["run", "small.toml", "--out", "r", "--quiet", "--no-report"]);
+    std::fs::create_dir_all(bench.path("f/red-seed2.flent.gz")).unwrap();
+    let ran = bench.run(&["export", "flent", "r", "--out", "f", "--overwrite"]);
+    assert!(ran.code != 0 && ran.err.contains("red-seed2.flent.gz"), "{}", ran.err);
+    assert_eq!(list(&bench.path("f")), ["red-seed2.flent.gz"]);
+    std::fs::remove_dir(bench.path("f/red-seed2.flent.gz")).unwrap();
+    bench.ok(&["export", "flent", "r", "--out", "f"]);
+    let ran = bench.run(&["export", "flent", "r", "--out", "f", "--aqm", "red", "--overwrite"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let note = "f also has 2 data files that this export did not write, such as drop-tail-seed1.flent.gz";
+    assert!(ran.err.contains(note), "{}", ran.err);
+}
+
+#[test]
+fn a_class_in_both_directions_becomes_a_series_of_each() {
+    let bench = Bench::new();
+    let both = BOTH_WAYS.replace("count = 2", "class = \"down\"\ncount = 2")
+        + "\n[[flows]]\nname = \"u\"\nclass = \"down\"\nkind = \"udp\"\nrate = \"100 kbit/s\"\n";
+    bench.file("both.toml", &both);
+    bench.ok(&["run", "both.toml", "--seeds", "1", "--out", "r", "--quiet", "--no-report"]);
+    let ran = bench.run(&["export", "flent", "r", "--out", "f", "--aqm", "codel"]);
+    assert!(ran.err.contains("the class \"down\" includes its traffic of kind udp"), "{}", ran.err);
+    let file = unpack(&bench, "f/codel-seed1.flent.gz");
+    assert_eq!(file["metadata"]["NAME"], "rrul_be_nflows");
+    let [down, up] = ["download", "upload"].map(|way| mean(&file["results"][format!("TCP {way} BE::1")]));
+    assert!((5.0..8.1).contains(&down) && (2.0..4.1).contains(&up), "{down} {up}");
+}
