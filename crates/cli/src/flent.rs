@@ -28,7 +28,7 @@ pub const MEGABITS: &str = "Mbits/s";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataFile {
     /// The version of its format; files of the first one do not say.
-    #[serde(default = "first")]
+    #[serde(default = "first", deserialize_with = "version")]
     pub version: u64,
     /// The times of the samples, in seconds from the beginning of the test.
     pub x_values: Vec<f64>,
@@ -45,12 +45,43 @@ fn first() -> u64 {
     1
 }
 
-/// The word that stands for a float without being a number, if the error is at one.
-fn not_a_number(json: &[u8], error: &serde_json::Error) -> Option<&'static str> {
-    let line = json.split(|b| *b == b'\n').nth(error.line().checked_sub(1)?)?;
-    let rest = line.get(error.column().saturating_sub(2)..)?;
-    let rest = &rest[..rest.len().min(16)];
-    ["NaN", "Infinity"].into_iter().find(|word| rest.windows(word.len()).any(|w| w == word.as_bytes()))
+/// Takes a version, which some files have as a text.
+fn version<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let found = Value::deserialize(from)?;
+    let number = found.as_u64().or_else(|| found.as_str()?.trim().parse().ok());
+    number.ok_or_else(|| {
+        serde::de::Error::custom(format!("{} is not a version", quell_units::text::cut(&found.to_string())))
+    })
+}
+
+/// The words that Python writes as if JSON had them, longest first.
+const NOT_NUMBERS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
+
+/// JSON that has null for what is not a number; `None` if there is nothing of the kind.
+fn with_nulls(json: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(json.len());
+    let (mut rest, mut is_text, mut found) = (json, false, false);
+    while let Some((&byte, after)) = rest.split_first() {
+        let word = NOT_NUMBERS.into_iter().find(|word| !is_text && rest.starts_with(word));
+        if let Some(word) = word {
+            out.extend(b"null");
+            rest = &rest[word.len()..];
+            found = true;
+            continue;
+        }
+        out.push(byte);
+        rest = after;
+        match (byte, after.split_first()) {
+            (b'"', _) => is_text = !is_text,
+            // What follows a backslash does not end the text.
+            (b'\\', Some((&escaped, after))) if is_text => {
+                out.push(escaped);
+                rest = after;
+            }
+            _ => {}
+        }
+    }
+    found.then_some(out)
 }
 
 /// One measurement.
@@ -62,6 +93,17 @@ pub struct Raw {
     /// Its value, in the unit of the series from version 4 on.
     #[serde(default, deserialize_with = "number")]
     pub val: Option<f64>,
+    /// The time before `t` over which the value is the mean, in seconds: that of a report of netperf.
+    #[serde(default, deserialize_with = "number", skip_serializing_if = "Option::is_none")]
+    pub dur: Option<f64>,
+}
+
+impl Raw {
+    /// The beginning, the end and the mean of an interval, if it is the report of one.
+    pub fn interval(&self) -> Option<(f64, f64, f64)> {
+        let (t, dur, val) = (self.t?, self.dur?, self.val?);
+        (dur > 0.0).then_some((t - dur, t, val))
+    }
 }
 
 /// Takes a number, and nothing of what else a measurement may be.
@@ -101,6 +143,32 @@ impl Role {
     }
 }
 
+/// What begins the names of series that are not read.
+const KINDS: [&str; 16] = [
+    "cpu_stats",
+    "cpu_stressor",
+    "qdisc_stats",
+    "wifi_stats",
+    "netstat",
+    "VoIP",
+    "HTTP",
+    "DASH",
+    "Dash",
+    "MQTT",
+    "UDP",
+    "TCP",
+    "SCTP",
+    "Burst",
+    "Ping",
+    "Command",
+];
+
+/// The kind of a series: its name as far as it cannot name a host, since results are published.
+pub fn kind(name: &str) -> &'static str {
+    let is = |kind: &&str| name.get(..kind.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(kind));
+    KINDS.into_iter().find(is).unwrap_or("others")
+}
+
 impl DataFile {
     /// Reads a file, compressed or not.
     ///
@@ -119,23 +187,38 @@ impl DataFile {
     /// # Errors
     /// Says what is wrong in it.
     pub fn of(json: &[u8]) -> Result<DataFile, String> {
+        let mut file = DataFile::parse(json).or_else(|why| match with_nulls(json) {
+            Some(json) => DataFile::parse(&json),
+            None => Err(why),
+        })?;
+        file.take_early_raw_values();
+        file.check()?;
+        Ok(file)
+    }
+
+    fn parse(json: &[u8]) -> Result<DataFile, String> {
         let mut text = serde_json::Deserializer::from_slice(json);
         let file: DataFile = serde_path_to_error::deserialize(&mut text).map_err(|e| {
             let key = match e.path().to_string() {
                 path if path == "." => String::new(),
                 path => format!("{}: ", quell_units::text::cut(&path)),
             };
-            let found = e.inner();
-            // Python writes these as if JSON had them.
-            let fix = match not_a_number(json, found).filter(|_| found.is_syntax()) {
-                Some(word) => format!("{word} is not a number: write null where nothing was measured"),
-                None => "must be JSON with x_values, results and metadata, as Flent writes it".into(),
-            };
-            format!("is not a Flent data file (.flent.gz): {key}{found}; {fix}")
+            format!(
+                "is not a Flent data file (.flent.gz): {key}{}; must be JSON with x_values, results and metadata, as Flent \
+                 writes it",
+                e.inner()
+            )
         })?;
         text.end().map_err(|e| format!("has something after its JSON: {e}; must be one object"))?;
-        file.check()?;
         Ok(file)
+    }
+
+    /// Moves the measurements to their place that the first version kept among the facts about the series.
+    fn take_early_raw_values(&mut self) {
+        let about = self.metadata.get("SERIES_META").and_then(Value::as_object);
+        let Some(about) = about.filter(|_| self.raw_values.is_empty()) else { return };
+        let of = |about: &Value| Vec::<Raw>::deserialize(about.get("RAW_VALUES")?).ok();
+        self.raw_values = about.iter().filter_map(|(name, about)| Some((name.clone(), of(about)?))).collect();
     }
 
     fn check(&self) -> Result<(), String> {
@@ -175,9 +258,11 @@ impl DataFile {
                 ));
             }
         }
-        for (name, values) in self.raw_values.iter().filter(|(name, _)| Role::of(name) == Role::Ping) {
-            if let Some(value) = values.iter().filter_map(|raw| raw.val.as_ref()).find(|value| **value > MOST)
-            {
+        for (name, values) in self.raw_values.iter().filter(|(name, _)| measured(name)) {
+            // A ping may be negative where the clock was set; it is left out.
+            let least = if Role::of(name) == Role::Ping { f64::NEG_INFINITY } else { 0.0 };
+            let found = values.iter().filter_map(|raw| raw.val.as_ref());
+            if let Some(value) = found.into_iter().find(|value| !(least..=MOST).contains(*value)) {
                 return Err(format!(
                     "raw_values.\"{}\" has {}: {RANGE}",
                     quell_units::text::cut(name),
@@ -211,6 +296,28 @@ impl DataFile {
         })
     }
 
+    /// The time between two samples, in seconds.
+    pub fn step_s(&self) -> f64 {
+        let said = self.metadata.get("STEP_SIZE").and_then(Value::as_f64);
+        said.filter(|step| (1e-3..=1e3).contains(step)).unwrap_or(self.x_values[1] - self.x_values[0])
+    }
+
+    /// The point in time from which the x_values count, in seconds since 1970: T0, or the first measurement if no T0 is
+    /// said.
+    pub fn zero_s(&self) -> Option<f64> {
+        let mut all: Vec<f64> = self.raw_values.values().flatten().filter_map(|raw| raw.t).collect();
+        all.sort_by(f64::total_cmp);
+        // A damaged time must not become the first one.
+        let from = all.get(all.len() / 2)? - (self.x_values[self.x_values.len() - 1] + 60.0);
+        let first = *all.iter().find(|t| **t >= from)?;
+        let Some(said) = self.text("T0") else { return Some(first) };
+        let Ok(at) = humantime::parse_rfc3339_weak(said) else { return Some(first) };
+        let t0 = at.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs_f64();
+        // Early files have the time of a place, which is a multiple of a quarter of an hour away.
+        const QUARTER: f64 = 900.0;
+        Some(if said.ends_with('Z') { t0 } else { t0 + ((first - t0) / QUARTER).round() * QUARTER })
+    }
+
     /// A text of the metadata.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
@@ -218,7 +325,12 @@ impl DataFile {
 
     /// The unit of a series, if the file says it.
     pub fn unit(&self, series: &str) -> Option<&str> {
-        self.metadata.get("SERIES_META")?.get(series)?.get("UNITS")?.as_str()
+        self.about(series, "UNITS")
+    }
+
+    /// A fact about a series, if the file says it.
+    pub fn about(&self, series: &str, key: &str) -> Option<&str> {
+        self.metadata.get("SERIES_META")?.get(series)?.get(key)?.as_str()
     }
 
     /// The word of the title that follows `key:`, as in "qdisc:codel rep:01", which is how batches of Flent name tests.
@@ -229,10 +341,19 @@ impl DataFile {
 
     /// The series of a role.
     pub fn series(&self, role: Role) -> impl Iterator<Item = (&str, &[Option<f64>])> {
-        let all = self.results.iter().filter(move |(name, _)| Role::of(name) == role);
+        let all = self.results.iter().filter(move |(name, _)| self.role(name) == role);
         // One that stands for several has them beside it: "TCP upload BE" of "TCP upload BE::1".
         let several = |name: &str| self.results.contains_key(&format!("{name}::1"));
         all.filter(move |(name, _)| !several(name)).map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
+    fn role(&self, name: &str) -> Role {
+        const COMPUTE: [&str; 5] =
+            ["AverageRunner", "SmoothAverageRunner", "SumRunner", "DiffMinRunner", "FairnessRunner"];
+        match self.about(name, "RUNNER") {
+            Some(runner) if COMPUTE.contains(&runner) => Role::Computed,
+            _ => Role::of(name),
+        }
     }
 
     /// Writes it as Flent does.
@@ -267,6 +388,66 @@ mod tests {
         ];
         for (name, role) in roles {
             assert_eq!(Role::of(name), role, "{name}");
+        }
+    }
+
+    #[test]
+    fn words_of_python_become_null_outside_of_texts() {
+        let json = br#"{"NaN \" NaN": [NaN, -Infinity, 1.0, Infinity]}"#;
+        let expected = br#"{"NaN \" NaN": [null, null, 1.0, null]}"#;
+        assert_eq!(with_nulls(json).as_deref(), Some(&expected[..]));
+        assert_eq!(with_nulls(expected), None);
+    }
+
+    fn file(metadata: Value, first: f64) -> DataFile {
+        let raw = |from: f64| {
+            let at = |i: i32| Raw { t: Some(from + 0.2 * f64::from(i)), val: Some(1.0), dur: None };
+            (0..100).map(at).collect::<Vec<_>>()
+        };
+        let Value::Object(metadata) = metadata else { unreachable!() };
+        DataFile {
+            version: VERSION,
+            x_values: (0..100).map(|i| 0.2 * f64::from(i)).collect(),
+            results: BTreeMap::new(),
+            raw_values: [("Ping (ms) ICMP".to_string(), raw(first)), ("TCP upload".to_string(), raw(first))]
+                .into(),
+            metadata,
+        }
+    }
+
+    /// 2015-07-13T17:08:26.5 in Greenwich.
+    const GREENWICH: f64 = 1_436_807_306.5;
+
+    #[test]
+    fn times_count_from_t0() {
+        let said = |text: &str| file(serde_json::json!({ "T0": text }), GREENWICH + 0.25).zero_s();
+        assert_eq!(said("2015-07-13T17:08:26.500000Z"), Some(GREENWICH));
+        // Of Copenhagen, New York, Delhi and Kathmandu.
+        for time in ["19:08:26.500000", "13:08:26.500000", "22:38:26.500000", "22:53:26.500000"] {
+            assert_eq!(said(&format!("2015-07-13T{time}")), Some(GREENWICH), "{time}");
+        }
+        assert_eq!(said("yesterday"), Some(GREENWICH + 0.25));
+        // One damaged time among the measurements is not the beginning.
+        let mut damaged = file(serde_json::json!({}), GREENWICH);
+        if let Some(raw) = damaged.raw_values.get_mut("TCP upload") {
+            raw[3].t = Some(0.0);
+        }
+        assert_eq!(damaged.zero_s(), Some(GREENWICH));
+        damaged.metadata.insert("T0".into(), "2015-07-13T19:08:26.500000".into());
+        assert_eq!(damaged.zero_s(), Some(GREENWICH));
+    }
+
+    #[test]
+    fn kinds_name_no_host() {
+        let kinds = [
+            ("cpu_stats_testbed-02::load", "cpu_stats"),
+            ("qdisc_stats_10.70.2.2::dropped", "qdisc_stats"),
+            ("VoIP::delay", "VoIP"),
+            ("HTTP latency", "HTTP"),
+            ("my-host.example", "others"),
+        ];
+        for (name, expected) in kinds {
+            assert_eq!(kind(name), expected, "{name}");
         }
     }
 }

@@ -209,6 +209,34 @@ fn replace_bytes(bytes: &[u8], file: &Path) -> Result<(), Failure> {
     temporary.persist(file).map(drop).map_err(|e| cannot(&e.error))
 }
 
+/// Writes files to a folder, which is made if it is missing: all of them, or none if one cannot be written.
+#[cfg(feature = "all")]
+pub fn write_all(files: &BTreeMap<PathBuf, Vec<u8>>, dir: &Path) -> Result<(), Failure> {
+    let missing = dir.ancestors().filter(|p| !p.as_os_str().is_empty()).take_while(|p| !p.exists());
+    // Declared first, so that it goes after the temporary files in it.
+    let mut made = Made(missing.map(Path::to_path_buf).collect());
+    fs::create_dir_all(dir)
+        .map_err(|e| Failure::cannot(format!("make the folder {}", quell_files::name(dir)), e))?;
+    let mut ready = Vec::new();
+    for (file, bytes) in files {
+        let cannot = |e: std::io::Error| Failure::cannot(format!("write {}", quell_files::name(file)), e);
+        if file.is_dir() {
+            return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let mut temporary = quell_lab::temporary_file(dir).map_err(cannot)?;
+        temporary.write_all(bytes).and_then(|()| temporary.as_file().sync_all()).map_err(cannot)?;
+        // Closed: a study may have more files than a process may open.
+        ready.push((temporary.into_temp_path(), file));
+    }
+    for (temporary, file) in ready {
+        temporary
+            .persist(file)
+            .map_err(|e| Failure::cannot(format!("write {}", quell_files::name(file)), e.error))?;
+    }
+    made.0.clear();
+    Ok(())
+}
+
 /// Writes a file piece by piece beside its place and then puts it there in one step, in the place of what may be there.
 #[cfg(feature = "all")]
 pub fn replace_by(

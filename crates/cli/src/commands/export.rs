@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use quell_lab::{Column, Columns, LinkSeries, Replication, Results, TraceTable, read_trace};
+use quell_lab::{
+    Column, Columns, FlowRow, LinkSeries, PointInfo, Replication, Results, TraceTable, jain_index, read_trace,
+};
+use quell_view::report::quoted;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, unknown_name};
@@ -64,13 +67,13 @@ fn flent(args: &Flent) -> Result<(), Failure> {
         return Err(unknown_name("--aqm", wrong, all.iter().map(|name| name.as_str())));
     }
     let traced = traced(&args.results, &results)?;
-    let mut files = BTreeMap::new();
+    let (mut files, mut notes) = (BTreeMap::new(), BTreeSet::new());
     // In lower case, since some systems take "CoDel" and "codel" for one file.
     let mut labels = BTreeMap::new();
     let wanted = |r: &&Replication| args.aqm.is_empty() || args.aqm.contains(&r.algorithm);
     for replication in results.replications.iter().filter(wanted) {
         let name = file_name(&results, replication);
-        if let Some(file) = data_file(&results, replication, &traced, &name) {
+        if let Some(file) = data_file(&results, replication, &traced, &name, &mut notes) {
             if let Some(other) = labels.insert(name.to_lowercase(), &replication.algorithm) {
                 return Err(bad_input!(
                     "the algorithms \"{other}\" and \"{}\" would both be written to {}: export each with --aqm into a \
@@ -95,17 +98,36 @@ fn flent(args: &Flent) -> Result<(), Failure> {
             "{file} already exists; use --overwrite to replace it, or --out to name another folder"
         ));
     }
-    let out = quell_files::name(&args.out);
-    std::fs::create_dir_all(&args.out).map_err(|e| Failure::cannot(format!("make the folder {out}"), e))?;
+    let stale = stale(&args.out, &files);
+    let mut packed = BTreeMap::new();
     for (path, file) in &files {
         let mut bytes = Vec::new();
         file.write(&mut bytes)
             .map_err(|e| Failure::cannot(format!("write {}", quell_files::name(path)), e))?;
-        folder::write_bytes(&bytes, path)?;
+        packed.insert(path.clone(), bytes);
     }
+    folder::write_all(&packed, &args.out)?;
+    let out = quell_files::name(&args.out);
     let first = files.keys().next().map(quell_files::name).unwrap_or_default();
     let n = quell_units::text::plural(files.len(), "file");
-    terminal::print(&format!("{out}: {n}\n\nflent -i {first} -p totals -o totals.png\n"))
+    terminal::print(&format!("{out}: {n}\n\nflent -i {} -p totals -o totals.png\n", quoted(&first)))?;
+    if let Some(one) = stale.first() {
+        let n = quell_units::text::plural(stale.len(), "data file");
+        notes.insert(format!("{out} also has {n} that this export did not write, such as {one}"));
+    }
+    notes.iter().for_each(|note| terminal::note(note));
+    Ok(())
+}
+
+/// The names of data files in a folder that are not those to be written, sorted.
+fn stale(out: &Path, files: &BTreeMap<PathBuf, DataFile>) -> Vec<String> {
+    let found =
+        std::fs::read_dir(out).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
+    let other = found.filter(|name| !files.contains_key(&out.join(name)));
+    let mut names: Vec<String> = other.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.ends_with(".flent.gz"));
+    names.sort();
+    names
 }
 
 /// Flent's tests with the series that results have: of both directions, of downloads, of uploads.
@@ -119,6 +141,8 @@ struct Series {
     of: String,
     is_up: bool,
     mbits: Vec<Option<f64>>,
+    /// The congestion control of all that it stands for, if they have one in common.
+    congestion: Option<String>,
 }
 
 /// The delivered bytes of flows over time, by point, algorithm, seed and flow.
@@ -129,16 +153,30 @@ struct Group {
     class: String,
     is_up: bool,
     kind: String,
+    congestion: Option<String>,
 }
 
-/// The data file of a replication; `None` without TCP traffic over time.
-fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) -> Option<DataFile> {
+impl Group {
+    fn is_tcp(&self) -> bool {
+        self.kind != "udp" && self.kind != "trace"
+    }
+}
+
+/// The data file of a replication; `None` without TCP traffic over time. Adds what a reader must know to the notes.
+fn data_file(
+    results: &Results,
+    r: &Replication,
+    traced: &Traced,
+    name: &str,
+    notes: &mut BTreeSet<String>,
+) -> Option<DataFile> {
     let point = results.run.points.get(r.point)?;
-    let groups = groups(&point.scenario);
+    let scenario: toml::Table = point.scenario.parse().unwrap_or_default();
+    let groups = groups(&scenario);
     let first = r.series.first()?;
     let times = first.time_s.clone();
     let (&begin, &end) = (times.first()?, times.last()?);
-    let all: Vec<Series> = series(r, &groups, traced, &times);
+    let all: Vec<Series> = series(r, &groups, traced, &times, notes);
     if all.is_empty() {
         return None;
     }
@@ -151,18 +189,33 @@ fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) ->
     let marking = if test == BOTH { " BE" } else { "" };
     let (mut named, mut about) = (Vec::new(), Map::new());
     let mut add = |name: String, values: Vec<Option<f64>>, unit: &str, of: &str| {
-        about.insert(name.clone(), json!({ "UNITS": unit, "QUELL_NAME": of }));
+        let mut facts = json!({ "UNITS": unit, "QUELL_NAME": of });
+        if let Some(mean) = mean(&values) {
+            facts["MEAN_VALUE"] = mean.into();
+        }
+        about.insert(name.clone(), facts);
         named.push((name, values));
     };
+    let mut controls = Vec::new();
     for (way, list) in [("download", &down), ("upload", &up)] {
         for (i, s) in list.iter().enumerate() {
-            add(format!("TCP {way}{marking}::{}", i + 1), s.mbits.clone(), MEGABITS, &s.of);
+            let name = format!("TCP {way}{marking}::{}", i + 1);
+            controls.extend(s.congestion.as_ref().map(|control| (name.clone(), control.clone())));
+            add(name, s.mbits.clone(), MEGABITS, &s.of);
         }
         if !list.is_empty() {
-            let sum = sum(list, times.len());
-            let mean = sum.iter().map(|x| x.map(|x| x / list.len() as f64)).collect();
-            add(format!("TCP {way} sum"), sum, MEGABITS, "the sum");
+            add(format!("TCP {way} sum"), sum(list, times.len()), MEGABITS, "the sum");
+            let mean = each(list, times.len(), |all| Some(all.iter().sum::<f64>() / all.len() as f64));
             add(format!("TCP {way} avg"), mean, MEGABITS, "the mean");
+            // Flent's test of both directions has no such series.
+            if test != BOTH {
+                add(
+                    format!("TCP {way} fairness"),
+                    each(list, times.len(), jain_index),
+                    "Idx",
+                    "Jain's index",
+                );
+            }
         }
     }
     if test == BOTH {
@@ -170,21 +223,29 @@ fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) ->
         add("TCP totals".into(), totals, MEGABITS, "the sum");
     }
     if let Some(ping) = ping(r, times.len()) {
-        add("Ping (ms) ICMP".into(), ping.clone(), "ms", "propagation and queueing delay");
-        add("Ping (ms) avg".into(), ping, "ms", "propagation and queueing delay");
+        let of = "propagation and queueing delay";
+        add("Ping (ms) ICMP".into(), ping.clone(), "ms", of);
+        if test == BOTH {
+            add("Ping (ms) UDP BE".into(), ping.clone(), "ms", of);
+        }
+        add("Ping (ms) avg".into(), ping, "ms", of);
+    }
+    for (name, control) in controls {
+        about[&name]["CONG_CONTROL"] = control.into();
     }
     let started = humantime::parse_rfc3339(&results.run.started).unwrap_or(std::time::UNIX_EPOCH);
     let since = started.duration_since(std::time::UNIX_EPOCH).map_or(0.0, |t| t.as_secs_f64());
     let time = humantime::format_rfc3339_micros(started).to_string();
     let step = times.get(1).map_or(begin, |second| second - begin);
-    let mut title = vec![format!("qdisc:{} rep:{}", r.algorithm, r.seed)];
-    title.extend(point.settings.iter().map(|s| format!("{}:{}", s.field, s.value.replace(' ', ""))));
+    let algorithm = algorithm(&scenario, &r.algorithm);
+    let note = [results.run.title.as_str(), &format!("simulated by {}", results.run.made_by())];
+    let note: Vec<&str> = note.into_iter().filter(|part| !part.is_empty()).collect();
     let streams =
         json!({ "download_streams": down.len().to_string(), "upload_streams": up.len().to_string() });
     let metadata = json!({
         "NAME": test,
-        "TITLE": title.join(" "),
-        "NOTE": format!("{}: simulated by {}", results.run.title, results.run.made_by()),
+        "TITLE": title(point, r, &algorithm),
+        "NOTE": note.join(": "),
         "DATA_FILENAME": name,
         "TIME": time,
         "T0": time,
@@ -200,14 +261,21 @@ fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) ->
         "FLENT_VERSION": format!("quell {}", results.run.version),
         "SERIES_META": about,
         "QUELL_DIGEST": format!("{:016x}", r.digest),
+        "QUELL_ALGORITHM": algorithm,
+        "QUELL_LABEL": r.algorithm,
     });
-    let raw = |values: &[Option<f64>]| {
-        let samples = times.iter().zip(values);
-        samples.filter_map(|(t, val)| Some(Raw { t: Some(since + t), val: Some((*val)?) })).collect()
+    let raw = |name: &str, values: &[Option<f64>]| {
+        let begins = std::iter::once(&0.0).chain(&times);
+        let samples = times.iter().zip(begins).zip(values);
+        let is_rate = name.starts_with("TCP ");
+        let one = |((t, from), val): ((&f64, &f64), &Option<f64>)| {
+            Some(Raw { t: Some(since + t), val: Some((*val)?), dur: is_rate.then_some(t - from) })
+        };
+        samples.filter_map(one).collect()
     };
-    let computed = [" sum", " avg", " totals"];
+    let computed = [" sum", " avg", " totals", " fairness"];
     let measured = named.iter().filter(|(name, _)| !computed.iter().any(|end| name.ends_with(end)));
-    let raw_values = measured.map(|(name, values)| (name.clone(), raw(values))).collect();
+    let raw_values = measured.map(|(name, values)| (name.clone(), raw(name, values))).collect();
     let Value::Object(metadata) = metadata else { return None };
     Some(DataFile {
         version: VERSION,
@@ -218,55 +286,162 @@ fn data_file(results: &Results, r: &Replication, traced: &Traced, name: &str) ->
     })
 }
 
+/// A title in the words of Flent's batches, which no value may break in two.
+fn title(point: &PointInfo, r: &Replication, algorithm: &str) -> String {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("_");
+    let mut words = vec![format!("qdisc:{algorithm}")];
+    if r.algorithm != algorithm {
+        words.push(format!("label:{}", joined(&r.algorithm)));
+    }
+    words.push(format!("rep:{}", r.seed));
+    words.extend(point.settings.iter().map(|s| format!("{}:{}", s.field, s.value.replace(' ', ""))));
+    words.join(" ")
+}
+
+/// The name in the catalog of the algorithm of this label.
+fn algorithm(scenario: &toml::Table, label: &str) -> String {
+    let list = scenario.get("aqm").and_then(toml::Value::as_array).into_iter().flatten();
+    let text = |aqm: &toml::Value, key: &str| aqm.get(key).and_then(toml::Value::as_str).map(str::to_string);
+    let found = list
+        .filter(|aqm| text(aqm, "label").as_deref() == Some(label))
+        .find_map(|aqm| text(aqm, "algorithm"));
+    found.unwrap_or_else(|| label.to_string())
+}
+
 /// A file's name: its replication.
 fn file_name(results: &Results, r: &Replication) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.+".contains(c) { c } else { '_' };
-    let algorithm: String = r.algorithm.chars().map(plain).collect();
+    let plain = |c: char| if c.is_alphanumeric() || "-_.+".contains(c) { c } else { '_' };
+    let mut algorithm: String = r.algorithm.chars().map(plain).collect();
+    // A pattern such as * does not match hidden files.
+    if algorithm.starts_with('.') {
+        algorithm.insert(0, '_');
+    }
     let point = if results.run.points.len() > 1 { format!("point{}-", r.point + 1) } else { String::new() };
     format!("{point}{algorithm}-seed{}.flent.gz", r.seed)
 }
 
 /// The groups of a scenario by name.
-fn groups(scenario: &str) -> BTreeMap<String, Group> {
-    let table: toml::Table = scenario.parse().unwrap_or_default();
-    let list = table.get("flows").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+fn groups(scenario: &toml::Table) -> BTreeMap<String, Group> {
+    let list = scenario.get("flows").and_then(toml::Value::as_array).into_iter().flatten();
     let group = |group: &toml::Value| {
         let text = |key: &str| group.get(key).and_then(toml::Value::as_str).map(str::to_string);
         let name = text("name")?;
         let class = text("class").unwrap_or_else(|| name.clone());
         let is_up = text("direction").as_deref() == Some("reverse");
-        Some((name, Group { class, is_up, kind: text("kind").unwrap_or_else(|| "bulk".into()) }))
+        let kind = text("kind").unwrap_or_else(|| "bulk".into());
+        let congestion = group.get("tcp").and_then(|tcp| tcp.get("congestion")?.as_str()).map(str::to_string);
+        Some((name, Group { class, is_up, kind, congestion }))
     };
-    list.iter().filter_map(group).collect()
+    list.filter_map(group).collect()
 }
 
+/// The link of the other direction.
+const REVERSE: &str = "reverse";
+
 /// The series of TCP traffic: flows where they were traced, classes otherwise.
-fn series(r: &Replication, groups: &BTreeMap<String, Group>, traced: &Traced, times: &[f64]) -> Vec<Series> {
-    let is_tcp = |g: &&Group| g.kind != "udp" && g.kind != "trace";
-    let classes: BTreeSet<&str> = groups.values().filter(is_tcp).map(|g| g.class.as_str()).collect();
+fn series(
+    r: &Replication,
+    groups: &BTreeMap<String, Group>,
+    traced: &Traced,
+    times: &[f64],
+    notes: &mut BTreeSet<String>,
+) -> Vec<Series> {
+    let classes: BTreeSet<&str> = groups.values().filter(|g| g.is_tcp()).map(|g| g.class.as_str()).collect();
     let mut all = Vec::new();
     for class in classes {
-        let members: Vec<_> = groups.iter().filter(|(_, g)| g.class == class).collect();
-        let is_up = members.iter().all(|(_, g)| g.is_up);
-        let flows: Vec<_> = r.flows.iter().filter(|f| *f.class == *class).collect();
+        let members: Vec<&Group> = groups.values().filter(|g| g.class == class).collect();
+        let flows: Vec<&FlowRow> = r.flows.iter().filter(|f| *f.class == *class).collect();
         let key = |flow: u32| (r.point, r.algorithm.clone(), r.seed, flow);
-        let samples: Vec<_> = flows.iter().filter_map(|f| Some((f, traced.get(&key(f.flow))?))).collect();
-        if members.iter().all(|(_, g)| g.kind == "bulk") && !flows.is_empty() && samples.len() == flows.len()
-        {
+        let samples: Vec<_> = flows.iter().filter_map(|f| Some((*f, traced.get(&key(f.flow))?))).collect();
+        if members.iter().all(|g| g.kind == "bulk") && !flows.is_empty() && samples.len() == flows.len() {
             for (flow, delivered) in samples {
-                let is_up = groups.get(&*flow.group).is_some_and(|g| g.is_up);
+                let group = groups.get(&*flow.group);
                 let of = format!("{} {}", flow.group, flow.flow);
-                all.push(Series { of, is_up, mbits: goodput(delivered, times) });
+                let mbits = while_active(goodput(delivered, times), times, &[flow]);
+                let congestion = group.and_then(|g| g.congestion.clone());
+                all.push(Series { of, is_up: group.is_some_and(|g| g.is_up), mbits, congestion });
             }
             continue;
         }
-        let at = |s: &&LinkSeries| s.throughput_bps.iter().any(|(name, _)| name == class);
-        let Some(link) = r.series.iter().find(at) else { continue };
-        let found = link.throughput_bps.iter().find(|(name, _)| name == class);
-        let mbits = found.map(|(_, bps)| bps.iter().map(|x| finite(x / 1e6)).collect());
-        all.extend(mbits.map(|mbits| Series { of: class.to_string(), is_up, mbits }));
+        if members.iter().any(|g| !g.is_tcp()) {
+            notes.insert(format!(
+                "the series of the class \"{class}\" includes its traffic of kind udp and trace"
+            ));
+        }
+        all.extend(
+            [false, true].into_iter().filter_map(|is_up| of_class(class, is_up, r, groups, times, notes)),
+        );
     }
     all
+}
+
+/// The rate of a class in one direction, at the first link of that direction that it crosses.
+fn of_class(
+    class: &str,
+    is_up: bool,
+    r: &Replication,
+    groups: &BTreeMap<String, Group>,
+    times: &[f64],
+    notes: &mut BTreeSet<String>,
+) -> Option<Series> {
+    let [this_way, other_way] = [is_up, !is_up]
+        .map(|way| groups.values().filter(|g| g.class == class && g.is_up == way).collect::<Vec<_>>());
+    if !this_way.iter().any(|g| g.is_tcp()) {
+        return None;
+    }
+    let rate = |s: &'_ LinkSeries| s.throughput_bps.iter().position(|(name, _)| name == class);
+    let crossed: Vec<(&LinkSeries, usize)> = r.series.iter().filter_map(|s| Some((s, rate(s)?))).collect();
+    let is_of_way = |(s, _): &&(&LinkSeries, usize)| (s.link == REVERSE) == is_up;
+    let of_way: Vec<_> = crossed.iter().filter(is_of_way).collect();
+    // A network of links of one's own has no link of that name.
+    let links = match of_way.is_empty() && other_way.is_empty() {
+        true => crossed.iter().collect(),
+        false => of_way,
+    };
+    let Some((link, at)) = links.first() else {
+        if !crossed.is_empty() {
+            let way = if is_up { "reverse" } else { "forward" };
+            notes.insert(format!(
+                "the traffic of the class \"{class}\" with direction = \"{way}\" is left out, because no observed link \
+                 carries it"
+            ));
+        }
+        return None;
+    };
+    if links.len() > 1 {
+        notes.insert(format!(
+            "the class \"{class}\" crosses {} observed links: its series is its rate at {}, the first",
+            links.len(),
+            link.link
+        ));
+    }
+    let mbits = link.throughput_bps[*at].1.iter().map(|x| finite(x / 1e6)).collect();
+    let flows = r
+        .flows
+        .iter()
+        .filter(|f| groups.get(&*f.group).is_some_and(|g| g.class == class && g.is_up == is_up));
+    let flows: Vec<&FlowRow> = flows.collect();
+    let controls: BTreeSet<_> =
+        this_way.iter().filter(|g| g.is_tcp()).map(|g| g.congestion.clone()).collect();
+    let congestion = controls.iter().next().cloned().flatten().filter(|_| controls.len() == 1);
+    Some(Series { of: class.to_string(), is_up, mbits: while_active(mbits, times, &flows), congestion })
+}
+
+/// A series that is null before the first of its flows starts, and after the last has ended, as Flent's are: zeros would
+/// count toward means.
+fn while_active(mut mbits: Vec<Option<f64>>, times: &[f64], flows: &[&FlowRow]) -> Vec<Option<f64>> {
+    let start = flows.iter().map(|f| f.start_s).reduce(f64::min).unwrap_or(0.0);
+    let stops: Option<Vec<f64>> = flows.iter().map(|f| f.stop_s).collect();
+    let stop = stops.and_then(|all| all.into_iter().reduce(f64::max)).unwrap_or(f64::INFINITY);
+    let mut from = 0.0;
+    for (value, to) in mbits.iter_mut().zip(times) {
+        // What was sent before the stop may still be on its way.
+        if *to <= start || (from >= stop && value.is_none_or(|x| x <= 0.0)) {
+            *value = None;
+        }
+        from = *to;
+    }
+    mbits
 }
 
 fn finite(x: f64) -> Option<f64> {
@@ -293,25 +468,47 @@ fn goodput(delivered: &[(f64, f64)], times: &[f64]) -> Vec<Option<f64>> {
 }
 
 fn sum(list: &[&Series], times: usize) -> Vec<Option<f64>> {
+    each(list, times, |all| Some(all.iter().sum()))
+}
+
+/// A number of each step, from the series that have a value there.
+fn each(list: &[&Series], times: usize, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<Option<f64>> {
     let at = |i: usize| {
         let found: Vec<f64> = list.iter().filter_map(|s| *s.mbits.get(i)?).collect();
-        (!found.is_empty()).then(|| found.iter().sum())
+        if found.is_empty() { None } else { of(&found) }
     };
     (0..times).map(at).collect()
 }
 
-/// The round-trip time of a small packet in milliseconds: the shortest propagation of all flows, and the mean queueing delay
-/// of each step at the first link and in the way back.
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let found: Vec<f64> = values.iter().flatten().copied().collect();
+    (!found.is_empty()).then(|| found.iter().sum::<f64>() / found.len() as f64)
+}
+
+/// The round-trip time of a small packet in milliseconds: the shortest propagation of all flows, and the queueing delay of
+/// each step at the first link and in the way back.
 fn ping(r: &Replication, times: usize) -> Option<Vec<Option<f64>>> {
     let base = r.flows.iter().map(|f| f.base_rtt_s).filter(|x| x.is_finite() && *x > 0.0).reduce(f64::min)?;
-    let ways = r.series.iter().enumerate().filter(|(i, s)| *i == 0 || s.link == "reverse").map(|(_, s)| s);
-    let ways: Vec<&LinkSeries> = ways.collect();
+    let ways = r.series.iter().enumerate().filter(|(i, s)| *i == 0 || s.link == REVERSE);
+    let ways: Vec<Vec<Option<f64>>> = ways.map(|(_, s)| delays(s, times)).collect();
     let at = |i: usize| {
-        let delays: Option<Vec<f64>> =
-            ways.iter().map(|s| s.queue_delay_mean_s.get(i).copied().and_then(finite)).collect();
-        Some((base + delays?.iter().sum::<f64>()) * 1000.0)
+        let all: Option<Vec<f64>> = ways.iter().map(|delays| delays[i]).collect();
+        Some((base + all?.iter().sum::<f64>()) * 1000.0)
     };
     Some((0..times).map(at).collect())
+}
+
+/// The queueing delay that a packet would have had in each step, in seconds: the mean over those that left. If none did, it
+/// is zero before an empty queue, and otherwise what it was before.
+fn delays(link: &LinkSeries, times: usize) -> Vec<Option<f64>> {
+    let mut last = None;
+    let at = |i: usize| {
+        let measured = link.queue_delay_mean_s.get(i).copied().and_then(finite);
+        let queue = link.queue_packets.get(i).copied().and_then(finite);
+        last = measured.or_else(|| queue.and_then(|queue| if queue == 0.0 { Some(0.0) } else { last }));
+        last
+    };
+    (0..times).map(at).collect()
 }
 
 /// The trace of flows, if the results have one.
@@ -388,5 +585,22 @@ mod tests {
         for rate in goodput(&trace, &times) {
             assert!((rate.unwrap() - 8.0).abs() < 1e-9, "{rate:?}");
         }
+    }
+
+    #[test]
+    fn a_ping_has_a_delay_in_every_step() {
+        let link = LinkSeries {
+            queue_delay_mean_s: vec![f64::NAN, 0.02, f64::NAN, f64::NAN, 0.01],
+            queue_packets: vec![0.0, 5.0, 4.0, 0.0, 0.0],
+            ..LinkSeries::default()
+        };
+        assert_eq!(delays(&link, 5), [Some(0.0), Some(0.02), Some(0.02), Some(0.0), Some(0.01)]);
+        // What Flent measured has no queue, and so no delay.
+        let unknown = LinkSeries {
+            queue_delay_mean_s: vec![f64::NAN; 2],
+            queue_packets: vec![f64::NAN; 2],
+            ..LinkSeries::default()
+        };
+        assert_eq!(delays(&unknown, 2), [None, None]);
     }
 }

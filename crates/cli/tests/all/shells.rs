@@ -36,6 +36,12 @@ fn bash_completes_commands_options_and_their_values() {
     assert_eq!(completed("quell aqm desc").unwrap().trim(), "describe");
     assert_eq!(completed("quell run --overw").unwrap().trim(), "--overwrite");
     assert_eq!(completed("quell completions --").unwrap().trim(), "--help");
+    // Options that a command refuses, and its help does not list.
+    assert_eq!(completed("quell search --swe").unwrap().trim(), "");
+    assert_eq!(completed("quell worker --no-c").unwrap().trim(), "");
+    assert_eq!(completed("quell scale --precis").unwrap().trim(), "");
+    assert_eq!(completed("quell run --precis").unwrap().trim(), "--precision");
+    assert_eq!(completed("quell search --toler").unwrap().trim(), "--tolerance");
     let shells = completed("quell completions ''").unwrap();
     assert!(shells.contains("zsh") && shells.contains("fish"), "{shells}");
 }

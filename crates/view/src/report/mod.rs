@@ -320,8 +320,8 @@ fn command(run: &RunInfo) -> String {
     run.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word for a POSIX shell.
-fn quoted(word: &str) -> String {
+/// A word for a POSIX shell, in quotes if it needs them.
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_string(),
