@@ -95,7 +95,7 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
         let by = figure
             .by
             .as_ref()
-            .ok_or_else(|| format!("panel = \"{panel}\": \"by\" must say of which field"))?;
+            .ok_or_else(|| format!("panel = \"{panel}\": \"by\" must name the field"))?;
         let settings = results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by);
         let values = quell_lab::distinct(settings.map(|setting| setting.value.as_str()));
         if !values.iter().any(|value| same(panel, value)) {
