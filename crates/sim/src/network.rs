@@ -564,7 +564,9 @@ impl Responsiveness {
             return Some("a test needs an interval and must average over at least one");
         }
         if self.initial > self.most || (self.initial == 0) != (self.most == 0) || self.most > 1000 {
-            return Some("a test must begin with 1 to 1000 connections, or have none");
+            return Some(
+                "a test must begin with at least one connection and have at most 1000, or have none",
+            );
         }
         let positive = |x: f64| x > 0.0 && x.is_finite();
         let sound = [self.tolerance, self.probes_per_second, self.share].into_iter().all(positive);
