@@ -66,7 +66,7 @@ def page(board: Board) -> str:
             if reason := f"Refused: {cell.refused}" if cell.refused else cell.note and f"Noted: {cell.note}":
                 reasons.setdefault(reason, []).append(cell)
             if cell.entry in out:
-                less = "Ranked last, for their goodput is below a tenth of the best"
+                less = "Ranked last because their goodput is below a tenth of the best"
                 reasons.setdefault(f"{less}, on {cell.link}", []).append(cell)
     for reason, cells in reasons.items():
         entries = ", ".join(dict.fromkeys(f"`{cell.entry}`" for cell in cells))
