@@ -78,6 +78,13 @@ class Aqm:
         -------
         Verdict or None
             ``quell.PASS`` (or None), :func:`quell.signal` or :func:`quell.drop`.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Threshold(quell.Aqm):
+        ...     def on_enqueue(self, cx, pkt):
+        ...         return quell.PASS if cx.queue_packets < 20 else quell.signal()
         """
         return PASS
 
@@ -97,6 +104,14 @@ class Aqm:
         -------
         Verdict or None
             As for :meth:`on_enqueue`.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Sojourn(quell.Aqm):
+        ...     def on_dequeue(self, cx, pkt):
+        ...         waited = cx.now_s - pkt.enqueued_at_s
+        ...         return quell.signal() if waited > 0.02 else quell.PASS
         """
         return PASS
 
@@ -109,6 +124,14 @@ class Aqm:
             The time, the queue without the packet, and random numbers.
         pkt : Packet
             The packet.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Counts(quell.Aqm):
+        ...     overflows = 0
+        ...     def on_overflow(self, cx, pkt):
+        ...         self.overflows += 1
         """
 
     def on_idle(self, since_s: float) -> None:
@@ -118,6 +141,14 @@ class Aqm:
         ----------
         since_s : float
             When the idle period began, in seconds.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Forgets(quell.Aqm):
+        ...     p = 0.1
+        ...     def on_idle(self, since_s):
+        ...         self.p = 0.0
         """
 
     def on_update(self, cx: Context) -> None:
@@ -127,6 +158,15 @@ class Aqm:
         ----------
         cx : Context
             The time at which the update was due, the queue then, and random numbers.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Integral(quell.Aqm):
+        ...     update_interval = 0.01
+        ...     p = 0.0
+        ...     def on_update(self, cx):
+        ...         self.p = min(max(self.p + 1e-4 * (cx.queue_packets - 50), 0.0), 1.0)
         """
 
     def next_update(self) -> float | None:
@@ -138,6 +178,16 @@ class Aqm:
         -------
         float or None
             A time in seconds since the start, after the last update; None for never.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Sparse(quell.Aqm):
+        ...     due = 0.1
+        ...     def on_update(self, cx):
+        ...         self.due = cx.now_s + (0.01 if cx.queue_packets else 0.1)
+        ...     def next_update(self):
+        ...         return self.due
         """
         return None
 
@@ -148,5 +198,13 @@ class Aqm:
         -------
         dict of str to (str, float)
             For each signal its name in the paper, its unit ("packets", "1", "bit/s") and its value.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Shown(quell.Aqm):
+        ...     p = 0.0
+        ...     def observe(self):
+        ...         return {"p": ("1", self.p)}
         """
         return {}

@@ -97,7 +97,15 @@ __all__ = [
 
 @final
 class Analysis:
-    """The theory's verdict on one algorithm at a bottleneck."""
+    """The theory's verdict on one algorithm at a bottleneck.
+
+    Examples
+    --------
+    >>> from quell.theory import analyze, dumbbell
+    >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+    >>> link["pi"].verdict
+    'stable'
+    """
     @property
     def algorithm(self) -> str:
         """str: Its name in the catalog."""
@@ -134,7 +142,15 @@ class Analysis:
 
 @final
 class Bottleneck:
-    """A link, the flows that fill it, and what the theory says about each algorithm there."""
+    """A link, the flows that fill it, and what the theory says about each algorithm there.
+
+    Examples
+    --------
+    >>> from quell.theory import analyze, dumbbell
+    >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+    >>> link.capacity_pps
+    1250.0
+    """
     def __getitem__(self, label: str, /) -> Analysis: ...
     @property
     def analyses(self) -> dict[str, Analysis]:
@@ -174,6 +190,15 @@ class Columns:
     Any library that supports Arrow reads it without a copy: ``pyarrow.table(columns)``,
     ``polars.DataFrame(columns)``, ``pandas.DataFrame.from_arrow(columns)``. ``columns["name"]`` gives one
     column as a list, None where there is no value.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> columns = results.metrics
+    >>> columns.shape == (len(columns), len(columns.column_names))
+    True
     """
     def __arrow_c_schema__(self) -> typing_extensions.CapsuleType:
         """Give the names and types of the columns.
@@ -217,6 +242,14 @@ class Columns:
         ------
         ImportError
             If pandas or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> results.delays.to_pandas().columns[0]
+        'point'
         """
     def to_polars(self) -> polars.DataFrame:
         """Convert to a polars DataFrame.
@@ -230,11 +263,27 @@ class Columns:
         ------
         ImportError
             If polars is not installed.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> results.delays.to_polars().columns[0]
+        'point'
         """
 
 @final
 class Context:
-    """Everything an algorithm may know when it decides; valid only during the call that receives it."""
+    """Everything an algorithm may know when it decides; valid only during the call that receives it.
+
+    Examples
+    --------
+    >>> import quell
+    >>> class Line(quell.Aqm):
+    ...     def on_enqueue(self, cx, pkt):
+    ...         return quell.signal() if cx.random() < cx.queue_packets / 1000 else quell.PASS
+    """
     @property
     def head_since_s(self) -> float | None:
         """float or None: When the packet at the head arrived, in seconds; None if nothing waits."""
@@ -268,11 +317,26 @@ class Context:
         ------
         RuntimeError
             If it is called after the call to which the context was passed.
+
+        Examples
+        --------
+        >>> import quell
+        >>> class Coin(quell.Aqm):
+        ...     def on_enqueue(self, cx, pkt):
+        ...         return quell.drop() if cx.random() < 0.01 else quell.PASS
         """
 
 @final
 class Criterion:
-    """A published condition of the form ``left < right``, evaluated."""
+    """A published condition of the form ``left < right``, evaluated.
+
+    Examples
+    --------
+    >>> from quell.theory import vrc_theorem
+    >>> rule = vrc_theorem(0.0024, 0.0045, 0.0003, flows=100, rtt=0.2, capacity=1250)
+    >>> rule.holds, rule.left < rule.right
+    (True, False)
+    """
     def __bool__(self, /) -> bool: ...
     @property
     def holds(self) -> bool:
@@ -295,7 +359,16 @@ class Criterion:
 
 @final
 class Crossing:
-    """The crossing of a value by a metric, from :func:`search`."""
+    """The crossing of a value by a metric, from :func:`search`.
+
+    Examples
+    --------
+    >>> import quell
+    >>> crossing = quell.search(  # doctest: +SKIP
+    ...     "my.toml", "aqm.red.max_p=0.01..0.5:log", "loss_rate", "2%"
+    ... )
+    >>> crossing.low, crossing.high  # doctest: +SKIP
+    """
     @property
     def algorithm(self) -> str:
         """str: The algorithm's label."""
@@ -328,7 +401,14 @@ class Crossing:
 
 @final
 class Design:
-    """Parameters by a published rule, and what becomes of them."""
+    """Parameters by a published rule, and what becomes of them.
+
+    Examples
+    --------
+    >>> from quell.theory import design
+    >>> design("pi", rate="10 Mbit/s", rtt="200 ms", flows=50).aqm["algorithm"]
+    'pi'
+    """
     @property
     def analysis(self) -> Analysis:
         """Analysis: Its equilibrium, its margins, and how far the network may move."""
@@ -349,7 +429,15 @@ class Design:
 
 @final
 class Equilibrium:
-    """The equilibrium of a network and an algorithm."""
+    """The equilibrium of a network and an algorithm.
+
+    Examples
+    --------
+    >>> from quell.theory import analyze, dumbbell
+    >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+    >>> round(link["pi"].equilibrium.queue_packets)
+    50
+    """
     @property
     def probability(self) -> float:
         """float: The probability of a signal."""
@@ -376,13 +464,32 @@ class Interrupted(KeyboardInterrupt):
     ----------
     results : Results
         What was finished before; ``results.partial`` is true.
+
+    Examples
+    --------
+    >>> import quell
+    >>> try:  # doctest: +SKIP
+    ...     results = quell.run("study.toml")
+    ... except quell.Interrupted as stopped:
+    ...     results = stopped.results
     """
 
     results: Results
 
 @final
 class Link:
-    """The link as it is known when an algorithm is built."""
+    """The link as it is known when an algorithm is built.
+
+    Examples
+    --------
+    >>> import quell
+    >>> class Bounded(quell.Aqm):
+    ...     def __init__(self, link):
+    ...         super().__init__(link)
+    ...         self.target = link.buffer_packets // 4
+    ...     def on_enqueue(self, cx, pkt):
+    ...         return quell.PASS if cx.queue_packets < self.target else quell.signal()
+    """
     @property
     def buffer_bytes(self) -> float:
         """float: Its buffer in bytes (of packets of mean size, if it is given in packets)."""
@@ -477,6 +584,13 @@ class Loop:
         -------
         numpy.ndarray of complex
             One value for each point.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> bool(abs(loop.at(1j)) > abs(loop.at(10j)))
+        True
         """
     def bode(
         self, omega: npt.ArrayLike | None = None
@@ -493,6 +607,14 @@ class Loop:
         (numpy.ndarray, numpy.ndarray, numpy.ndarray)
             The frequencies in rad/s, the gain as a factor, and the phase in degrees, continuous from the
             lowest frequency on.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> omega, gain, phase = loop.bode([1, 10])
+        >>> bool(gain[0] > gain[1])
+        True
         """
     @property
     def controller(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -514,6 +636,13 @@ class Loop:
         ------
         TheoryError
             If there are several classes or a further delay.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> len(loop.first_order_lag())
+        5
         """
     def frequencies(self, count: int = 500) -> npt.NDArray[np.float64]:
         """Choose frequencies that show the loop, evenly on a logarithmic scale.
@@ -527,6 +656,13 @@ class Loop:
         -------
         numpy.ndarray
             In rad/s, from a hundredth of the slowest corner to beyond the crossovers.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> len(loop.frequencies(50))
+        50
         """
     def margins(self) -> Margins:
         """Find the gain, phase and delay margins.
@@ -540,6 +676,13 @@ class Loop:
         ------
         TheoryError
             If the open loop is itself unstable, or a root lies on the axis.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> round(loop.margins().phase_deg, 1)
+        53.0
         """
     def mode(self) -> Mode:
         """Find the slowest mode of the closed loop, or the fastest to grow.
@@ -553,6 +696,13 @@ class Loop:
         ------
         TheoryError
             If no root could be confirmed as the farthest.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.mode().root.real < 0
+        True
         """
     def nyquist(self, omega: npt.ArrayLike | None = None) -> npt.NDArray[np.complex128]:
         """Compute the Nyquist curve.
@@ -566,6 +716,13 @@ class Loop:
         -------
         numpy.ndarray of complex
             ``L(j omega)``.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.nyquist([1, 10]).shape
+        (2,)
         """
     def plant_response(self, omega: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """Evaluate the plant alone: from the probability to the queue (or the rate), its sign reversed.
@@ -579,6 +736,13 @@ class Loop:
         -------
         numpy.ndarray of complex
             One value for each frequency.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.plant_response([1, 10]).shape
+        (2,)
         """
     def quasi_polynomial(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
         """Return the characteristic equation ``P(s) + Q(s) exp(-s R) = 0`` (Park et al. 2004, eq. 15).
@@ -592,6 +756,14 @@ class Loop:
         ------
         TheoryError
             If there are several classes or a further delay.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> p, q, delay = loop.quasi_polynomial()
+        >>> delay
+        0.2
         """
     def rational(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
         """Return the loop as a quotient of polynomials and a separate delay.
@@ -605,6 +777,15 @@ class Loop:
         ------
         TheoryError
             If the delay cannot be separated: it can for one class, marks and the simplified plant.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> pi = [0.0024, 0.0045], [1, 0]
+        >>> loop = Loop(pi, flows=100, rtt=0.2, capacity=1250, plant="simplified")
+        >>> numerator, denominator, delay = loop.rational()
+        >>> delay
+        0.2
         """
     def response(self, omega: npt.ArrayLike) -> npt.NDArray[np.complex128]:
         """Evaluate ``L(j omega)``, with the exact delay.
@@ -618,6 +799,13 @@ class Loop:
         -------
         numpy.ndarray of complex
             One value for each frequency.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.response([1, 10]).shape
+        (2,)
         """
     @property
     def stable(self) -> bool:
@@ -636,6 +824,12 @@ class Loop:
             If the delay cannot be separated; see :meth:`rational`.
         ModuleNotFoundError
             If python-control is not installed.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> transfer, delay = loop.to_control()  # doctest: +SKIP
         """
     def to_frd(self, omega: npt.ArrayLike | None = None) -> control.FrequencyResponseData:
         """Convert to python-control: the frequency response, with the exact delay.
@@ -654,6 +848,12 @@ class Loop:
         ------
         ModuleNotFoundError
             If python-control is not installed.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> response = loop.to_frd()  # doctest: +SKIP
         """
     @property
     def unstable_roots(self) -> int:
@@ -672,6 +872,13 @@ class Loop:
         -------
         Loop
             The other loop.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.with_delay(1).stable
+        False
         """
     def with_gain(self, factor: float) -> Loop:
         """Multiply the gain.
@@ -685,11 +892,26 @@ class Loop:
         -------
         Loop
             The other loop.
+
+        Examples
+        --------
+        >>> from quell.theory import Loop
+        >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+        >>> loop.with_gain(100).stable
+        False
         """
 
 @final
 class Map:
-    """A quantity over a grid of two others."""
+    """A quantity over a grid of two others.
+
+    Examples
+    --------
+    >>> from quell.theory import dumbbell, map
+    >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    >>> map(net, ("flows", [30, 60, 120]), ("rtt", [0.05, 0.4]), show="queue").x_name
+    'flows'
+    """
     @property
     def missing(self) -> list[tuple[str, int]]:
         """list of (str, int): Why points have no value: the first such point's reason, and how many there are."""
@@ -716,7 +938,16 @@ class Map:
 
 @final
 class Margins:
-    """The margins of a loop: its distance from the limit of stability."""
+    """The margins of a loop: its distance from the limit of stability.
+
+    Examples
+    --------
+    >>> from quell.theory import Loop
+    >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    >>> margins = loop.margins()
+    >>> margins.delay_s > 0
+    True
+    """
     @property
     def crossovers_rad_per_s(self) -> npt.NDArray[np.float64]:
         """numpy.ndarray: Where the gain is 1, rising."""
@@ -741,7 +972,16 @@ class Margins:
 
 @final
 class Mode:
-    """A mode of the closed loop."""
+    """A mode of the closed loop.
+
+    Examples
+    --------
+    >>> from quell.theory import Loop
+    >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    >>> mode = loop.mode()
+    >>> mode.settling_s > 0
+    True
+    """
     @property
     def damping(self) -> float:
         """float: The damping ratio, ``-real/abs`` of the root."""
@@ -757,7 +997,17 @@ class Mode:
 
 @final
 class Oscillation:
-    """The strongest periodic motion of a queue."""
+    """The strongest periodic motion of a queue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from quell.theory import oscillation
+    >>> t = np.arange(0, 100, 0.02)
+    >>> found = oscillation(50 + 45 * np.sin(2 * np.pi * t / 1.25), 0.02)
+    >>> round(found.amplitude)
+    45
+    """
     @property
     def amplitude(self) -> float:
         """float: How far it swings to either side: that of a sine with its variance."""
@@ -782,7 +1032,15 @@ class Oscillation:
 
 @final
 class Packet:
-    """A packet as an algorithm sees it."""
+    """A packet as an algorithm sees it.
+
+    Examples
+    --------
+    >>> import quell
+    >>> class SparesSyns(quell.Aqm):
+    ...     def on_enqueue(self, cx, pkt):
+    ...         return quell.PASS if pkt.syn or cx.queue_packets < 20 else quell.signal()
+    """
     @property
     def bytes(self) -> int:
         """int: Its size on the wire, in bytes."""
@@ -813,7 +1071,15 @@ class Packet:
 
 @final
 class PiDesign:
-    """PI from its design rule, in each form in which papers give its gains."""
+    """PI from its design rule, in each form in which papers give its gains.
+
+    Examples
+    --------
+    >>> from quell.theory import pi_design
+    >>> pi = pi_design(flows=60, rtt=0.246, capacity=3750, sampling_hz=160)
+    >>> pi.a > pi.b
+    True
+    """
     @property
     def a(self) -> float | None:
         """float or None: Gain a of the discrete form per packet, if a sampling rate was given."""
@@ -838,7 +1104,17 @@ class PiDesign:
 
 @final
 class Progress:
-    """The progress of a run."""
+    """The progress of a run.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    >>> seen = []
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"}, progress=seen.append)
+    >>> all(step.total == 2 for step in seen)
+    True
+    """
     @property
     def done(self) -> float:
         """float: Share of the simulated time that is done, in [0, 1]."""
@@ -912,6 +1188,13 @@ class QueueMap:
         -------
         float
             The largest ``|f'|`` up to there.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> queue.contraction(queue.equilibrium) > 0
+        True
         """
     @property
     def equilibrium(self) -> float:
@@ -933,6 +1216,14 @@ class QueueMap:
         ------
         TheoryError
             If there is no equilibrium, or disturbances grow.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> mean, deviation = queue.gaussian(77021)
+        >>> round(mean)
+        820000
         """
     @property
     def locally_stable(self) -> bool:
@@ -949,6 +1240,13 @@ class QueueMap:
         -------
         numpy.ndarray
             One queue for each, in bits.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> float(queue.next([queue.equilibrium])[0]) - queue.equilibrium < 1
+        True
         """
     @property
     def rising_interval_s(self) -> float:
@@ -965,6 +1263,13 @@ class QueueMap:
         -------
         numpy.ndarray
             One slope for each.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> round(float(queue.slope([queue.equilibrium])[0]), 2)
+        0.5
         """
     def stationary(
         self, buffer: float, sigma: float, cell: float
@@ -992,6 +1297,14 @@ class QueueMap:
         ------
         TheoryError
             If there is no equilibrium, there are more than 2000 cells, or a cell is wider than the noise.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> lengths, shares = queue.stationary(2.56e6, 77021, 2e4)
+        >>> round(float(shares.sum()), 6)
+        1.0
         """
     @property
     def sufficient_interval_s(self) -> float:
@@ -1016,11 +1329,27 @@ class QueueMap:
         -------
         numpy.ndarray
             The queue after each slot, in bits.
+
+        Examples
+        --------
+        >>> from quell.theory import QueueMap
+        >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+        >>> path = queue.trajectory(0, [0] * 100)
+        >>> bool(abs(path[-1] - queue.equilibrium) < 1)
+        True
         """
 
 @final
 class Reach:
-    """The range in which a quantity may move, alone, before the verdict changes."""
+    """The range in which a quantity may move, alone, before the verdict changes.
+
+    Examples
+    --------
+    >>> from quell.theory import analyze, dumbbell
+    >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+    >>> [reach.quantity for reach in link["pi"].reach]
+    ['flows', 'capacity', 'rtt']
+    """
     @property
     def beyond_high(self) -> str | None:
         """str or None: The verdict above: "stable", "unstable" or why there is no equilibrium."""
@@ -1051,6 +1380,17 @@ class Results:
     The tables ``metrics``, ``series``, ``internals``, ``flows``, ``transfers``, ``delays``,
     ``throughput`` and ``replications`` are :class:`Columns`; each row names its replication by
     ``point`` (from 0), ``algorithm`` and ``seed``.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> results.algorithms
+    ['codel', 'pie']
+    >>> frame = results.to_pandas()
+    >>> len(frame)
+    12
     """
     def _chart(
         self,
@@ -1203,6 +1543,17 @@ class Results:
         ------
         OSError
             If the file cannot be written.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     results.report(folder + "/report.html")
+        ...     [path.name for path in pathlib.Path(folder).iterdir()]
+        ['report.html']
         """
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write everything to a folder, whole or not at all: ``run.json`` and Parquet files.
@@ -1218,6 +1569,17 @@ class Results:
         ------
         OSError
             If the folder cannot be written, or something is in the way.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     results.save(folder + "/study")
+        ...     quell.read(folder + "/study").digest == results.digest
+        True
         """
     @property
     def scenario(self) -> dict[str, Any]:
@@ -1324,6 +1686,14 @@ class Results:
         ------
         ValueError
             If the metric, point, link, segment or scope does not exist.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> print(results.to_csv(["utilization"]).splitlines()[0])
+        link,class,algorithm,seeds,utilization,utilization low,utilization high
         """
     def to_latex(
         self,
@@ -1358,6 +1728,14 @@ class Results:
         ------
         ValueError
             If the metric, point, link, segment or scope does not exist.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> "begin{tabular}" in results.to_latex(["utilization"])
+        True
         """
     def to_markdown(
         self,
@@ -1392,6 +1770,14 @@ class Results:
         ------
         ValueError
             If the metric, point, link, segment or scope does not exist.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> print(results.to_markdown(["queue_delay_mean_s"]).splitlines()[0])
+        | algorithm | mean delay (ms) |
         """
     def to_pandas(self, name: str = "metrics") -> pandas.DataFrame:
         """Convert a table to a pandas DataFrame.
@@ -1413,6 +1799,15 @@ class Results:
             If the table does not exist.
         ImportError
             If pandas or pyarrow is not installed.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> frame = results.to_pandas("series")
+        >>> "queue_packets" in frame.columns
+        True
         """
     def to_polars(self, name: str = "metrics") -> polars.DataFrame:
         """Convert a table to a polars DataFrame.
@@ -1433,6 +1828,15 @@ class Results:
             If the table does not exist.
         ImportError
             If polars is not installed.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+        >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+        >>> frame = results.to_polars()
+        >>> frame["algorithm"].unique().sort().to_list()
+        ['codel', 'pie']
         """
     def trace(self, name: Literal["flows", "packets"]) -> Columns:
         """Read a trace of senders over time or of packets at links, as ``run(..., trace=...)`` and ``quell run --trace``
@@ -1454,6 +1858,14 @@ class Results:
             If no trace has that name.
         OSError
             If the results have no such trace, or it is damaged.
+
+        Examples
+        --------
+        >>> import quell
+        >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+        >>> results = quell.run(net, seeds=1, overrides={"duration": "10 s", "warmup": "2 s"}, trace=["flows"])
+        >>> "cwnd_packets" in results.trace("flows").column_names
+        True
         """
     @property
     def transfers(self) -> Columns:
@@ -1462,7 +1874,14 @@ class Results:
         """
 
 class RunError(RuntimeError):
-    """A run that gave no results; the message says which replication and why."""
+    """A run that gave no results; the message says which replication and why.
+
+    Examples
+    --------
+    >>> import quell
+    >>> issubclass(quell.RunError, RuntimeError)
+    True
+    """
 
     ...
 
@@ -1483,6 +1902,15 @@ class ScenarioError(ValueError):
         The rule that it breaks.
     nearest : str or None
         The nearest valid name, if a name is wrong.
+
+    Examples
+    --------
+    >>> import quell
+    >>> try:
+    ...     quell.check({"schema": 1})
+    ... except quell.ScenarioError as error:
+    ...     print("refused")
+    refused
     """
 
     file: str
@@ -1494,7 +1922,16 @@ class ScenarioError(ValueError):
 
 @final
 class Summary:
-    """A summary of the motion of a queue."""
+    """A summary of the motion of a queue.
+
+    Examples
+    --------
+    >>> from quell.theory import dumbbell, fluid
+    >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    >>> summary = fluid(net, 60).summary(30)
+    >>> summary.least <= summary.mean <= summary.most
+    True
+    """
     @property
     def amplitude(self) -> float:
         """float: Half of the range from the least to the most, in packets, in the second half of the time."""
@@ -1541,6 +1978,14 @@ class Task:
         Whether its time series are kept.
     cost_packets : float
         About how much work it is, in packets.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    >>> task = quell.tasks(net, seeds=[7])[0]
+    >>> task.algorithm, task.seed
+    ('codel', 7)
     """
     def __new__(
         cls,
@@ -1587,6 +2032,15 @@ class TheoryError(ValueError):
         Its value with its unit.
     reason : str
         The rule that it breaks, or why there is no answer.
+
+    Examples
+    --------
+    >>> from quell.theory import TheoryError, red_tail_delay_bound
+    >>> try:
+    ...     red_tail_delay_bound(240e3, 0)
+    ... except TheoryError:
+    ...     print("refused")
+    refused
     """
 
     kind: str
@@ -1596,7 +2050,16 @@ class TheoryError(ValueError):
 
 @final
 class Trajectory:
-    """The motion of a fluid, sampled. At a jump, the sample is the value before it."""
+    """The motion of a fluid, sampled. At a jump, the sample is the value before it.
+
+    Examples
+    --------
+    >>> from quell.theory import dumbbell, fluid
+    >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    >>> path = fluid(net, 20)
+    >>> len(path.time_s) == len(path.queue_packets)
+    True
+    """
     def __len__(self, /) -> int: ...
     @property
     def arrivals_pps(self) -> npt.NDArray[np.float64]:
@@ -1641,6 +2104,13 @@ class Trajectory:
         ------
         TheoryError
             If there are fewer than 8 samples from that time on.
+
+        Examples
+        --------
+        >>> from quell.theory import dumbbell, fluid
+        >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+        >>> fluid(net, 60).summary(30).settles
+        True
         """
     @property
     def time_s(self) -> npt.NDArray[np.float64]:
@@ -1651,7 +2121,14 @@ class Trajectory:
 
 @final
 class Verdict:
-    """An algorithm's answer: ``PASS``, or what :func:`signal` and :func:`drop` return."""
+    """An algorithm's answer: ``PASS``, or what :func:`signal` and :func:`drop` return.
+
+    Examples
+    --------
+    >>> import quell
+    >>> quell.PASS, quell.signal(), quell.drop("forced")
+    (quell.PASS, quell.signal("early"), quell.drop("forced"))
+    """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1785,6 +2262,12 @@ def auto_tuning_setup(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import auto_tuning_setup
+    >>> auto_tuning_setup(min_th=20, max_th=60, flows=100, rtt=0.1, capacity=1250).holds
+    True
     """
 
 def avq_largest_phi(
@@ -1814,6 +2297,12 @@ def avq_largest_phi(
     ------
     TheoryError
         If a quantity is not physical, or every packet would have to be marked.
+
+    Examples
+    --------
+    >>> from quell.theory import avq_largest_phi
+    >>> round(avq_largest_phi(flows=100, rtt=0.21, capacity=1250), 2)
+    0.62
     """
 
 def avq_longest_rtt(
@@ -1863,6 +2352,12 @@ def cache_dir(cache: bool | str | os.PathLike[str] | None = None) -> pathlib.Pat
     -------
     pathlib.Path
         Its folder, which need not exist, as an absolute path.
+
+    Examples
+    --------
+    >>> import quell
+    >>> quell.cache_dir("/tmp/runs").name
+    'runs'
     """
 
 def check(
@@ -2063,6 +2558,13 @@ def drop(cause: Literal["early", "forced", "overflow"] = "early") -> Verdict:
     ------
     ValueError
         If the cause is not one of the three.
+
+    Examples
+    --------
+    >>> import quell
+    >>> class Threshold(quell.Aqm):
+    ...     def on_enqueue(self, cx, pkt):
+    ...         return quell.drop("forced") if cx.queue_packets > 20 else quell.PASS
     """
 
 def dumbbell(
@@ -2107,6 +2609,13 @@ def dumbbell(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import dumbbell
+    >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    >>> net["dumbbell"]["rate"]
+    '10 Mbit/s'
     """
 
 def ewma_autocorrelation(weight: float, lag: int, *, rho: float = 0.0) -> float:
@@ -2130,6 +2639,12 @@ def ewma_autocorrelation(weight: float, lag: int, *, rho: float = 0.0) -> float:
     ------
     TheoryError
         If the weight or the correlation is out of range.
+
+    Examples
+    --------
+    >>> from quell.theory import ewma_autocorrelation
+    >>> round(ewma_autocorrelation(0.002, 500), 3)
+    0.368
     """
 
 def ewma_expectation(weight: float, t: int) -> float:
@@ -2154,6 +2669,12 @@ def ewma_expectation(weight: float, t: int) -> float:
     ------
     TheoryError
         If the weight is out of range.
+
+    Examples
+    --------
+    >>> from quell.theory import ewma_expectation
+    >>> round(ewma_expectation(0.002, 501), 2)
+    0.63
     """
 
 def ewma_variance(weight: float, t: int | None = None, *, rho: float | npt.ArrayLike | None = None) -> float:
@@ -2329,6 +2850,14 @@ def fluid_map(
         If there is no such axis, or the algorithm has no continuous form.
     ScenarioError
         If the scenario breaks a rule.
+
+    Examples
+    --------
+    >>> from quell.theory import dumbbell, fluid_map
+    >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    >>> found = fluid_map(net, ("flows", [30, 60]), ("rtt", [0.05, 0.4]), 20, show="mean")
+    >>> found.values.shape
+    (2, 2)
     """
 
 def hred_local(
@@ -2360,6 +2889,12 @@ def hred_local(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import hred_local
+    >>> hred_local(min_th=150, max_th=300, kappa=2, queue=225, bandwidth_delay=1350).holds
+    False
     """
 
 def index(*, cache: bool | str | os.PathLike[str] | None = None) -> tuple[pathlib.Path, bool]:
@@ -2402,6 +2937,15 @@ def make(
     ------
     RunError
         If no task could be started.
+
+    Examples
+    --------
+    >>> import quell, tempfile
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    >>> todo = quell.tasks(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(quell.make(todo, cache=folder).values())
+    ['made', 'made']
     """
 
 def map(
@@ -2508,6 +3052,12 @@ def measure(
         If the file is not a capture, or an option breaks a rule.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> from quell.theory import measure
+    >>> found = measure("trace.pcap")  # doctest: +SKIP
+    >>> found["capacity_bps"]  # doctest: +SKIP
     """
 
 def metric_list() -> list[dict[str, str]]:
@@ -2555,6 +3105,15 @@ def new(
     ValueError
         If a name does not exist, with the one that may have been meant, or the algorithms or the duration do not suit the
         link.
+
+    Examples
+    --------
+    >>> import quell
+    >>> scenario = quell.new("call", link="dsl", aqm=["codel", "fq-codel"], duration="20 s")
+    >>> scenario["title"]
+    'call over DSL'
+    >>> scenario["duration"]
+    '20 s'
     """
 
 def oscillation(samples: npt.ArrayLike, step: str | float) -> Oscillation | None:
@@ -2646,6 +3205,17 @@ def read(folder: str | os.PathLike[str]) -> Results:
     ------
     OSError
         If the folder is not a result, or is incomplete or damaged; FileNotFoundError if there is none.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results.save(folder + "/study")
+    ...     quell.read(folder + "/study").algorithms
+    ['codel', 'pie']
     """
 
 def red_by_hollot(*, slope: float, filter: float, flows: float, rtt: float, capacity: float) -> Criterion:
@@ -2673,6 +3243,12 @@ def red_by_hollot(*, slope: float, filter: float, flows: float, rtt: float, capa
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import red_by_hollot
+    >>> red_by_hollot(slope=0.001, filter=0.5, flows=60, rtt=0.246, capacity=3750).holds
+    False
     """
 
 def red_filter(*, slope: float, flows: float, rtt: float, capacity: float) -> float:
@@ -2698,6 +3274,12 @@ def red_filter(*, slope: float, flows: float, rtt: float, capacity: float) -> fl
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import red_filter
+    >>> round(red_filter(slope=1.86e-4, flows=60, rtt=0.246, capacity=3750), 4)
+    0.0052
     """
 
 def red_map(
@@ -2788,6 +3370,12 @@ def red_proposition(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import red_proposition
+    >>> red_proposition(min_th=50, max_th=150, max_p=0.05, weight=1e-4, flows=50, rtt=0.12, capacity=2500).holds
+    False
     """
 
 def red_tail_delay_bound(max_th: float, capacity: float) -> float:
@@ -2809,6 +3397,12 @@ def red_tail_delay_bound(max_th: float, capacity: float) -> float:
     ------
     TheoryError
         If a quantity is not positive and finite.
+
+    Examples
+    --------
+    >>> from quell.theory import red_tail_delay_bound
+    >>> red_tail_delay_bound(240e3, 3e6)
+    0.08
     """
 
 def run(
@@ -3037,6 +3631,13 @@ def signal(cause: Literal["early", "forced", "overflow"] = "early") -> Verdict:
     ------
     ValueError
         If the cause is not one of the three.
+
+    Examples
+    --------
+    >>> import quell
+    >>> class Threshold(quell.Aqm):
+    ...     def on_enqueue(self, cx, pkt):
+    ...         return quell.signal("forced") if cx.queue_packets > 20 else quell.PASS
     """
 
 def tasks(
@@ -3079,6 +3680,14 @@ def tasks(
         If the scenario breaks a rule.
     ValueError
         If an algorithm is not in the catalog, because nothing identifies it.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> todo = quell.tasks(net, seeds=2)
+    >>> sorted((task.algorithm, task.seed) for task in todo)
+    [('codel', 1), ('codel', 2), ('pie', 1), ('pie', 2)]
     """
 
 def tcp_describe(name: str) -> dict[str, Any]:
@@ -3154,6 +3763,13 @@ def vrc_k_p_range(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import vrc_k_p_range
+    >>> low, high = vrc_k_p_range(0.01, 0.001, flows=100, rtt=0.1, capacity=1250)
+    >>> round(high, 3)
+    0.125
     """
 
 def vrc_largest_k_i(k_d: float, *, flows: float, rtt: float, capacity: float, a: float = 1.5) -> float:
@@ -3291,4 +3907,10 @@ def vrc_theorem(
     ------
     TheoryError
         If a quantity is not physical.
+
+    Examples
+    --------
+    >>> from quell.theory import vrc_theorem
+    >>> vrc_theorem(0.0024, 0.0045, 0.0003, flows=100, rtt=0.2, capacity=1250).holds
+    True
     """

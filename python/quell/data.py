@@ -39,6 +39,12 @@ def connect(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyCo
     ------
     FileNotFoundError
         If the cache has no replications.
+
+    Examples
+    --------
+    >>> from quell.data import connect
+    >>> with connect() as database:  # doctest: +SKIP
+    ...     print(database.sql("SELECT count(DISTINCT key) FROM quell"))
     """
     pattern, exists = index(cache=cache)
     if not exists:
@@ -100,5 +106,10 @@ def results(*, cache: bool | str | os.PathLike[str] = True) -> duckdb.DuckDBPyRe
     ------
     FileNotFoundError
         If the cache has no replications.
+
+    Examples
+    --------
+    >>> import quell
+    >>> quell.results().filter("algorithm = 'codel'").df()  # doctest: +SKIP
     """
     return sql("SELECT * FROM quell", cache=cache)

@@ -81,6 +81,13 @@ class Number:
         ``agrees``, ``inside``, ``explained``, ``fitted``, ``refuted``, ``open`` or ``missing``.
     why : str
         The mechanism, or what was tried; may be empty.
+
+    Examples
+    --------
+    >>> import quell
+    >>> found = quell.reproduce("vrc-3.2")  # doctest: +SKIP
+    >>> found.numbers[0].verdict  # doctest: +SKIP
+    'agrees'
     """
 
     id: str
@@ -134,6 +141,13 @@ class Claim:
         What refutes it, or why it is not refuted; may be empty.
     ours : bool
         Whether it is Quell's own claim, which does not count in the score.
+
+    Examples
+    --------
+    >>> import quell
+    >>> found = quell.reproduce("vrc-3")  # doctest: +SKIP
+    >>> found.claims[0].verdict  # doctest: +SKIP
+    'holds'
     """
 
     experiment: str
@@ -157,6 +171,13 @@ class Verdicts:
         The printed numbers.
     claims : list of Claim
         The claims.
+
+    Examples
+    --------
+    >>> import quell
+    >>> found = quell.reproduce("vrc-3.2")  # doctest: +SKIP
+    >>> len(found.numbers)  # doctest: +SKIP
+    2
     """
 
     numbers: list[Number]
@@ -169,6 +190,13 @@ class Verdicts:
         -------
         dict of str to int
             By verdict; verdicts that nothing has are left out.
+
+        Examples
+        --------
+        >>> import quell
+        >>> found = quell.reproduce("vrc-3.2")  # doctest: +SKIP
+        >>> found.score()  # doctest: +SKIP
+        {'agrees': 2}
         """
         verdicts = [number.verdict for number in self.numbers] + [
             claim.verdict for claim in self.claims if not claim.ours
@@ -186,6 +214,13 @@ class Verdicts:
             ``free``, those that a model without a simulation gets; ``free_come_out``, those of them
             that agree or are inside; ``computed``, those that are of formulas of a document, and
             ``computed_come_out``; ``off_middle``, ranges that lie outside by their middle alone.
+
+        Examples
+        --------
+        >>> import quell
+        >>> found = quell.reproduce("vrc-3.2")  # doctest: +SKIP
+        >>> found.tally()["computed_come_out"]  # doctest: +SKIP
+        2
         """
         out = [number.verdict in ("agrees", "inside") for number in self.numbers]
         free = [number.free for number in self.numbers]
@@ -210,6 +245,11 @@ class Verdicts:
         -------
         dict of str to list
             A column for each attribute of :class:`Number`.
+
+        Examples
+        --------
+        >>> import pandas, quell
+        >>> frame = pandas.DataFrame(quell.reproduce("vrc-3.2").table())  # doctest: +SKIP
         """
         names = [field.name for field in dataclasses.fields(Number)]
         return {name: [getattr(number, name) for number in self.numbers] for name in names}
@@ -255,6 +295,12 @@ def reproduce(
         If a replication failed.
     KeyboardInterrupt
         If it was interrupted; what is finished is in the cache.
+
+    Examples
+    --------
+    >>> import quell
+    >>> quell.reproduce("vrc-3.2").score()  # doctest: +SKIP
+    {'agrees': 2}
     """
     words = [names] if isinstance(names, str) else list(names or ())
     if names is not None and not words:

@@ -104,8 +104,8 @@ def _documented(draw: Callable[_P, _R]) -> Callable[_P, _R]:
     if "Raises" not in parts:
         *some, last = (p.rstrip("_").replace("algorithms", "algorithm") for p in parameters[1:-1])
         parts["Raises"] = f"ValueError\n    If there is no such {', '.join(some)} or {last}."
-    order = ("Parameters", "Returns", "Raises")
-    texts = (f"{name}\n{'-' * len(name)}\n{parts[name].rstrip()}" for name in order)
+    order = ("Parameters", "Returns", "Raises", "Examples")
+    texts = (f"{name}\n{'-' * len(name)}\n{parts[name].rstrip()}" for name in order if name in parts)
     draw.__doc__ = "\n\n".join([about.rstrip(), *texts])
     return draw
 
@@ -136,6 +136,13 @@ def queue(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.queue(results)
     """
     view = _View(results, point, link, algorithms)
     seed = view.seed(seed)
@@ -180,6 +187,13 @@ def flow_trace(
         If the column, algorithm, flow, seed or point does not exist.
     OSError
         If the results have no trace of flows.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    >>> results = quell.run(net, seeds=1, overrides={"duration": "10 s", "warmup": "2 s"}, trace=["flows"])
+    >>> ax = quell.plot.flow_trace(results, "srtt_s")
     """
     view = _View(results, point, None, algorithms)
     trace = results.trace("flows")
@@ -224,6 +238,13 @@ def delay(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in milliseconds.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.delay(results)
     """
     return _over_time("delay", _View(results, point, link, algorithms), seed, ax)
 
@@ -245,6 +266,13 @@ def throughput(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in the unit that fits.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.throughput(results)
     """
     return _over_time("throughput", _View(results, point, link, algorithms), seed, ax, class_ or "all")
 
@@ -265,6 +293,13 @@ def drops(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets per second.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.drops(results)
     """
     return _over_time("drops", _View(results, point, link, algorithms), seed, ax)
 
@@ -285,6 +320,13 @@ def marks(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y in packets per second.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.marks(results)
     """
     return _over_time("marks", _View(results, point, link, algorithms), seed, ax)
 
@@ -305,6 +347,13 @@ def jain(
     -------
     matplotlib.axes.Axes
         The axes; x in seconds, y from 0 to 1.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.jain(results)
     """
     ax = _over_time("jain", _View(results, point, link, algorithms), seed, ax)
     ax.set(ylim=(0, 1.05))
@@ -326,6 +375,13 @@ def queue_cdf(
     -------
     matplotlib.axes.Axes
         The axes; x in packets, y the share of time with no more.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.queue_cdf(results)
     """
     ax = _distribution("queue-cdf", _View(results, point, link, algorithms), ax)
     ax.set_ylim(0, 1.01)
@@ -347,6 +403,13 @@ def queue_pdf(
     -------
     matplotlib.axes.Axes
         The axes; x in packets, y the share of time per packet.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.queue_pdf(results)
     """
     return _distribution("queue-pdf", _View(results, point, link, algorithms), ax)
 
@@ -367,6 +430,13 @@ def delay_cdf(
     -------
     matplotlib.axes.Axes
         The axes; x in milliseconds, y the share of packets that waited no longer.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.delay_cdf(results)
     """
     view = _View(results, point, link, algorithms)
     delays = _Rows(results.delays, point=point, link=view.link, scope=scope)
@@ -406,6 +476,13 @@ def completion_cdf(
     -------
     matplotlib.axes.Axes
         The axes; x in the unit that fits, y the share of transfers with no more.
+
+    Examples
+    --------
+    >>> import quell
+    >>> web = quell.new("web", link="dsl", aqm=["codel", "fq-codel"], duration="20 s")
+    >>> results = quell.run(web, seeds=1)
+    >>> ax = quell.plot.completion_cdf(results)
     """
     return _of_transfers("completion-cdf", _View(results, point, link, algorithms), scope, ax)
 
@@ -426,6 +503,13 @@ def slowdown_cdf(
     -------
     matplotlib.axes.Axes
         The axes; x is the slowdown, y the share of transfers with no more.
+
+    Examples
+    --------
+    >>> import quell
+    >>> web = quell.new("web", link="dsl", aqm=["codel", "fq-codel"], duration="20 s")
+    >>> results = quell.run(web, seeds=1)
+    >>> ax = quell.plot.slowdown_cdf(results)
     """
     return _of_transfers("slowdown-cdf", _View(results, point, link, algorithms), scope, ax)
 
@@ -453,6 +537,13 @@ def delay_goodput(
     -------
     matplotlib.axes.Axes
         The axes; x in milliseconds, y in Mbit/s.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.delay_goodput(results)
     """
     names = {None: "mean", 50: "p50", 95: "p95", 99: "p99"}
     if percentile not in names:
@@ -517,6 +608,13 @@ def internals(
     ValueError
         If the algorithm, seed, point or link does not exist, if the algorithm has no internal signals, or
         if there are fewer ``axes`` than signals.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> axes = quell.plot.internals(results, "pie")
     """
     view = _View(results, point, link, None if algorithm is None else [algorithm])
     seed = view.seed(seed)
@@ -567,6 +665,13 @@ def flow_goodput(
     -------
     matplotlib.axes.Axes
         The axes; x is the rank of the flow, y its goodput in Mbit/s.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = quell.plot.flow_goodput(results)
     """
     view = _View(results, point, None, algorithms)
     seed = view.seed(seed)
@@ -630,6 +735,13 @@ def metric(
     ValueError
         If the metric, field, algorithm, scope, point or link does not exist, if nothing varies, or if there
         are fewer ``axes`` than panels.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> axes = quell.plot.metric(results, "queue_delay_p99_s")
     """
     view = _View(results, point, link, algorithms)
     chart = results._chart(
@@ -680,6 +792,13 @@ class Plots:
     ----------
     results : Results
         What :func:`quell.run` returned.
+
+    Examples
+    --------
+    >>> import quell
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    >>> ax = results.plot.queue()
     """
 
     def __init__(self, results: Results) -> None:
@@ -722,6 +841,12 @@ def bode(loops: Loop | Mapping[str, Loop], *, axes: Sequence[Axes] | None = None
     ------
     ValueError
         If there are not two ``axes``.
+
+    Examples
+    --------
+    >>> import quell
+    >>> loop = quell.theory.Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    >>> gain, phase = quell.plot.bode(loop)
     """
     if axes is None:
         _, grid = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
@@ -762,6 +887,12 @@ def nyquist(loops: Loop | Mapping[str, Loop], *, ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         The axes; real and imaginary part.
+
+    Examples
+    --------
+    >>> import quell
+    >>> loop = quell.theory.Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    >>> ax = quell.plot.nyquist({"PI": loop})
     """
     ax = plt.subplots(figsize=(5.5, 5), layout="constrained")[1] if ax is None else ax
     for (label, loop), style in _labeled(loops):

@@ -85,6 +85,12 @@ def run(
         If the scenario breaks a rule.
     RunError
         If a replication failed; the message says which one and why.
+
+    Examples
+    --------
+    >>> from dask.distributed import Client
+    >>> from quell import scale
+    >>> results = scale.run("study.toml", Client("tcp://scheduler:8786"))  # doctest: +SKIP
     """
     folder = quell.cache_dir(cache)
     all_tasks = quell.tasks(scenario, seeds=seeds, overrides=overrides, sweep=sweep, series=series)
@@ -143,6 +149,14 @@ def batches(tasks: Sequence[quell.Task], count: int) -> Iterable[list[quell.Task
     ------
     list of Task
         A batch; none is empty.
+
+    Examples
+    --------
+    >>> import quell
+    >>> from quell import scale
+    >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    >>> [len(batch) for batch in scale.batches(quell.tasks(net, seeds=4), 2)]
+    [2, 2]
     """
     share = sum(task.cost_packets for task in tasks) / max(count, 1)
     batch: list[quell.Task] = []
@@ -189,6 +203,11 @@ def push(cache: str | os.PathLike[str], store: str, *, replace: bool = False) ->
     -------
     int
         How many were copied.
+
+    Examples
+    --------
+    >>> from quell import scale
+    >>> scale.push("/home/me/.cache/quell", "s3://bucket/quell")  # doctest: +SKIP
     """
     files, root = _open(store)
     copied = 0
@@ -225,6 +244,11 @@ def pull(
     -------
     int
         How many were copied.
+
+    Examples
+    --------
+    >>> from quell import scale
+    >>> scale.pull("s3://bucket/quell", "/home/me/.cache/quell")  # doctest: +SKIP
     """
     files, root = _open(store)
     if keys is None:

@@ -100,7 +100,7 @@ pub enum ArrivalsError {
         unreadable: u64,
     },
     /// It has packets of several interfaces.
-    #[error("has packets of several interfaces, of which --interface NAME takes one: {}", listed(.found))]
+    #[error("has packets of several interfaces; choose one with --interface NAME: {}", listed(.found))]
     Interfaces {
         /// What it has.
         found: Vec<Found>,
@@ -115,8 +115,8 @@ pub enum ArrivalsError {
     },
     /// It has packets of both directions.
     #[error(
-        "has packets of both directions, of which a link carries one: --direction up or down, or --src ADDRESS, takes \
-         one of: {}",
+        "has packets of both directions, but a link carries only one; choose it with --direction up or down, or with \
+         --src ADDRESS: {}",
         listed(.found)
     )]
     Directions {

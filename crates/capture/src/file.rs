@@ -196,8 +196,8 @@ impl<R: Read> Reader<R> {
             reader.kind = Kind::Pcap { order, nanos, link: order.u32(head, 20) as u16 };
             reader.consume(PCAP_HEADER);
         } else if section_order(head).is_none() {
-            let why = "it begins like a pcapng file, but its first block does not say the order of its bytes"
-                .to_string();
+            let why =
+                "it begins like a pcapng file, but its first block does not give its byte order".to_string();
             return Err(CaptureError::NotACapture { why });
         }
         Ok(reader)

@@ -622,8 +622,7 @@ fn record(
     let Recorder { events, units, full, .. } = line.into_queue();
     if full {
         return Err(format!(
-            "would have more than {MOST_EVENTS} events, of which few are arrivals: take longer intervals between \
-             updates"
+            "would have more than {MOST_EVENTS} events, but few arrivals: use longer intervals between updates"
         ));
     }
     let header = Header {

@@ -115,7 +115,7 @@ fn undecodable(e: FrameDecoderError) -> io::Error {
         cause = deeper;
     }
     match cause.downcast_ref::<io::Error>() {
-        None => damaged("zstd", "a block of it is not as zstd writes them"),
+        None => damaged("zstd", "one of its blocks is not valid"),
         Some(e) if e.kind() == ErrorKind::UnexpectedEof => damaged("zstd", CUT),
         // The disk, or whatever the bytes come from.
         Some(e) => io::Error::new(e.kind(), e.to_string()),

@@ -172,7 +172,7 @@ fn a_device_that_comes_too_slow_is_said() {
     running.says("up 20 Mbit/s is more than t1 carries, 10 Mbit/s");
     carries("4\n");
     running.says("device t1 carries 4 Mbit/s, no longer 10 Mbit/s");
-    running.says("down 4 Mbit/s is all that t1 carries, 4 Mbit/s");
+    running.says("down 4 Mbit/s is the full rate of t1, 4 Mbit/s");
     carries("-1\n");
     running.says("device t1 no longer reports its rate");
     assert!(!running.said().contains("replaced by another"), "{}", running.said());

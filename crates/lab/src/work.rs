@@ -139,7 +139,7 @@ pub fn make_tasks(tasks: &[Task], options: &Options<'_>, made: &OnMade<'_>) -> R
             match key(&job)? == task.key {
                 true => wanted.push((task.key, job)),
                 false => {
-                    let why = "its key is another here: this is another version of Quell";
+                    let why = "its key differs here: this is a different version of Quell";
                     made(&task.key, Made::Failed(why.to_string()));
                 }
             }

@@ -379,7 +379,7 @@ mod tests {
                 "dualpi2 max_rtt 30ms alpha 0.1",
                 format!(
                     "dualpi2\", target = \"5 ms\", rtt_max = \"30 ms\", min_th = \"1 ms\", range = \"0 s\", {of_kernel}c_weight = \
-                     0.1, {rest}ecn = true; alpha: tc leaves it aside beside max_rtt or typical_rtt; {unsaid} min_th, range, \
+                     0.1, {rest}ecn = true; alpha: tc ignores it if max_rtt or typical_rtt is given; {unsaid} min_th, range, \
                      th_len, th_len_at, c_weight, signals, min_backlog, limit, ecn: {so}"
                 ),
             ),

@@ -311,7 +311,7 @@ impl<'a> Line<'a> {
             ["target", "tupdate", "alpha", "beta"].into_iter().filter(|word| self.has(word)).collect();
         if !void.is_empty() {
             self.remarks
-                .push(format!("{}: tc leaves it aside beside max_rtt or typical_rtt", void.join(", ")));
+                .push(format!("{}: tc ignores it if max_rtt or typical_rtt is given", void.join(", ")));
             self.keys.retain(|key| !void.contains(&key.word));
         }
         self.set("typical_rtt", "target", format!("\"{}\"", time(target)));

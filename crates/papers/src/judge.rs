@@ -454,7 +454,7 @@ impl<'a> Judge<'a, '_> {
                     }
                 },
                 Ok((Verdict::Fitted, said)) => {
-                    fitted = Some(format!("{mechanism} (it comes out under \"{said}\", which was fitted)"));
+                    fitted = Some(format!("{mechanism} (the fitted reading \"{said}\" reproduces it)"));
                 }
                 Ok((verdict, said)) => return (verdict, format!("{mechanism} (shown by {said})")),
                 // What was not asked shows nothing, one way or the other.
@@ -558,7 +558,7 @@ impl<'a> Judge<'a, '_> {
             if name != judged {
                 match self.under(of, cell, name, &samples) {
                     Under::Shown => {
-                        return Err((Verdict::Explained, format!("it comes out under \"{name}\"")));
+                        return Err((Verdict::Explained, format!("the reading \"{name}\" reproduces it")));
                     }
                     Under::Fitted => fitted = Some(name),
                     Under::Unproven(why) => unproven = Some(why),
@@ -572,7 +572,7 @@ impl<'a> Judge<'a, '_> {
             }
         }
         if let Some(name) = fitted {
-            return Err((Verdict::Fitted, format!("it comes out under \"{name}\", which was fitted")));
+            return Err((Verdict::Fitted, format!("the fitted reading \"{name}\" reproduces it")));
         }
         if let Some(why) = unproven {
             return Err((Verdict::Open, why));

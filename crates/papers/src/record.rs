@@ -144,7 +144,7 @@ impl Record {
         let changed = changed.map(|(id, verdict)| format!("{id}: {verdict}, was {}", was(id)));
         let left = self.clone().without_stale(of, now);
         let gone = self.0.iter().filter(|(id, _)| !left.0.contains_key(*id));
-        changed.chain(gone.map(|(id, verdict)| format!("{id}: is no more, was {verdict}"))).collect()
+        changed.chain(gone.map(|(id, verdict)| format!("{id}: no longer exists, was {verdict}"))).collect()
     }
 }
 

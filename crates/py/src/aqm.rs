@@ -314,6 +314,13 @@ fn kept(name: &str) -> &'static str {
 }
 
 /// Everything an algorithm may know when it decides; valid only during the call that receives it.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> class Line(quell.Aqm):
+/// ...     def on_enqueue(self, cx, pkt):
+/// ...         return quell.signal() if cx.random() < cx.queue_packets / 1000 else quell.PASS
 #[pyclass(module = "quell")]
 #[derive(Default)]
 pub struct Context {
@@ -368,6 +375,13 @@ impl Context {
     /// ------
     /// RuntimeError
     ///     If it is called after the call to which the context was passed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> class Coin(quell.Aqm):
+    /// ...     def on_enqueue(self, cx, pkt):
+    /// ...         return quell.drop() if cx.random() < 0.01 else quell.PASS
     fn random(&mut self) -> PyResult<f64> {
         match &mut self.rng {
             Some(rng) => Ok(rng.uniform()),
@@ -381,6 +395,13 @@ impl Context {
 }
 
 /// A packet as an algorithm sees it.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> class SparesSyns(quell.Aqm):
+/// ...     def on_enqueue(self, cx, pkt):
+/// ...         return quell.PASS if pkt.syn or cx.queue_packets < 20 else quell.signal()
 #[pyclass(module = "quell", frozen)]
 pub struct Packet(PacketMeta);
 
@@ -457,6 +478,16 @@ impl Packet {
 }
 
 /// The link as it is known when an algorithm is built.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> class Bounded(quell.Aqm):
+/// ...     def __init__(self, link):
+/// ...         super().__init__(link)
+/// ...         self.target = link.buffer_packets // 4
+/// ...     def on_enqueue(self, cx, pkt):
+/// ...         return quell.PASS if cx.queue_packets < self.target else quell.signal()
 #[pyclass(module = "quell", frozen)]
 pub struct Link(contract::Link);
 
@@ -504,6 +535,12 @@ impl Link {
 }
 
 /// An algorithm's answer: ``PASS``, or what :func:`signal` and :func:`drop` return.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> quell.PASS, quell.signal(), quell.drop("forced")
+/// (quell.PASS, quell.signal("early"), quell.drop("forced"))
 #[pyclass(module = "quell", frozen, eq, hash)]
 #[derive(PartialEq, Hash)]
 pub struct Verdict(contract::Verdict);
@@ -546,6 +583,13 @@ impl Verdict {
 /// ------
 /// ValueError
 ///     If the cause is not one of the three.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> class Threshold(quell.Aqm):
+/// ...     def on_enqueue(self, cx, pkt):
+/// ...         return quell.signal("forced") if cx.queue_packets > 20 else quell.PASS
 #[pyfunction]
 #[pyo3(signature = (cause = "early"))]
 pub fn signal(cause: &str) -> PyResult<Verdict> {
@@ -568,6 +612,13 @@ pub fn signal(cause: &str) -> PyResult<Verdict> {
 /// ------
 /// ValueError
 ///     If the cause is not one of the three.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> class Threshold(quell.Aqm):
+/// ...     def on_enqueue(self, cx, pkt):
+/// ...         return quell.drop("forced") if cx.queue_packets > 20 else quell.PASS
 #[pyfunction]
 #[pyo3(signature = (cause = "early"))]
 pub fn drop(cause: &str) -> PyResult<Verdict> {

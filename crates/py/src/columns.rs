@@ -20,6 +20,15 @@ use quell_lab::Column;
 /// Any library that supports Arrow reads it without a copy: ``pyarrow.table(columns)``,
 /// ``polars.DataFrame(columns)``, ``pandas.DataFrame.from_arrow(columns)``. ``columns["name"]`` gives one
 /// column as a list, None where there is no value.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+/// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+/// >>> columns = results.metrics
+/// >>> columns.shape == (len(columns), len(columns.column_names))
+/// True
 #[pyclass(module = "quell", frozen)]
 pub struct Columns(pub RecordBatch);
 
@@ -68,6 +77,14 @@ impl Columns {
     /// ------
     /// ImportError
     ///     If pandas or pyarrow is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> results.delays.to_pandas().columns[0]
+    /// 'point'
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         py.import("pandas")?;
@@ -85,6 +102,14 @@ impl Columns {
     /// ------
     /// ImportError
     ///     If polars is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> results.delays.to_polars().columns[0]
+    /// 'point'
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }

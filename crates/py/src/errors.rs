@@ -18,13 +18,24 @@ create_exception!(
      field : str\n    The field, such as ``flows[1].rtt``; empty if the scenario as a whole is meant.\n\
      value : str or None\n    Its value as written.\n\
      rule : str\n    The rule that it breaks.\n\
-     nearest : str or None\n    The nearest valid name, if a name is wrong."
+     nearest : str or None\n    The nearest valid name, if a name is wrong.\n\n\
+     Examples\n--------\n\
+     >>> import quell\n\
+     >>> try:\n\
+     ...     quell.check({\"schema\": 1})\n\
+     ... except quell.ScenarioError as error:\n\
+     ...     print(\"refused\")\n\
+     refused"
 );
 create_exception!(
     quell,
     RunError,
     PyRuntimeError,
-    "A run that gave no results; the message says which replication and why."
+    "A run that gave no results; the message says which replication and why.\n\n\
+     Examples\n--------\n\
+     >>> import quell\n\
+     >>> issubclass(quell.RunError, RuntimeError)\n\
+     True"
 );
 create_exception!(
     quell,
@@ -36,7 +47,14 @@ create_exception!(
      \"parameter\" or \"capture\".\n\
      quantity : str or None\n    The quantity, parameter, algorithm or file that is meant.\n\
      value : str or None\n    Its value with its unit.\n\
-     reason : str\n    The rule that it breaks, or why there is no answer."
+     reason : str\n    The rule that it breaks, or why there is no answer.\n\n\
+     Examples\n--------\n\
+     >>> from quell.theory import TheoryError, red_tail_delay_bound\n\
+     >>> try:\n\
+     ...     red_tail_delay_bound(240e3, 0)\n\
+     ... except TheoryError:\n\
+     ...     print(\"refused\")\n\
+     refused"
 );
 create_exception!(
     quell,
@@ -44,7 +62,13 @@ create_exception!(
     PyKeyboardInterrupt,
     "Ctrl-C during a run.\n\n\
      Attributes\n----------\n\
-     results : Results\n    What was finished before; ``results.partial`` is true."
+     results : Results\n    What was finished before; ``results.partial`` is true.\n\n\
+     Examples\n--------\n\
+     >>> import quell\n\
+     >>> try:  # doctest: +SKIP\n\
+     ...     results = quell.run(\"study.toml\")\n\
+     ... except quell.Interrupted as stopped:\n\
+     ...     results = stopped.results"
 );
 
 /// A message, which Python writes to the terminal as it is; the attributes of an error are exact.

@@ -31,6 +31,15 @@ use crate::{errors, value};
 /// ValueError
 ///     If a name does not exist, with the one that may have been meant, or the algorithms or the duration do not suit the
 ///     link.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> scenario = quell.new("call", link="dsl", aqm=["codel", "fq-codel"], duration="20 s")
+/// >>> scenario["title"]
+/// 'call over DSL'
+/// >>> scenario["duration"]
+/// '20 s'
 #[pyfunction]
 #[pyo3(signature = (load, *, link, aqm=None, duration=None))]
 pub fn new<'py>(

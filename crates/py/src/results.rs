@@ -21,6 +21,17 @@ use crate::{errors, value};
 /// The tables ``metrics``, ``series``, ``internals``, ``flows``, ``transfers``, ``delays``,
 /// ``throughput`` and ``replications`` are :class:`Columns`; each row names its replication by
 /// ``point`` (from 0), ``algorithm`` and ``seed``.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+/// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+/// >>> results.algorithms
+/// ['codel', 'pie']
+/// >>> frame = results.to_pandas()
+/// >>> len(frame)
+/// 12
 #[pyclass(module = "quell", frozen)]
 pub struct Results(quell_lab::Results, Traces);
 
@@ -223,6 +234,14 @@ impl Results {
     ///     If no trace has that name.
     /// OSError
     ///     If the results have no such trace, or it is damaged.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+    /// >>> results = quell.run(net, seeds=1, overrides={"duration": "10 s", "warmup": "2 s"}, trace=["flows"])
+    /// >>> "cwnd_packets" in results.trace("flows").column_names
+    /// True
     #[pyo3(text_signature = "($self, name)")]
     fn trace(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
         let Some(table) = TraceTable::find(name) else {
@@ -465,6 +484,14 @@ impl Results {
     /// ------
     /// ValueError
     ///     If the metric, point, link, segment or scope does not exist.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> print(results.to_csv(["utilization"]).splitlines()[0])
+    /// link,class,algorithm,seeds,utilization,utilization low,utilization high
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_csv(
         &self,
@@ -501,6 +528,14 @@ impl Results {
     /// ------
     /// ValueError
     ///     If the metric, point, link, segment or scope does not exist.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> print(results.to_markdown(["queue_delay_mean_s"]).splitlines()[0])
+    /// | algorithm | mean delay (ms) |
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_markdown(
         &self,
@@ -537,6 +572,14 @@ impl Results {
     /// ------
     /// ValueError
     ///     If the metric, point, link, segment or scope does not exist.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> "begin{tabular}" in results.to_latex(["utilization"])
+    /// True
     #[pyo3(signature = (metrics=None, *, point=None, link=None, segment=None, scope="all"))]
     fn to_latex(
         &self,
@@ -654,6 +697,15 @@ impl Results {
     ///     If the table does not exist.
     /// ImportError
     ///     If pandas or pyarrow is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> frame = results.to_pandas("series")
+    /// >>> "queue_packets" in frame.columns
+    /// True
     #[pyo3(signature = (name="metrics"))]
     fn to_pandas<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         Bound::new(py, self.named(py, name)?)?.call_method0("to_pandas")
@@ -677,6 +729,15 @@ impl Results {
     ///     If the table does not exist.
     /// ImportError
     ///     If polars is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> frame = results.to_polars()
+    /// >>> frame["algorithm"].unique().sort().to_list()
+    /// ['codel', 'pie']
     #[pyo3(signature = (name="metrics"))]
     fn to_polars<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         Bound::new(py, self.named(py, name)?)?.call_method0("to_polars")
@@ -695,6 +756,17 @@ impl Results {
     /// ------
     /// OSError
     ///     If the folder cannot be written, or something is in the way.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> import tempfile
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     results.save(folder + "/study")
+    /// ...     quell.read(folder + "/study").digest == results.digest
+    /// True
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = match &self.1 {
@@ -716,6 +788,17 @@ impl Results {
     /// ------
     /// OSError
     ///     If the file cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import quell
+    /// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+    /// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+    /// >>> import pathlib, tempfile
+    /// >>> with tempfile.TemporaryDirectory() as folder:
+    /// ...     results.report(folder + "/report.html")
+    /// ...     [path.name for path in pathlib.Path(folder).iterdir()]
+    /// ['report.html']
     fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| std::fs::write(&path, quell_view::report::html(&self.0)))
             .map_err(|e| errors::io(&e, &path))
@@ -805,6 +888,17 @@ impl Results {
 /// ------
 /// OSError
 ///     If the folder is not a result, or is incomplete or damaged; FileNotFoundError if there is none.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+/// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+/// >>> import tempfile
+/// >>> with tempfile.TemporaryDirectory() as folder:
+/// ...     results.save(folder + "/study")
+/// ...     quell.read(folder + "/study").algorithms
+/// ['codel', 'pie']
 #[pyfunction]
 pub fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
     if !folder.exists() {

@@ -18,6 +18,15 @@ use crate::results::{Results, Traces};
 use crate::scenario::{Changes, names, studies};
 
 /// The progress of a run.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+/// >>> seen = []
+/// >>> results = quell.run(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"}, progress=seen.append)
+/// >>> all(step.total == 2 for step in seen)
+/// True
 #[pyclass(module = "quell", frozen, get_all)]
 pub struct Progress {
     /// float: Share of the simulated time that is done, in [0, 1].

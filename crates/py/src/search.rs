@@ -17,6 +17,14 @@ use crate::run::surround;
 use crate::scenario::{Changes, document, names};
 
 /// The crossing of a value by a metric, from :func:`search`.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> crossing = quell.search(  # doctest: +SKIP
+/// ...     "my.toml", "aqm.red.max_p=0.01..0.5:log", "loss_rate", "2%"
+/// ... )
+/// >>> crossing.low, crossing.high  # doctest: +SKIP
 #[pyclass(module = "quell", frozen)]
 pub struct Crossing {
     /// {"found", "undecided", "same-side", "end-undecided"}: How the search ended: "found" (the interval is within the

@@ -34,6 +34,14 @@ use crate::scenario::{Changes, study};
 ///     Whether its time series are kept.
 /// cost_packets : float
 ///     About how much work it is, in packets.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+/// >>> task = quell.tasks(net, seeds=[7])[0]
+/// >>> task.algorithm, task.seed
+/// ('codel', 7)
 #[pyclass(module = "quell", frozen)]
 pub struct Task {
     task: quell_lab::Task,
@@ -162,6 +170,14 @@ fn parse(key: &str) -> PyResult<Key> {
 ///     If the scenario breaks a rule.
 /// ValueError
 ///     If an algorithm is not in the catalog, because nothing identifies it.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel", "pie"])
+/// >>> todo = quell.tasks(net, seeds=2)
+/// >>> sorted((task.algorithm, task.seed) for task in todo)
+/// [('codel', 1), ('codel', 2), ('pie', 1), ('pie', 2)]
 #[pyfunction]
 #[pyo3(signature = (
     scenario, *, seeds=None, overrides=None, sweep=None, series="drawn", missing=false, cache=None
@@ -217,6 +233,15 @@ pub fn tasks(
 /// ------
 /// RunError
 ///     If no task could be started.
+///
+/// Examples
+/// --------
+/// >>> import quell, tempfile
+/// >>> net = quell.theory.dumbbell(rate="10 Mbit/s", rtt="50 ms", flows=5, algorithms=["codel"])
+/// >>> todo = quell.tasks(net, seeds=2, overrides={"duration": "10 s", "warmup": "2 s"})
+/// >>> with tempfile.TemporaryDirectory() as folder:
+/// ...     sorted(quell.make(todo, cache=folder).values())
+/// ['made', 'made']
 #[pyfunction]
 #[pyo3(signature = (tasks, *, cache=None, threads=1))]
 pub fn make<'py>(
@@ -293,6 +318,12 @@ pub fn index(py: Python<'_>, cache: Option<&Bound<'_, PyAny>>) -> PyResult<(Path
 /// -------
 /// pathlib.Path
 ///     Its folder, which need not exist, as an absolute path.
+///
+/// Examples
+/// --------
+/// >>> import quell
+/// >>> quell.cache_dir("/tmp/runs").name
+/// 'runs'
 #[pyfunction]
 #[pyo3(signature = (cache=None))]
 pub fn cache_dir(cache: Option<&Bound<'_, PyAny>>) -> PyResult<PathBuf> {

@@ -162,8 +162,8 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "min_rto",
         values: [Text("1 s"), Text("1 s"), Text("200 ms"), Text("1 s"), Text("200 ms"), Own],
-        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); before May 2001 none, \
-                 two ticks in effect. ns-3: MinRto",
+        source: "minrto_: 1 s since 14 May 2001, 0.2 s since 14 October 2004 (ns-default.tcl); none before May 2001, \
+                 i.e., two ticks in effect. ns-3: MinRto",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -175,29 +175,29 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "rtt_samples",
         values: [Own, Own, Own, Own, Text("acknowledgment"), Text("acknowledgment")],
-        source: "Linux: tcp_ack_update_rtt(), from the first packet that an acknowledgment covers. QUIC: RFC 9002 \
-            section 5",
+        source: "Linux: tcp_ack_update_rtt() uses the first packet that an acknowledgment covers. QUIC: RFC 9002 \
+                 section 5",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "initial_rto",
         values: [Text("6 s"), Text("6 s"), Text("3 s"), Text("3 s"), Text("1 s"), Text("1 s")],
         source: "rtxcur_init_: 3 s since 21 January 2006 (ns-default.tcl, change log), 6 s before. QUIC: an initial \
-                 round-trip time of 333 ms makes 1 s (RFC 9002 section 6.2.2). ns-3: ConnTimeout, of a SYN",
+                 round-trip time of 333 ms gives 1 s (RFC 9002 section 6.2.2). ns-3: ConnTimeout, for a SYN",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "max_rto",
         values: [Text("100000 s"), Text("100000 s"), Text("60 s"), Text("60 s"), Text("120 s"), Own],
-        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27; in 2.1b8 assumed to be as in \
-                 2.27 (not found). ns-3: doubled up to 60 s",
+        source: "maxrto_: 60 s since 28 March 2007 (ns-default.tcl), 100000 s in 2.27, and assumed for 2.1b8 (not \
+                 found). ns-3: doubles up to 60 s",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "max_doublings",
         values: [Whole(6), Whole(6), Whole(16), Own, Whole(16), Own],
-        source: "t_backoff_ of at most 64 until 29 March 2007 (tcp.cc 1.174), so 2.32 is the first release \
-                 without it; then maxrto_ is the bound",
+        source: "t_backoff_ of at most 64 until 29 March 2007 (tcp.cc 1.174), so 2.32 is the first release without \
+                 this limit; then maxrto_ is the limit",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -211,27 +211,28 @@ pub static TABLE: &[KeyDefaults] = &[
         key: "header",
         values: [Text("0 B"), Text("40 B"), Text("40 B"), Text("54 B"), Text("66 B"), Text("42 B")],
         source: "useHeaders_: true since 28 November 2001 (ns-default.tcl, change log); tcpip_base_hdr_size_ 40. \
-                 QUIC: Ethernet, IPv4 and UDP; QUIC's own headers are within the packet. ns-3: PPP, IPv4, TCP and time stamps",
+                 QUIC: Ethernet, IPv4, and UDP; the packet includes QUIC's own headers. ns-3: PPP, IPv4, TCP, and \
+                 timestamps",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "ack_size",
         values: [Own, Own, Own, Text("54 B"), Text("66 B"), Own],
-        source: "Linux: headers of Ethernet (14), IPv4 and TCP with time stamps. ns-2: TCPSink's packetSize_, 40. ns-3: \
-                 the headers of its data",
+        source: "Linux: headers of Ethernet (14), IPv4, and TCP with timestamps. ns-2: TCPSink's packetSize_, 40. \
+                 ns-3: the same headers as on data",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "syn_size",
         values: [Own, Own, Own, Own, Text("74 B"), Own],
-        source: "Linux: headers of Ethernet (14) and IPv4, TCP's with MSS, selective acknowledgments, time stamps and \
-                 window scale (40)",
+        source: "Linux: headers of Ethernet (14) and IPv4, and TCP's with MSS, selective acknowledgments, \
+                 timestamps, and window scale (40)",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "sack_sizes",
         values: [Own, Own, Own, Own, Flag(true), Own],
-        source: "Linux: 4 bytes, and 8 for each block",
+        source: "Linux: 4 bytes plus 8 per block",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -256,10 +257,10 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "ecn_retransmissions",
         values: [Flag(true), Flag(true), Flag(true), Own, Flag(false), Flag(true)],
-        source: "every data packet of an ECN connection is ECN-capable, even a retransmission (2.35, as it runs; \
-                 earlier releases are assumed to do the same). That it may also carry CWR, SetCWRonRetransmit_, is the \
-                 default since 5 June 2008; Quell has one key for both. QUIC: lost data goes into new packets (RFC \
-                 9000 section 13.3), which are as ECN-capable as any",
+        source: "every data packet of an ECN connection is ECN-capable, even a retransmission (observed in 2.35, \
+                 assumed for earlier releases). Since 5 June 2008, it may also carry CWR by default \
+                 (SetCWRonRetransmit_); Quell has one key for both. QUIC: lost data is sent in new packets (RFC 9000 \
+                 section 13.3), which are ECN-capable like any others",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -272,8 +273,9 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "recovery",
         values: [Own, Own, Own, Text("prr"), Text("rack"), Text("rack")],
-        source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). What ns-2 runs is in the name of its agent. QUIC: \
-                 losses by packet and time thresholds, and probes (RFC 9002 section 6); this is the nearest. ns-3: TcpPrrRecovery",
+        source: "Linux: RACK-TLP and PRR (RFC 8985, RFC 9937). In ns-2, the agent's name says which recovery it \
+                 uses. QUIC: packet and time thresholds for losses, and probes (RFC 9002 section 6); this value is \
+                 the closest. ns-3: TcpPrrRecovery",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -285,46 +287,47 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "reno_friendly",
         values: [Own, Own, Own, Text("rfc8312"), Text("rfc8312"), Own],
-        source: "Linux and ns-3: growth by alpha all the time",
+        source: "Linux and ns-3: the window always grows by alpha",
     },
     KeyDefaults {
         place: Place::Cubic,
         key: "slow_start",
         values: [Own, Own, Own, Own, Text("hystart"), Own],
-        source: "Linux: CUBIC's; Reno and BBR have none",
+        source: "Linux: part of CUBIC; Reno and BBR do not have it",
     },
     KeyDefaults {
         place: Place::Cubic,
         key: "growth",
         values: [Own, Own, Own, Text("whole-packets"), Own, Own],
-        source: "ns-3: CUBIC counts segments; Reno takes an acknowledgment for one",
+        source: "ns-3: CUBIC counts segments; Reno counts one per acknowledgment",
     },
     KeyDefaults {
         place: Place::OfNs3,
         key: "rules",
         values: [Own, Own, Own, Text("ns-3"), Own, Own],
-        source: "ns-3: as it runs, with PRR and NewReno or CUBIC",
+        source: "ns-3: observed with PRR and NewReno or CUBIC",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "growth",
         values: [Own, Own, Own, Own, Text("whole-packets"), Text("packets")],
-        source: "Linux counts what an acknowledgment delivers, and the window in whole packets; ns-2 counts \
-                 acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
+        source: "Linux counts the packets that an acknowledgment delivers, and its window is in whole packets; ns-2 \
+                 counts acknowledgments. QUIC: bytes (RFC 9002 section 7.3)",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "packet",
         values: [Own, Own, Own, Text("536 B"), Text("1448 B"), Text("1.2 kB")],
-        source: "Linux: a MTU of 1500 B less headers. ns-2: packetSize_, 1000 B. QUIC: the smallest maximum of a \
-                 datagram (RFC 9000 section 14). ns-3: SegmentSize",
+        source: "Linux: an MTU of 1500 B minus headers. ns-2: packetSize_, 1000 B. QUIC: the smallest allowed \
+                 maximum datagram size (RFC 9000 section 14). ns-3: SegmentSize",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "delayed_ack",
         values: [Own, Own, Own, Text("200 ms"), Text("40 ms"), Text("25 ms")],
         source: "Linux: at least 40 ms. ns-2: TCPSink acknowledges each packet. QUIC: max_ack_delay (RFC 9000 \
-                 section 18.2), every second packet is acknowledged (section 13.2.2). ns-3: DelAckTimeout, DelAckCount 2",
+                 section 18.2); every second packet is acknowledged (section 13.2.2). ns-3: DelAckTimeout, \
+                 DelAckCount 2",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -348,7 +351,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "send_quantum",
         values: [Own, Own, Own, Own, Text("976562 ns"), Own],
-        source: "Linux: segments of 1/1024 s at the pacing rate, which are held back for an acknowledgment that is due",
+        source: "Linux: segments of 1/1024 s at the pacing rate, held back if an acknowledgment is due soon",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -360,14 +363,15 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "sack_delay",
         values: [Own, Own, Own, Own, Text("1 ms"), Own],
-        source: "Linux: 33% of the round-trip time, at most 1 ms, after three duplicates, and at most 44 (5% since \
-                 2018, 33% since 6.19)",
+        source: "Linux: after three duplicates, 33% of the round-trip time, at most 1 ms and at most 44 \
+                 acknowledgments (5% since 2018, 33% since 6.19)",
     },
     KeyDefaults {
         place: Place::Tcp,
         key: "eifel",
         values: [Own, Own, Own, Own, Flag(true), Own],
-        source: "Linux: timestamps tell a late packet from one sent again after a timeout (tcp_try_undo_loss())",
+        source: "Linux: timestamps distinguish a late packet from one retransmitted after a timeout \
+                 (tcp_try_undo_loss())",
     },
     KeyDefaults {
         place: Place::Tcp,
@@ -379,7 +383,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Tcp,
         key: "loss_window",
         values: [Own, Own, Own, Own, Text("flight"), Own],
-        source: "Linux: what a timeout does not consider lost, plus one (tcp_enter_loss())",
+        source: "Linux: the packets that a timeout does not consider lost, plus one (tcp_enter_loss())",
     },
     KeyDefaults {
         place: Place::Capable,
@@ -409,15 +413,15 @@ pub static TABLE: &[KeyDefaults] = &[
         place: RED_FAMILY,
         key: "signal",
         values: [Text("per-packet"), Text("per-packet"), Text("by-size"), Own, Own, Own],
-        source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true with \
-                 it; here the unit of the thresholds says how the queue is measured",
+        source: "bytes_: true since 11 October 2004 (ns-default.tcl), false before. queue_in_bytes_ became true at \
+                 the same time; here the thresholds' unit determines how the queue is measured",
     },
     KeyDefaults {
         place: RED_FAMILY,
         key: "mark_limit",
         values: [As("max_p"), Real(0.1), Real(0.1), Own, Own, Own],
-        source: "mark_p_: 0.1 since 30 April 2002 (change log; an option since 2 December 2005, use_mark_p_, which \
-                 is on). Before, an average below max_th was the condition (red.cc): p below max_p",
+        source: "mark_p_: 0.1 since 30 April 2002 (change log; since 2 December 2005 under the option use_mark_p_, \
+                 which is on). Before that, red.cc marked if the average was below max_th, i.e., p below max_p",
     },
     KeyDefaults {
         place: RED_FAMILY,
@@ -430,21 +434,21 @@ pub static TABLE: &[KeyDefaults] = &[
             Own,
             Own,
         ],
-        source: "no signal while the queue is at most one packet, or one byte, long (2.35, as it runs; earlier \
-                 releases are assumed to do the same)",
+        source: "no signal while the queue is at most one packet, or one byte (observed in 2.35, assumed for earlier \
+                 releases)",
     },
     KeyDefaults {
         place: RED_AND_FENG,
         key: "weight",
         values: [Real(0.002), Text("link-rate"), Text("link-rate"), Own, Own, Own],
-        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 is a time constant of 1 s \
-                 on links of up to 33 ms",
+        source: "q_weight_: -1 since 29 December 2001 (ns-default.tcl), 0.002 before; -1 means a time constant of 1 \
+                 s on links of up to 33 ms",
     },
     KeyDefaults {
         place: ONLY_RED,
         key: "gentle",
         values: [Own, Own, Own, Own, Flag(false), Own],
-        source: "Linux 7.2.13: the probability is 1 from max on (red.h)",
+        source: "Linux 7.2.13: from max on, the probability is 1 (red.h)",
     },
     KeyDefaults {
         place: RED_AND_CHOKE,
@@ -462,25 +466,26 @@ pub static TABLE: &[KeyDefaults] = &[
         place: RED_AND_CHOKE,
         key: "spacing",
         values: [Own, Own, Own, Own, Text("one-draw"), Own],
-        source: "Linux 7.2.13: qR, drawn once for each gap (red.h)",
+        source: "Linux 7.2.13: qR, drawn once per gap (red.h)",
     },
     KeyDefaults {
         place: CODEL_AND_FQ,
         key: "arithmetic",
         values: [Own, Own, Own, Own, Text("linux"), Own],
-        source: "Linux 7.2.13: ticks of 1024 ns, roots of 16 bits (codel.h, codel_impl.h)",
+        source: "Linux 7.2.13: ticks of 1024 ns and 16-bit square roots (codel.h, codel_impl.h)",
     },
     KeyDefaults {
         place: CODEL_AND_FQ,
         key: "mtu",
         values: [Own, Own, Own, Own, Text("1514 B"), Own],
-        source: "Linux 7.2.13: that of the device and an Ethernet header (sch_codel.c, sch_fq_codel.c)",
+        source: "Linux 7.2.13: the device's MTU plus an Ethernet header (sch_codel.c, sch_fq_codel.c)",
     },
     KeyDefaults {
         place: FQ_CODEL,
         key: "rules",
         values: [Own, Own, Own, Own, Text("linux"), Own],
-        source: "Linux 7.2.13: a full buffer's half of the bytes, the order of queues that are found empty (sch_fq_codel.c)",
+        source: "Linux 7.2.13: a full buffer drops half of the bytes; the order of queues found empty differs, too \
+                 (sch_fq_codel.c)",
     },
     KeyDefaults {
         place: PIE,
@@ -492,13 +497,13 @@ pub static TABLE: &[KeyDefaults] = &[
         place: FQ_PIE,
         key: "rules",
         values: [Own, Own, Own, Own, Text("linux"), Own],
-        source: "Linux 7.2.13: Linux's PIE in each queue, no limit of bytes (sch_fq_pie.c)",
+        source: "Linux 7.2.13: Linux's PIE in each queue, no byte limit (sch_fq_pie.c)",
     },
     KeyDefaults {
         place: SFQ,
         key: "longest",
         values: [Own, Own, Own, Own, Text("packets"), Own],
-        source: "Linux 7.2.13: queues are listed by their packets (sch_sfq.c)",
+        source: "Linux 7.2.13: sorts queues by their number of packets (sch_sfq.c)",
     },
     KeyDefaults {
         place: SFQ,
@@ -528,13 +533,13 @@ pub static TABLE: &[KeyDefaults] = &[
         place: DUALPI2,
         key: "alpha",
         values: [Own, Own, Own, Own, Real(41.0 / 256.0), Own],
-        source: "Linux 7.2.13: 41 of 256 (sch_dualpi2.c)",
+        source: "Linux 7.2.13: 41/256 (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: DUALPI2,
         key: "beta",
         values: [Own, Own, Own, Own, Real(819.0 / 256.0), Own],
-        source: "Linux 7.2.13: 819 of 256 (sch_dualpi2.c)",
+        source: "Linux 7.2.13: 819/256 (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: DUALPI2,
@@ -558,7 +563,7 @@ pub static TABLE: &[KeyDefaults] = &[
         place: DUALPI2,
         key: "th_len_at",
         values: [Own, Own, Own, Own, Text("enqueue"), Own],
-        source: "Linux 7.2.13: skb_apply_step, at the arrival (sch_dualpi2.c)",
+        source: "Linux 7.2.13: skb_apply_step, on arrival (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: DUALPI2,
@@ -576,34 +581,34 @@ pub static TABLE: &[KeyDefaults] = &[
         place: DUALPI2,
         key: "min_backlog",
         values: [Own, Own, Own, Own, Text("4542 B"), Own],
-        source: "Linux 7.2.13: two frames behind the one in question (must_drop, sch_dualpi2.c)",
+        source: "Linux 7.2.13: two frames after the one being decided (must_drop, sch_dualpi2.c)",
     },
     KeyDefaults {
         place: DUALPI2,
         key: "limit",
         values: [Own, Own, Own, Own, Text("3600 s"), Own],
-        source: "Linux 7.2.13: no limit of time; its 10000 packets are the link's buffer (sch_dualpi2.c)",
+        source: "Linux 7.2.13: no time limit; its limit of 10000 packets is the link's buffer (sch_dualpi2.c)",
     },
     KeyDefaults {
         place: CAKE,
         key: "layer",
         values: [Own, Own, Own, Own, Text("ethernet"), Own],
-        source: "Linux: its hosts' packets are counted with the Ethernet header, which CAKE removes before it adds an \
-                 overhead (sch_cake.c)",
+        source: "Linux: packet sizes include the Ethernet header, which CAKE removes before it adds an overhead \
+                 (sch_cake.c)",
     },
     KeyDefaults {
         place: REM,
         key: "mark_at",
         values: [Text("departure"), Text("departure"), Text("departure"), Own, Own, Own],
-        source: "2.35, as it runs: marks on departure, and drops on arrival where it does not mark; earlier releases \
-                 are assumed to do the same",
+        source: "marks on departure, and drops on arrival if it does not mark (observed in 2.35, assumed for earlier \
+                 releases)",
     },
     KeyDefaults {
         place: REM_AND_AVQ,
         key: "unmarkable",
         values: [Text("pass"), Text("pass"), Text("pass"), Own, Own, Own],
-        source: "with markpkts_, REM and Vq let packets that are not ECN-capable pass; without it, they drop (2.35, as \
-                 it runs; earlier releases are assumed to do the same)",
+        source: "with markpkts_, REM and Vq let packets pass that are not ECN-capable; without it, they drop them \
+                 (observed in 2.35, assumed for earlier releases)",
     },
     KeyDefaults {
         place: REM,
@@ -615,8 +620,9 @@ pub static TABLE: &[KeyDefaults] = &[
         place: Place::Reverse,
         key: "changes",
         values: [Nothing, Nothing, Nothing, Own, Own, Own],
-        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless told \"duplex\" (ns-lib.tcl of 2.35); \
-                 earlier ones can do nothing else (ns-lib.tcl before that argument; we did not find its date)",
+        source: "\"$ns delay\" and \"$ns bandwidth\" change one direction unless \"duplex\" is given (ns-lib.tcl of \
+                 2.35); earlier versions can only change one direction (ns-lib.tcl without that argument; we did not \
+                 find its date)",
     },
 ];
 

@@ -561,10 +561,12 @@ impl Responsiveness {
     /// The reason why it cannot be run, if it cannot.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if self.interval.is_zero() || self.averaged == 0 {
-            return Some("a test needs an interval, and averages over one at least");
+            return Some("a test needs an interval and must average over at least one");
         }
         if self.initial > self.most || (self.initial == 0) != (self.most == 0) || self.most > 1000 {
-            return Some("a test begins with a connection at least and has 1000 at most, or it has none");
+            return Some(
+                "a test must begin with at least one connection and have at most 1000, or have none",
+            );
         }
         let positive = |x: f64| x > 0.0 && x.is_finite();
         let sound = [self.tolerance, self.probes_per_second, self.share].into_iter().all(positive);

@@ -146,7 +146,7 @@ fn fault(app: &App, flow: &FlowSpec, next: &[FlowSpec], number: usize) -> Option
                 _ => false,
             };
             if !others.iter().all(alike) {
-                return Some("the flows that follow must be its further connections, with all that it has");
+                return Some("the next flows must be its other connections, with the same settings");
             }
             match app {
                 App::Pages(pages) => (pages.count == Some(0)).then_some("it must load at least one page"),
@@ -192,13 +192,13 @@ fn check(network: &Network) -> Result<(), Error> {
             return invalid(format!("flow {i}: there is no link {}", l.0));
         }
         if flow.forward.is_empty() {
-            return invalid(format!("flow {i}: its way to the receiver has no link"));
+            return invalid(format!("flow {i}: its path to the receiver has no link"));
         }
         if flow.forward.len().max(flow.reverse.len()) > 200 {
-            return invalid(format!("flow {i}: a way may have 200 links at most"));
+            return invalid(format!("flow {i}: a path may have at most 200 links"));
         }
         if flow.reverse.is_empty() && matches!(flow.traffic, Traffic::Tcp { .. }) {
-            return invalid(format!("flow {i}: its way back has no link, and TCP needs one"));
+            return invalid(format!("flow {i}: its reverse path has no link, but TCP needs one"));
         }
         if let Traffic::Tcp { app, .. } = &flow.traffic
             && let Some(fault) = fault(app, flow, &network.flows[i + 1..], i)

@@ -210,7 +210,7 @@ fn pages_without_their_connections_are_refused() {
     let why = |apps| run(network(apps), Engine::Fast, &Control::default()).unwrap_err().to_string();
     let (two, connection) = (App::Pages(pages(2, 1.0, 1.0)), App::Connection { of: 0 });
     assert!(why(vec![two.clone()]).contains("a flow must follow"));
-    assert!(why(vec![two.clone(), App::Bulk]).contains("must be its further connections"));
+    assert!(why(vec![two.clone(), App::Bulk]).contains("must be its other connections"));
     assert!(why(vec![App::Bulk, connection.clone()]).contains("flow 0 has no pages"));
     assert!(why(vec![two, connection.clone(), connection]).contains("flow 2"));
     for wrong in [

@@ -12,7 +12,7 @@ pub(crate) fn drop(algorithm: &str, cause: Cause, place: DropPoint) -> String {
     };
     match cause {
         Cause::Early => format!("dropped by {algorithm} {place}: an early drop, by its control law"),
-        Cause::Forced => format!("dropped by {algorithm} {place}: a limit of its own was passed"),
+        Cause::Forced => format!("dropped by {algorithm} {place}: its own limit was exceeded"),
         Cause::Overflow => format!("dropped {place}: the buffer was full"),
     }
 }

@@ -344,12 +344,12 @@ const MEANINGS: { readonly [verdict: string]: string } = {
   agrees: "The mean over Quell's seeds lies in the band around the printed number.",
   inside: "It lies in the 95% prediction interval of what was printed.",
   explained:
-    "It comes out under another reading of the document, which nothing excludes, or only under one of two readings.",
-  fitted: "It comes out only under a reading that was fitted to it, which explains nothing.",
-  refuted: "It does not come out, and the reason is known.",
-  open: "It does not come out, and the reason is not known.",
+    "Another reading of the document reproduces it, and nothing excludes that reading; or only one of two readings does.",
+  fitted: "Only a reading that was fitted to it reproduces it, which explains nothing.",
+  refuted: "It is not reproduced, and the reason is known.",
+  open: "It is not reproduced, and the reason is not known.",
   withheld:
-    "It comes out, but does not count: the reading was chosen to fit it, or it does not come out under a rival reading.",
+    "It is reproduced, but does not count: the reading was chosen to fit it, or a rival reading does not reproduce it.",
 };
 
 function Legend({ of }: { of: Preset }) {

@@ -13,7 +13,7 @@ import { inside, put, values } from "./values.ts";
 export const picking = signal(false);
 
 const LABELS = {
-  reproduced: "its paper's results come out",
+  reproduced: "its paper's results are reproduced",
   faithful: "follows its paper",
   experimental: "experimental",
 } as const;

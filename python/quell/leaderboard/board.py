@@ -35,6 +35,12 @@ def mean(values: Sequence[float | None]) -> tuple[float, float | None] | None:
     -------
     tuple of float and (float or None), or None
         None where the metric does not apply in a replication; no half-width with one replication.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import mean
+    >>> mean([2.0])
+    (2.0, None)
     """
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
@@ -56,6 +62,16 @@ def starved(cells: Sequence[Cell]) -> set[str]:
     -------
     set of str
         The entries whose goodput is below a tenth of the best.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Cell, starved
+    >>> cells = [
+    ...     Cell(entry, "cable", "cubic", [1], values={"goodput_bps": [rate], "queue_delay_p99_s": [delay]})
+    ...     for entry, rate, delay in [("codel", 9e6, 0.02), ("drop-tail", 9.5e6, 0.2), ("none", 1e5, 0.001)]
+    ... ]
+    >>> starved(cells)
+    {'none'}
     """
     goodputs = {cell.entry: found[0] for cell in cells if (found := mean(cell.of("goodput_bps")))}
     return {entry for entry, goodput in goodputs.items() if goodput < STARVED * max(goodputs.values())}
@@ -79,6 +95,16 @@ def ranks(cells: Sequence[Cell], goal: str, seed: int | None = None) -> dict[str
         The rank of each entry that ran, 1 for the best. Values that are equal to three digits share a rank;
         those that do not apply come last, and so do those of an entry that is :func:`starved`: a queue that
         sends nothing has no delay.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Cell, ranks
+    >>> cells = [
+    ...     Cell(entry, "cable", "cubic", [1], values={"goodput_bps": [rate], "queue_delay_p99_s": [delay]})
+    ...     for entry, rate, delay in [("codel", 9e6, 0.02), ("drop-tail", 9.5e6, 0.2), ("none", 1e5, 0.001)]
+    ... ]
+    >>> ranks(cells, "delay")
+    {'codel': 1.0, 'drop-tail': 2.0, 'none': 3.0}
     """
     worst = -math.inf
     scores = {}
@@ -109,6 +135,16 @@ def front(cells: Sequence[Cell]) -> set[str]:
     -------
     set of str
         The entries, by means of three digits.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Cell, front
+    >>> cells = [
+    ...     Cell(entry, "cable", "cubic", [1], values={"goodput_bps": [rate], "queue_delay_p99_s": [delay]})
+    ...     for entry, rate, delay in [("codel", 9e6, 0.02), ("drop-tail", 9.5e6, 0.2), ("none", 1e5, 0.001)]
+    ... ]
+    >>> sorted(front(cells))
+    ['codel', 'drop-tail']
     """
     points = {}
     out = starved(cells)
@@ -127,7 +163,15 @@ def front(cells: Sequence[Cell]) -> set[str]:
 
 @dataclass
 class Board:
-    """All cells, in the order of links, senders and entries."""
+    """All cells, in the order of links, senders and entries.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Board, Cell
+    >>> board = Board([Cell("codel", "cable", "cubic", [1], values={"goodput_bps": [9e6]})])
+    >>> board.entries()
+    ['codel']
+    """
 
     cells: list[Cell]
 
@@ -138,6 +182,13 @@ class Board:
         -------
         dict of (str, str) to list of Cell
             By link and sender.
+
+        Examples
+        --------
+        >>> from quell.leaderboard import Board, Cell
+        >>> board = Board([Cell("codel", "cable", "cubic", [1], values={"goodput_bps": [9e6]})])
+        >>> list(board.groups())
+        [('cable', 'cubic')]
         """
         found: dict[tuple[str, str], list[Cell]] = {}
         for cell in self.cells:
@@ -151,6 +202,13 @@ class Board:
         -------
         list of str
             Their texts, each once.
+
+        Examples
+        --------
+        >>> from quell.leaderboard import Board, Cell
+        >>> board = Board([Cell("codel", "cable", "cubic", [1], values={"goodput_bps": [9e6]})])
+        >>> board.entries()
+        ['codel']
         """
         return list(dict.fromkeys(cell.entry for cell in self.cells))
 
@@ -161,6 +219,13 @@ class Board:
         -------
         str
             What :func:`load` takes.
+
+        Examples
+        --------
+        >>> from quell.leaderboard import Board, Cell
+        >>> board = Board([Cell("codel", "cable", "cubic", [1], values={"goodput_bps": [9e6]})])
+        >>> board.text().startswith("{")
+        True
         """
         head = {
             "schema": 1,
@@ -211,6 +276,12 @@ def load(path: str | os.PathLike[str]) -> Board:
     ------
     ValueError
         If it is of another round: its seeds, and perhaps its runs, are not those of this version.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> board.entries()  # doctest: +SKIP
     """
     found = json.loads(Path(path).read_text(encoding="utf-8"))
     if (found["schema"], found["round"]) != (1, ROUND):
@@ -220,7 +291,14 @@ def load(path: str | os.PathLike[str]) -> Board:
 
 
 class Standing(NamedTuple):
-    """Where an entry stands on a board, over the links and senders with which it ran."""
+    """Where an entry stands on a board, over the links and senders with which it ran.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load, standing
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> best = standing(board)[0]  # doctest: +SKIP
+    """
 
     entry: str
     # For each goal the mean of the ranks, and the half-width of its 95% interval over the replications.
@@ -245,6 +323,12 @@ def standing(board: Board) -> list[Standing]:
     -------
     list of Standing
         One for each entry that ran, in the order of the board.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load, standing
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> standing(board)[0].entry  # doctest: +SKIP
     """
     # An entry may have run with fewer seeds than the table.
     seeds = min(len(cell.seeds) for cell in board.cells)
@@ -305,6 +389,11 @@ def run(
     -------
     Board
         The cells, in the order of the jobs.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Entry, run
+    >>> board = run([(Entry("codel"), "cable", "cubic")], seeds=1)  # doctest: +SKIP
     """
     asked = list(jobs)
     with concurrent.futures.ThreadPoolExecutor(threads or os.cpu_count()) as pool:

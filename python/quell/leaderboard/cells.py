@@ -94,6 +94,12 @@ class Entry:
         The subclass of :class:`quell.Aqm`, for one that is not in the catalog.
     source : bytes, default b""
         The file that the class is in: the first 16 digits of its SHA-256 are a part of the entry's text.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Entry
+    >>> Entry("codel", {"target": "10 ms"}).text
+    'codel target="10 ms"'
     """
 
     name: str
@@ -110,7 +116,15 @@ class Entry:
 
 @dataclass
 class Cell:
-    """An entry on a link with a sender, and what was measured: for each metric a number for each seed."""
+    """An entry on a link with a sender, and what was measured: for each metric a number for each seed.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Cell
+    >>> cell = Cell("codel", "cable", "cubic", [1, 2], values={"utilization": [0.9, 0.8]})
+    >>> cell.of("utilization")
+    [0.9, 0.8]
+    """
 
     entry: str
     link: str
@@ -135,6 +149,13 @@ class Cell:
         -------
         list of float or None
             One for each seed; None where it does not apply.
+
+        Examples
+        --------
+        >>> from quell.leaderboard import Cell
+        >>> values = {"goodput_bps": [8.0, 9.0], "utilization": [0.8, 0.9]}
+        >>> Cell("codel", "cable", "cubic", [1, 2], values=values).of("goodput_bps/utilization")
+        [10.0, 10.0]
         """
         above, _, below = metric.partition("/")
         values = self.values.get(above, [None] * len(self.seeds))
@@ -151,6 +172,12 @@ def catalog() -> list[Entry]:
     -------
     list of Entry
         In the catalog's order.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import catalog
+    >>> catalog()[0].text
+    'drop-tail'
     """
     return [Entry(algorithm["name"]) for algorithm in quell.aqm_list()]
 
@@ -217,6 +244,12 @@ def command(entry: Entry, link: str, sender: str, seeds: int = SEEDS) -> str:
     -------
     str
         A command for a shell.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Entry, command
+    >>> command(Entry("codel"), "cable", "cubic").split()[0]
+    'quell'
     """
     first = first_seed(entry, link, sender)
     sets = _settings(link, sender) | {
@@ -251,6 +284,11 @@ def measure(entry: Entry, link: str, sender: str, seeds: int = SEEDS) -> Cell:
     -------
     Cell
         What was measured, or why nothing was.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import Entry, measure
+    >>> cell = measure(Entry("codel"), "cable", "cubic", seeds=2)  # doctest: +SKIP
     """
     first = first_seed(entry, link, sender)
     cell = Cell(entry.text, link, sender, list(range(first, first + seeds)))

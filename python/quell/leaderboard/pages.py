@@ -23,6 +23,12 @@ def page(board: Board) -> str:
     -------
     str
         The part of docs/leaderboard.md that is generated, as Markdown.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load, page
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> text = page(board)  # doctest: +SKIP
     """
     found = standing(board)
     groups = board.groups()
@@ -60,7 +66,7 @@ def page(board: Board) -> str:
             if reason := f"Refused: {cell.refused}" if cell.refused else cell.note and f"Noted: {cell.note}":
                 reasons.setdefault(reason, []).append(cell)
             if cell.entry in out:
-                less = "Ranked last, for their goodput is below a tenth of the best"
+                less = "Ranked last because their goodput is below a tenth of the best"
                 reasons.setdefault(f"{less}, on {cell.link}", []).append(cell)
     for reason, cells in reasons.items():
         entries = ", ".join(dict.fromkeys(f"`{cell.entry}`" for cell in cells))
@@ -88,6 +94,12 @@ def link_page(board: Board, link: str) -> str:
     -------
     str
         Markdown.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load, link_page
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> text = link_page(board, "cable")  # doctest: +SKIP
     """
     title = quell.new(LOAD, link=link)["title"].partition(" over ")[2]
     duration, warmup, seeds = LINKS[link].duration, LINKS[link].warmup, len(board.cells[0].seeds)
@@ -210,6 +222,13 @@ def write(board: Board, docs: Path) -> None:
         The cells.
     docs : Path
         The folder of the documentation.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from quell.leaderboard import load, write
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> write(board, pathlib.Path("docs"))  # doctest: +SKIP
     """
     summary = docs / "leaderboard.md"
     before, rest = summary.read_text(encoding="utf-8").split(BEGIN)
@@ -239,6 +258,12 @@ def report(board: Board, entry: str) -> str:
     -------
     str
         Markdown: its places for each goal, then its cells.
+
+    Examples
+    --------
+    >>> from quell.leaderboard import load, report
+    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
+    >>> print(report(board, "codel"))  # doctest: +SKIP
     """
     found = standing(board)
     lines = [f"# {entry}", ""]

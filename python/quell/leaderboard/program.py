@@ -49,6 +49,13 @@ class Program(quell.Aqm):
         The header's parameters, as they are: numbers are in SI units.
     update_interval : float, optional
         How often the program is asked for an update, in seconds; by default never.
+
+    Examples
+    --------
+    >>> import functools
+    >>> from quell.leaderboard import Entry, Program
+    >>> mine = functools.partial(Program, command=["./my-aqm"], algorithm="codel")
+    >>> entry = Entry("my-aqm", factory=mine)
     """
 
     def __init__(

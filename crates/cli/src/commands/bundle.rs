@@ -34,7 +34,7 @@ Examples:
 
 The archive holds the scenario and the files it names, the command, the seeds, the commit and the engine's \
 fingerprints, all replications (Parquet), tables (CSV), figures (SVG, CSV), the report, and a page for anyone who \
-checks it. Its metadata follow RO-Crate (docs/paper.md, \"Artifacts\"). The same results give the same bytes. If you \
+checks it. Its metadata follows RO-Crate (docs/paper.md, \"Artifacts\"). The same results give the same bytes. If you \
 name a scenario, it is run first, using the cache; SOURCE_DATE_EPOCH then sets the time of the run. Write a results \
 folder called verify as ./verify."
 )]

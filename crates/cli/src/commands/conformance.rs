@@ -83,17 +83,17 @@ struct WriteArgs {
 /// Arguments of `conformance run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-One process is started for each vector. How it is spoken to is described in docs/conformance.md; adaptors in C, Go and
-Python are in conformance/adaptors.
+Quell starts one process for each vector. docs/conformance.md describes the protocol, and conformance/adaptors has
+adaptors in C, Go and Python.
 
 Examples:
   quell conformance run -- ./my-aqm
   quell conformance run --vector codel --vector pie/marks -- python3 my_aqm.py
   quell conformance run --file mine.jsonl --timeout 2s -- ./my-aqm
 
-If every decision is the same but a number of draws, a cause or an internal signal differs, that is a warning.
+If every decision matches but a number of draws, a cause or an internal signal differs, Quell prints a warning.
 
-Exit codes: 0 every vector that it accepts passes, 1 one differs, 2 a broken vector or argument.")]
+Exit codes: 0 every vector that the implementation accepts passes, 1 one differs, 2 a vector or argument is invalid.")]
 struct RunArgs {
     /// A vector ("codel/drops") or an algorithm ("codel"); default: all.
     #[arg(long = "vector", value_name = "VECTOR")]

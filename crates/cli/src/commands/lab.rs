@@ -89,7 +89,7 @@ fn listen(port: Option<u16>) -> Result<Server, Failure> {
             "--port {port}: another program uses it; name another port, or leave out --port to get a free one"
         )),
         ErrorKind::PermissionDenied => {
-            bad_input!("--port {port}: you may not use it; name a port of 1024 or higher")
+            bad_input!("--port {port}: you are not allowed to use this port; choose 1024 or higher")
         }
         _ => Failure::cannot(format!("listen on port {port}"), e),
     })

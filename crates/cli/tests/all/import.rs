@@ -63,7 +63,7 @@ fn what_no_link_could_carry_is_refused_with_what_is_there() {
     };
     refused(
         &[capture],
-        "of several interfaces, of which --interface NAME takes one: \"bottleneck enqueue\" up: ",
+        "of several interfaces; choose one with --interface NAME: \"bottleneck enqueue\" up: ",
     );
     refused(
         &[capture, "--interface", "eth0"],

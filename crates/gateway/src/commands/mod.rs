@@ -24,7 +24,8 @@ pub use text::Format;
 /// What a gateway does.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Shape and manage the traffic of a link of this host. Packets wait in the kernel; the gateway decides about them.
+    /// Shape the traffic of a link of this host and manage its queue. Packets wait in the kernel, and the gateway decides
+    /// about them.
     #[cfg(target_os = "linux")]
     #[command(after_help = router::RUN_HELP)]
     Run(router::RunArgs),
@@ -41,7 +42,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Worker,
-    /// Decide again about the packets of a log, with the same algorithm or another one.
+    /// Replay a log: decide about its packets again, with the same algorithm or another one.
     Replay(replay::ReplayArgs),
     /// Show what a running gateway does.
     #[cfg(target_os = "linux")]

@@ -26,8 +26,8 @@ pub struct ReplayArgs {
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// Also show what this algorithm would have done with the same arrivals; may be given several times. Parameters
-    /// that you leave out have their defaults. The loop is open: with its decisions, senders would have sent something
-    /// else.
+    /// that you leave out have their defaults. The loop is open: with its decisions, the senders would have sent other
+    /// packets.
     #[arg(long, value_name = "aqm=NAME[,KEY=VALUE...]", value_parser = With::parse)]
     pub with: Vec<With>,
     /// Output format.

@@ -173,7 +173,7 @@ impl Weights {
             };
             let curves = vec![
                 curve(FuzzyRule::Printed, "rules as printed", 0),
-                curve(FuzzyRule::Keshav, "rules turned round", 1),
+                curve(FuzzyRule::Keshav, "rules reversed", 1),
                 line("RED".to_string(), 2, [(0.0, self.red), (self.up_to, self.red)]),
             ];
             Panel { title: format!("{} to {}", shape[0], shape[1]), curves }

@@ -92,10 +92,8 @@ fn drawn(e: &Experiment, figure: &Figure, planned: &ExperimentResults) -> Result
     let fields = figure.at.keys().chain(figure.x.iter().filter(|x| *x != "link"));
     vary(results, fields.chain(&figure.by).chain(figure.names.keys()))?;
     for panel in figure.printed.iter().filter_map(|printed| printed.panel.as_ref()) {
-        let by = figure
-            .by
-            .as_ref()
-            .ok_or_else(|| format!("panel = \"{panel}\": \"by\" must say of which field"))?;
+        let by =
+            figure.by.as_ref().ok_or_else(|| format!("panel = \"{panel}\": \"by\" must name the field"))?;
         let settings = results.run.points.iter().flat_map(|p| &p.settings).filter(|s| s.field == *by);
         let values = quell_lab::distinct(settings.map(|setting| setting.value.as_str()));
         if !values.iter().any(|value| same(panel, value)) {

@@ -327,7 +327,7 @@ impl<'a> Judge<'a, '_> {
                 }
                 if values.len() < 3 {
                     return Err(format!(
-                        "{field}: has {} values, of which none is between the ends",
+                        "{field}: has {} values, none of them between the ends",
                         values.len()
                     ));
                 }

@@ -207,7 +207,7 @@ pub(super) fn place(claim: &JudgedClaim<'_>) -> String {
 /// The words for what became of a number: the verdict, and what to know of it.
 pub(super) fn word(cell: &JudgedCell<'_>) -> String {
     let what = match outcome(cell) {
-        Outcome::Withheld => "withheld: nothing else speaks for the reading",
+        Outcome::Withheld => "withheld: nothing else supports the reading",
         Outcome::Fitted => "only by a fit",
         _ => cell.verdict.name(),
     };

@@ -222,7 +222,7 @@ fn numbers_and_claims_are_judged() {
         fs::write(&file, format!("{other}doc-row#old,holds,\nelse-row#old,holds,\n")).unwrap();
         let other = Record::read(&file).unwrap();
         let changes = other.changes(&of, &record);
-        let gone = "doc-row#old: is no more, was holds";
+        let gone = "doc-row#old: no longer exists, was holds";
         assert_eq!(changes, ["doc/1/eight/red/loss_rate: refuted, was open", gone]);
     });
 }
@@ -481,13 +481,13 @@ fn what_another_reading_gives_is_not_refuted() {
     assert!(small < judged_mean && judged_mean < large, "{small} {judged_mean} {large}");
     let (verdict, why, _) = judge_of(&text, large);
     assert_eq!(verdict, Verdict::Explained);
-    assert!(why.contains("it comes out under \"large\""), "{why}");
+    assert!(why.contains("the reading \"large\" reproduces it"), "{why}");
     // A reading that was fitted explains nothing.
     let basis = |basis: &str| format!("says = \"the thresholds are higher\"\nbasis = \"{basis}\"");
     let fitted = text.replace(&basis("simulator"), &basis("fitted"));
     let (verdict, why, _) = judge_of(&fitted, large);
     assert_eq!(verdict, Verdict::Fitted);
-    assert!(why.contains("it comes out under \"large\", which was fitted"), "{why}");
+    assert!(why.contains("the fitted reading \"large\" reproduces it"), "{why}");
     let chose =
         text.replace("because = \"a guess\"", &format!("because = \"a guess\"\nfitted_on = [\"{id}\"]"));
     assert_eq!(judge_of(&chose, large).0, Verdict::Fitted);
@@ -495,7 +495,7 @@ fn what_another_reading_gives_is_not_refuted() {
     assert_eq!(judge_of(&named(&text), large).0, Verdict::Explained);
     let (verdict, why, _) = judge_of(&named(&fitted), large);
     assert_eq!(verdict, Verdict::Fitted);
-    assert_eq!(why, "No queue loses that much. (it comes out under \"large\", which was fitted)");
+    assert_eq!(why, "No queue loses that much. (the fitted reading \"large\" reproduces it)");
     let (verdict, why, _) = judge_of(&named(&fitted), 100.0);
     assert_eq!(verdict, Verdict::Open);
     assert!(why.contains("(under \"large\" it is ") && why.contains(", which is outside as well)"), "{why}");
@@ -975,7 +975,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         (
             "label = \"red\"\n",
             "label = \"red\"\npanel = \"4\"\n",
-            "panel = \"4\": \"by\" must say of which field",
+            "panel = \"4\": \"by\" must name the field",
         ),
         ("x = \"flows.ftp.count\"", "x = \"flows.ftp.cuont\"", "flows.ftp.cuont: no run varies it"),
         // Units, numbers and kinds.

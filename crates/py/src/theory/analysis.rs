@@ -26,6 +26,13 @@ use crate::value::{self, Dict};
 use crate::{errors, scenario};
 
 /// The equilibrium of a network and an algorithm.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import analyze, dumbbell
+/// >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+/// >>> round(link["pi"].equilibrium.queue_packets)
+/// 50
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Equilibrium {
@@ -67,6 +74,13 @@ impl Equilibrium {
 }
 
 /// The range in which a quantity may move, alone, before the verdict changes.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import analyze, dumbbell
+/// >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+/// >>> [reach.quantity for reach in link["pi"].reach]
+/// ['flows', 'capacity', 'rtt']
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Reach {
@@ -123,6 +137,13 @@ fn word(verdict: Beyond) -> String {
 }
 
 /// The theory's verdict on one algorithm at a bottleneck.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import analyze, dumbbell
+/// >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+/// >>> link["pi"].verdict
+/// 'stable'
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Analysis {
@@ -185,6 +206,13 @@ impl Analysis {
 }
 
 /// A link, the flows that fill it, and what the theory says about each algorithm there.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import analyze, dumbbell
+/// >>> [link] = analyze(dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"]))
+/// >>> link.capacity_pps
+/// 1250.0
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
@@ -415,6 +443,13 @@ pub fn analyze(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> net["dumbbell"]["rate"]
+/// '10 Mbit/s'
 #[pyfunction]
 #[pyo3(signature = (*, rate, rtt, flows, algorithms, packet=None, buffer=None, signal="mark", congestion="reno"))]
 pub fn dumbbell<'py>(
@@ -470,6 +505,12 @@ pub fn dumbbell<'py>(
 const PACKET: Bytes = Bytes::new(1000);
 
 /// Parameters by a published rule, and what becomes of them.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import design
+/// >>> design("pi", rate="10 Mbit/s", rtt="200 ms", flows=50).aqm["algorithm"]
+/// 'pi'
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Design {

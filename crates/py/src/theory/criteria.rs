@@ -14,6 +14,13 @@ use crate::attend::interruptible;
 use crate::errors::Answer;
 
 /// A published condition of the form ``left < right``, evaluated.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import vrc_theorem
+/// >>> rule = vrc_theorem(0.0024, 0.0045, 0.0003, flows=100, rtt=0.2, capacity=1250)
+/// >>> rule.holds, rule.left < rule.right
+/// (True, False)
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Criterion {
@@ -171,6 +178,12 @@ pub fn critical_rtt(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import vrc_theorem
+/// >>> vrc_theorem(0.0024, 0.0045, 0.0003, flows=100, rtt=0.2, capacity=1250).holds
+/// True
 #[pyfunction]
 #[pyo3(signature = (k_p, k_i, k_d, *, flows, rtt, capacity, a=1.5))]
 pub fn vrc_theorem(
@@ -255,6 +268,13 @@ pub fn vrc_largest_k_i(k_d: f64, flows: f64, rtt: f64, capacity: f64, a: f64) ->
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import vrc_k_p_range
+/// >>> low, high = vrc_k_p_range(0.01, 0.001, flows=100, rtt=0.1, capacity=1250)
+/// >>> round(high, 3)
+/// 0.125
 #[pyfunction]
 #[pyo3(signature = (k_i, k_d, *, flows, rtt, capacity, a=1.5))]
 pub fn vrc_k_p_range(
@@ -301,6 +321,12 @@ pub fn vrc_k_p_range(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import red_proposition
+/// >>> red_proposition(min_th=50, max_th=150, max_p=0.05, weight=1e-4, flows=50, rtt=0.12, capacity=2500).holds
+/// False
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, max_p, weight, flows, rtt, capacity))]
 pub fn red_proposition(
@@ -341,6 +367,12 @@ pub fn red_proposition(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import red_by_hollot
+/// >>> red_by_hollot(slope=0.001, filter=0.5, flows=60, rtt=0.246, capacity=3750).holds
+/// False
 #[pyfunction]
 #[pyo3(signature = (*, slope, filter, flows, rtt, capacity))]
 pub fn red_by_hollot(slope: f64, filter: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<Criterion> {
@@ -370,6 +402,12 @@ pub fn red_by_hollot(slope: f64, filter: f64, flows: f64, rtt: f64, capacity: f6
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import red_filter
+/// >>> round(red_filter(slope=1.86e-4, flows=60, rtt=0.246, capacity=3750), 4)
+/// 0.0052
 #[pyfunction]
 #[pyo3(signature = (*, slope, flows, rtt, capacity))]
 pub fn red_filter(slope: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<f64> {
@@ -379,6 +417,13 @@ pub fn red_filter(slope: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<f64
 }
 
 /// PI from its design rule, in each form in which papers give its gains.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import pi_design
+/// >>> pi = pi_design(flows=60, rtt=0.246, capacity=3750, sampling_hz=160)
+/// >>> pi.a > pi.b
+/// True
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct PiDesign {
@@ -545,6 +590,12 @@ pub fn avq_longest_rtt(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical, or every packet would have to be marked.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import avq_largest_phi
+/// >>> round(avq_largest_phi(flows=100, rtt=0.21, capacity=1250), 2)
+/// 0.62
 #[pyfunction]
 #[pyo3(signature = (*, flows, rtt, capacity, tau=1.0, a=1.5))]
 pub fn avq_largest_phi(
@@ -590,6 +641,12 @@ pub fn avq_largest_phi(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import hred_local
+/// >>> hred_local(min_th=150, max_th=300, kappa=2, queue=225, bandwidth_delay=1350).holds
+/// False
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, kappa, queue, bandwidth_delay))]
 pub fn hred_local(
@@ -630,6 +687,12 @@ pub fn hred_local(
 /// ------
 /// TheoryError
 ///     If a quantity is not physical.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import auto_tuning_setup
+/// >>> auto_tuning_setup(min_th=20, max_th=60, flows=100, rtt=0.1, capacity=1250).holds
+/// True
 #[pyfunction]
 #[pyo3(signature = (*, min_th, max_th, flows, rtt, capacity))]
 pub fn auto_tuning_setup(min_th: f64, max_th: f64, flows: f64, rtt: f64, capacity: f64) -> Answer<Criterion> {

@@ -60,6 +60,12 @@ impl<R: Read> Read for Stopped<'_, R> {
 ///     If the file is not a capture, or an option breaks a rule.
 /// OSError
 ///     If the file cannot be read.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import measure
+/// >>> found = measure("trace.pcap")  # doctest: +SKIP
+/// >>> found["capacity_bps"]  # doctest: +SKIP
 #[pyfunction]
 #[pyo3(signature = (path, *, interval=None, window=None, inside=None))]
 pub fn measure<'py>(
@@ -204,6 +210,12 @@ pub fn ewma_variance(
 /// ------
 /// TheoryError
 ///     If the weight is out of range.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import ewma_expectation
+/// >>> round(ewma_expectation(0.002, 501), 2)
+/// 0.63
 #[pyfunction]
 pub fn ewma_expectation(weight: f64, t: u64) -> Answer<f64> {
     Ok(Ewma::new(weight)?.expectation(t))
@@ -229,6 +241,12 @@ pub fn ewma_expectation(weight: f64, t: u64) -> Answer<f64> {
 /// ------
 /// TheoryError
 ///     If the weight or the correlation is out of range.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import ewma_autocorrelation
+/// >>> round(ewma_autocorrelation(0.002, 500), 3)
+/// 0.368
 #[pyfunction]
 #[pyo3(signature = (weight, lag, *, rho=0.0))]
 pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> Answer<f64> {
@@ -236,6 +254,15 @@ pub fn ewma_autocorrelation(py: Python<'_>, weight: f64, lag: u64, rho: f64) -> 
 }
 
 /// The strongest periodic motion of a queue.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from quell.theory import oscillation
+/// >>> t = np.arange(0, 100, 0.02)
+/// >>> found = oscillation(50 + 45 * np.sin(2 * np.pi * t / 1.25), 0.02)
+/// >>> round(found.amplitude)
+/// 45
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Oscillation {
@@ -405,6 +432,13 @@ impl QueueMap {
     /// -------
     /// numpy.ndarray
     ///     One queue for each, in bits.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> float(queue.next([queue.equilibrium])[0]) - queue.equilibrium < 1
+    /// True
     fn next<'py>(&self, py: Python<'py>, queue: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         numbers::<f64>(queue)?.map(py, |q| self.0.next(q))
     }
@@ -420,6 +454,13 @@ impl QueueMap {
     /// -------
     /// numpy.ndarray
     ///     One slope for each.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> round(float(queue.slope([queue.equilibrium])[0]), 2)
+    /// 0.5
     fn slope<'py>(&self, py: Python<'py>, queue: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         numbers::<f64>(queue)?.map(py, |q| self.0.slope(q))
     }
@@ -435,6 +476,13 @@ impl QueueMap {
     /// -------
     /// float
     ///     The largest ``|f'|`` up to there.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> queue.contraction(queue.equilibrium) > 0
+    /// True
     fn contraction(&self, largest: f64) -> f64 {
         self.0.contraction(largest)
     }
@@ -454,6 +502,14 @@ impl QueueMap {
     /// -------
     /// numpy.ndarray
     ///     The queue after each slot, in bits.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> path = queue.trajectory(0, [0] * 100)
+    /// >>> bool(abs(path[-1] - queue.equilibrium) < 1)
+    /// True
     #[pyo3(signature = (start, noise, *, buffer=None))]
     fn trajectory<'py>(
         &self,
@@ -486,6 +542,14 @@ impl QueueMap {
     /// ------
     /// TheoryError
     ///     If there is no equilibrium, or disturbances grow.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> mean, deviation = queue.gaussian(77021)
+    /// >>> round(mean)
+    /// 820000
     fn gaussian(&self, sigma: f64) -> Answer<(f64, f64)> {
         let g = self.0.gaussian(sigma)?;
         Ok((g.mean, g.deviation))
@@ -514,6 +578,14 @@ impl QueueMap {
     /// ------
     /// TheoryError
     ///     If there is no equilibrium, there are more than 2000 cells, or a cell is wider than the noise.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import QueueMap
+    /// >>> queue = QueueMap(capacity=6e6, window=6.02e4, delays=[0.064] * 20, interval=0.1)
+    /// >>> lengths, shares = queue.stationary(2.56e6, 77021, 2e4)
+    /// >>> round(float(shares.sum()), 6)
+    /// 1.0
     fn stationary<'py>(
         &self,
         py: Python<'py>,
@@ -549,6 +621,12 @@ impl QueueMap {
 /// ------
 /// TheoryError
 ///     If a quantity is not positive and finite.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import red_tail_delay_bound
+/// >>> red_tail_delay_bound(240e3, 3e6)
+/// 0.08
 #[pyfunction]
 pub fn red_tail_delay_bound(max_th: f64, capacity: f64) -> Answer<f64> {
     Ok(ared_dt::mean_delay_bound(max_th, capacity)?)

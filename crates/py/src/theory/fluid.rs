@@ -18,6 +18,14 @@ use crate::attend::interruptible;
 use crate::errors::{self, Answer};
 
 /// A summary of the motion of a queue.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell, fluid
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> summary = fluid(net, 60).summary(30)
+/// >>> summary.least <= summary.mean <= summary.most
+/// True
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -63,6 +71,14 @@ impl Summary {
 }
 
 /// The motion of a fluid, sampled. At a jump, the sample is the value before it.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell, fluid
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> path = fluid(net, 20)
+/// >>> len(path.time_s) == len(path.queue_packets)
+/// True
 #[pyclass(module = "quell.theory", frozen)]
 #[derive(Clone, Debug)]
 pub struct Trajectory {
@@ -158,6 +174,13 @@ impl Trajectory {
     /// ------
     /// TheoryError
     ///     If there are fewer than 8 samples from that time on.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import dumbbell, fluid
+    /// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+    /// >>> fluid(net, 60).summary(30).settles
+    /// True
     #[pyo3(signature = (from_s=0.0))]
     fn summary(&self, from_s: f64) -> Answer<Summary> {
         Ok(self.found.summary(from_s)?.into())
@@ -383,6 +406,14 @@ const TOGETHER: usize = 1024;
 ///     If there is no such axis, or the algorithm has no continuous form.
 /// ScenarioError
 ///     If the scenario breaks a rule.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell, fluid_map
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> found = fluid_map(net, ("flows", [30, 60]), ("rtt", [0.05, 0.4]), 20, show="mean")
+/// >>> found.values.shape
+/// (2, 2)
 #[pyfunction]
 #[pyo3(signature = (scenario, x, y, duration, *, from_s=None, show="settles", algorithm=None, start="empty", nudge=0.0, overflow="signals", sample=None, tolerance=None, link=None, at=None, overrides=None))]
 pub fn fluid_map(

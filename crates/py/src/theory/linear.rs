@@ -11,6 +11,14 @@ use super::words;
 use crate::errors::{self, Answer, Refusal};
 
 /// The margins of a loop: its distance from the limit of stability.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import Loop
+/// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+/// >>> margins = loop.margins()
+/// >>> margins.delay_s > 0
+/// True
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Margins {
@@ -51,6 +59,14 @@ impl Margins {
 }
 
 /// A mode of the closed loop.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import Loop
+/// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+/// >>> mode = loop.mode()
+/// >>> mode.settling_s > 0
+/// True
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Mode {
@@ -253,6 +269,13 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If the open loop is itself unstable, or a root lies on the axis.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> round(loop.margins().phase_deg, 1)
+    /// 53.0
     fn margins(&self, py: Python<'_>) -> Answer<Margins> {
         Ok(py.detach(|| self.0.margins())?.into())
     }
@@ -268,6 +291,13 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If no root could be confirmed as the farthest.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.mode().root.real < 0
+    /// True
     fn mode(&self, py: Python<'_>) -> Answer<Mode> {
         Ok(py.detach(|| self.0.mode())?.into())
     }
@@ -283,6 +313,13 @@ impl Loop {
     /// -------
     /// numpy.ndarray of complex
     ///     One value for each frequency.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.response([1, 10]).shape
+    /// (2,)
     fn response<'py>(&self, py: Python<'py>, omega: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         numbers::<f64>(omega)?.map(py, |w| self.0.response(w))
     }
@@ -298,6 +335,13 @@ impl Loop {
     /// -------
     /// numpy.ndarray of complex
     ///     One value for each frequency.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.plant_response([1, 10]).shape
+    /// (2,)
     fn plant_response<'py>(&self, py: Python<'py>, omega: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         numbers::<f64>(omega)?.map(py, |w| self.0.plant_response(w))
     }
@@ -313,6 +357,13 @@ impl Loop {
     /// -------
     /// numpy.ndarray of complex
     ///     One value for each point.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> bool(abs(loop.at(1j)) > abs(loop.at(10j)))
+    /// True
     fn at<'py>(&self, py: Python<'py>, s: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         numbers::<Complex64>(s)?.map(py, |s| self.0.at(s))
     }
@@ -328,6 +379,13 @@ impl Loop {
     /// -------
     /// numpy.ndarray
     ///     In rad/s, from a hundredth of the slowest corner to beyond the crossovers.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> len(loop.frequencies(50))
+    /// 50
     #[pyo3(signature = (count=500))]
     fn frequencies<'py>(&self, py: Python<'py>, count: usize) -> Answer<Bound<'py, PyAny>> {
         Ok(array(py, &self.0.frequencies(count)?)?)
@@ -344,6 +402,13 @@ impl Loop {
     /// -------
     /// numpy.ndarray of complex
     ///     ``L(j omega)``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.nyquist([1, 10]).shape
+    /// (2,)
     #[pyo3(signature = (omega=None))]
     fn nyquist<'py>(
         &self,
@@ -365,6 +430,14 @@ impl Loop {
     /// (numpy.ndarray, numpy.ndarray, numpy.ndarray)
     ///     The frequencies in rad/s, the gain as a factor, and the phase in degrees, continuous from the
     ///     lowest frequency on.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> omega, gain, phase = loop.bode([1, 10])
+    /// >>> bool(gain[0] > gain[1])
+    /// True
     #[pyo3(signature = (omega=None))]
     fn bode<'py>(
         &self,
@@ -391,6 +464,13 @@ impl Loop {
     /// -------
     /// Loop
     ///     The other loop.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.with_gain(100).stable
+    /// False
     fn with_gain(&self, factor: f64) -> PyResult<Loop> {
         if !(factor.is_finite() && factor != 0.0) {
             return Err(errors::argument(format!("factor = {factor}: must be finite and not 0")));
@@ -409,6 +489,13 @@ impl Loop {
     /// -------
     /// Loop
     ///     The other loop.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> loop.with_delay(1).stable
+    /// False
     fn with_delay(&self, seconds: f64) -> PyResult<Loop> {
         if !(seconds.is_finite() && seconds >= 0.0) {
             return Err(errors::argument(format!("seconds = {seconds}: must be finite and not negative")));
@@ -427,6 +514,15 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If the delay cannot be separated: it can for one class, marks and the simplified plant.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> pi = [0.0024, 0.0045], [1, 0]
+    /// >>> loop = Loop(pi, flows=100, rtt=0.2, capacity=1250, plant="simplified")
+    /// >>> numerator, denominator, delay = loop.rational()
+    /// >>> delay
+    /// 0.2
     fn rational<'py>(&self, py: Python<'py>) -> Answer<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
         let Some((rational, delay)) = self.0.rational() else {
             let rule =
@@ -448,6 +544,14 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If there are several classes or a further delay.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> p, q, delay = loop.quasi_polynomial()
+    /// >>> delay
+    /// 0.2
     fn quasi_polynomial<'py>(&self, py: Python<'py>) -> Answer<(Bound<'py, PyAny>, Bound<'py, PyAny>, f64)> {
         let Some((p, q, delay)) = self.0.quasi_polynomial() else {
             return Err(Loop::form_missing("a quasi-polynomial", "needs one class and no further delay"));
@@ -469,6 +573,13 @@ impl Loop {
     /// ------
     /// TheoryError
     ///     If there are several classes or a further delay.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> len(loop.first_order_lag())
+    /// 5
     fn first_order_lag<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         let Some(p) = self.0.first_order_lag() else {
             return Err(Loop::form_missing("a polynomial", "needs one class and no further delay"));
@@ -489,6 +600,12 @@ impl Loop {
     ///     If the delay cannot be separated; see :meth:`rational`.
     /// ModuleNotFoundError
     ///     If python-control is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> transfer, delay = loop.to_control()  # doctest: +SKIP
     fn to_control<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, f64)> {
         let (numerator, denominator, delay) = self.rational(py)?;
         Ok((python_control(py)?.call_method1("TransferFunction", (numerator, denominator))?, delay))
@@ -510,6 +627,12 @@ impl Loop {
     /// ------
     /// ModuleNotFoundError
     ///     If python-control is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from quell.theory import Loop
+    /// >>> loop = Loop(([0.0024, 0.0045], [1, 0]), flows=100, rtt=0.2, capacity=1250)
+    /// >>> response = loop.to_frd()  # doctest: +SKIP
     #[pyo3(signature = (omega=None))]
     fn to_frd<'py>(&self, py: Python<'py>, omega: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let control = python_control(py)?;

@@ -15,6 +15,13 @@ use crate::attend::interruptible;
 use crate::errors::{self, Answer};
 
 /// A quantity over a grid of two others.
+///
+/// Examples
+/// --------
+/// >>> from quell.theory import dumbbell, map
+/// >>> net = dumbbell(rate="10 Mbit/s", rtt="100 ms", flows=60, algorithms=["pi"])
+/// >>> map(net, ("flows", [30, 60, 120]), ("rtt", [0.05, 0.4]), show="queue").x_name
+/// 'flows'
 #[pyclass(module = "quell.theory", frozen, get_all)]
 #[derive(Clone, Debug)]
 pub struct Map {

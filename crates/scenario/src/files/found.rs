@@ -33,7 +33,7 @@ impl Files {
     pub fn read(&self, name: &str) -> Result<FoundFile, String> {
         match &self.0 {
             Some(read) => read(name),
-            None => Err("cannot be read: this scenario has no place among files".to_string()),
+            None => Err("cannot be read: this scenario does not come from a file".to_string()),
         }
     }
 }

@@ -287,7 +287,7 @@ fn errors_name_the_file_and_the_line() {
     }
     let e =
         Study::parse(&scenario("changes = \"a.csv\""), "x.toml", &Plugins::new()).unwrap_err().to_string();
-    assert!(e.contains("cannot be read: this scenario has no place among files"), "{e}");
+    assert!(e.contains("cannot be read: this scenario does not come from a file"), "{e}");
 }
 
 /// From which files are put together.

@@ -45,7 +45,7 @@ impl Outcome {
         match self {
             Outcome::Agrees => "agrees",
             Outcome::Inside => "inside",
-            Outcome::Withheld => "withheld: nothing else speaks for the reading",
+            Outcome::Withheld => "withheld: nothing else supports the reading",
             Outcome::Explained => "explained by another reading",
             Outcome::Fitted => "only by a fit",
             Outcome::Refuted => "refuted",

@@ -320,7 +320,7 @@ impl RouterState {
                 ));
             } else if line.rate.bps() > most {
                 self.notes.push(format!(
-                    "{name} {} is all that {wan} carries, {link}; with --{name} {} the queue surely forms here",
+                    "{name} {} is the full rate of {wan}, {link}; to be sure that the queue forms here, use --{name} {}",
                     line.rate,
                     BitRate::from_bps(most)
                 ));

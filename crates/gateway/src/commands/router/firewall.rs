@@ -24,7 +24,7 @@ const BEFORE_NAT: i32 = 90;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Choice {
-    /// iptables with its table security if it takes the rules, else nft, else iptables without that table.
+    /// iptables with its security table if it accepts the rules, else nft, else iptables without that table.
     #[default]
     Auto,
     /// iptables and ip6tables.
@@ -37,7 +37,7 @@ pub(super) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
-    /// iptables with its table security.
+    /// iptables with its security table.
     Iptables,
     /// iptables without it: all is in mangle.
     Mangle,
@@ -625,7 +625,7 @@ impl Rules {
         }
         if why.is_empty() {
             let missing = match choice {
-                Choice::Auto => "there is neither iptables with ip6tables nor nft",
+                Choice::Auto => "neither iptables with ip6tables nor nft is installed",
                 Choice::Iptables => "iptables, ip6tables or one of their -restore is missing",
                 Choice::Nft => "there is no nft",
             };
