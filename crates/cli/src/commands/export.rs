@@ -335,8 +335,16 @@ fn groups(scenario: &toml::Table) -> BTreeMap<String, Group> {
     list.filter_map(group).collect()
 }
 
-/// The link of the other direction.
-const REVERSE: &str = "reverse";
+/// True for a link of the other direction: that of a dumbbell is called reverse, and others mirror the name of one before,
+/// as r1-r0 that of r0-r1.
+fn is_back(links: &[LinkSeries], at: usize) -> bool {
+    let name = &links[at].link;
+    let mirrors = |(i, _): (usize, &str)| {
+        let mirrored = format!("{}-{}", &name[i + 1..], &name[..i]);
+        links[..at].iter().any(|other| other.link == mirrored)
+    };
+    name == "reverse" || name.match_indices('-').any(mirrors)
+}
 
 /// The series of TCP traffic: flows where they were traced, classes otherwise.
 fn series(
@@ -389,16 +397,17 @@ fn of_class(
     if !this_way.iter().any(|g| g.is_tcp()) {
         return None;
     }
-    let rate = |s: &'_ LinkSeries| s.throughput_bps.iter().position(|(name, _)| name == class);
-    let crossed: Vec<(&LinkSeries, usize)> = r.series.iter().filter_map(|s| Some((s, rate(s)?))).collect();
-    let is_of_way = |(s, _): &&(&LinkSeries, usize)| (s.link == REVERSE) == is_up;
+    let rate = |s: &LinkSeries| s.throughput_bps.iter().position(|(name, _)| name == class);
+    let carries = |i: usize| Some((&r.series[i], rate(&r.series[i])?, is_back(&r.series, i)));
+    let crossed: Vec<(&LinkSeries, usize, bool)> = (0..r.series.len()).filter_map(carries).collect();
+    let is_of_way = |(_, _, is_back): &&(&LinkSeries, usize, bool)| *is_back == is_up;
     let of_way: Vec<_> = crossed.iter().filter(is_of_way).collect();
-    // A network of links of one's own has no link of that name.
+    // In a network of one's own, a link may be known for neither direction.
     let links = match of_way.is_empty() && other_way.is_empty() {
         true => crossed.iter().collect(),
         false => of_way,
     };
-    let Some((link, at)) = links.first() else {
+    let Some((link, at, _)) = links.first() else {
         if !crossed.is_empty() {
             let way = if is_up { "reverse" } else { "forward" };
             notes.insert(format!(
@@ -486,11 +495,12 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 /// The round-trip time of a small packet in milliseconds: the shortest propagation of all flows, and the queueing delay of
-/// each step at the first link and in the way back.
+/// each step at the first link and at the first one back.
 fn ping(r: &Replication, times: usize) -> Option<Vec<Option<f64>>> {
     let base = r.flows.iter().map(|f| f.base_rtt_s).filter(|x| x.is_finite() && *x > 0.0).reduce(f64::min)?;
-    let ways = r.series.iter().enumerate().filter(|(i, s)| *i == 0 || s.link == REVERSE);
-    let ways: Vec<Vec<Option<f64>>> = ways.map(|(_, s)| delays(s, times)).collect();
+    let back = (1..r.series.len()).find(|i| is_back(&r.series, *i));
+    let ways = [r.series.first(), back.map(|i| &r.series[i])].into_iter().flatten();
+    let ways: Vec<Vec<Option<f64>>> = ways.map(|s| delays(s, times)).collect();
     let at = |i: usize| {
         let all: Option<Vec<f64>> = ways.iter().map(|delays| delays[i]).collect();
         Some((base + all?.iter().sum::<f64>()) * 1000.0)

@@ -649,4 +649,17 @@ fn a_class_in_both_directions_becomes_a_series_of_each() {
     assert_eq!(file["metadata"]["NAME"], "rrul_be_nflows");
     let [down, up] = ["download", "upload"].map(|way| mean(&file["results"][format!("TCP {way} BE::1")]));
     assert!((5.0..8.1).contains(&down) && (2.0..4.1).contains(&up), "{down} {up}");
+    // Links of one's own are told by their mirrored names.
+    let row = both
+        .replace("[dumbbell]", "[parking_lot]\nbottlenecks = 2")
+        .replace("[dumbbell.reverse]", "[parking_lot.reverse]");
+    bench.file("row.toml", &row);
+    bench.ok(&["run", "row.toml", "--seeds", "1", "--out", "q", "--quiet", "--no-report"]);
+    let ran = bench.run(&["export", "flent", "q", "--out", "g", "--aqm", "codel"]);
+    for note in ["\"down\" crosses 2 observed links: its series is its rate at r0-r1", "its rate at r1-r0"] {
+        assert!(ran.err.contains(note), "{note}: {}", ran.err);
+    }
+    let file = unpack(&bench, "g/codel-seed1.flent.gz");
+    let [down, up] = ["download", "upload"].map(|way| mean(&file["results"][format!("TCP {way} BE::1")]));
+    assert!((5.0..8.1).contains(&down) && (2.0..4.1).contains(&up), "{down} {up}");
 }

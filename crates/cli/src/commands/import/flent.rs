@@ -190,8 +190,18 @@ fn read(args: &Args, path: &std::path::Path) -> Result<Measured, Failure> {
         let known = quell_aqm::catalog::CATALOG.iter().map(|entry| entry.name);
         let unknown = unknown_name("algorithm", &algorithm, known);
         let why = unknown.message();
-        let from = if args.aqm.is_some() { "--aqm" } else { "the word after \"qdisc:\" in its title" };
+        let from = match (&args.aqm, file.text("QUELL_ALGORITHM")) {
+            (Some(_), _) => "--aqm",
+            (None, Some(_)) => "metadata.QUELL_ALGORITHM",
+            (None, None) => "the word after \"qdisc:\" in its title",
+        };
         return Err(wrong(format!("{why} ({from}); name the one that was measured with --aqm")));
+    }
+    if label.chars().any(char::is_control) {
+        return Err(wrong(format!(
+            "metadata.QUELL_LABEL = \"{}\": must be a single line without control characters; name the algorithm with --aqm",
+            cut(&label)
+        )));
     }
     let directions = LINKS.map(|(_, _, role)| file.series(role).collect::<Vec<_>>());
     for (name, _) in directions.iter().flatten() {
@@ -552,9 +562,11 @@ fn pings(file: &DataFile) -> Result<Vec<(f64, f64)>, String> {
 
 /// The files with seeds that count the repetitions of each algorithm.
 fn numbered(measured: &[Measured]) -> Vec<(&Measured, u64)> {
-    let names = quell_lab::distinct(measured.iter().map(|m| &m.label));
-    let of = |name: &String| measured.iter().filter(|m| m.label == *name).zip(1..).collect::<Vec<_>>();
-    names.iter().flat_map(|name| of(name)).collect()
+    let called = |m: &Measured| (m.label.clone(), m.algorithm.clone());
+    let names = quell_lab::distinct(measured.iter().map(called));
+    let of =
+        |name: &(String, String)| measured.iter().filter(|m| called(m) == *name).zip(1..).collect::<Vec<_>>();
+    names.iter().flat_map(of).collect()
 }
 
 /// The scenario whose simulation is comparable.
