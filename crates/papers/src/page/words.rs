@@ -108,8 +108,8 @@ impl<'a> Page<'a> {
         format!(
             "For {} numbers that lie outside, other readings that were not fitted were run, {each} for each. Some \
              reading brings the mean of {} of them into the band. As a check, each band was mirrored at what was \
-             found. Nobody printed those mirrored numbers, but some reading brings {} of them into the band as well, \
-             so that much is chance. Therefore, a mean in the band under another reading is not enough to explain a \
+             found. Nobody printed those mirrored numbers, but some reading also brings {} means into their bands, so \
+             that much is chance. Therefore, a mean in the band under another reading is not enough to explain a \
              number.\n",
             cells.len(),
             count(1),

@@ -547,8 +547,8 @@ fn a_mirror_shows_what_chance_gives() {
     let (_, large, _) = of(&judged.replace("algorithm = { tail = \"drop-tail\", ", "algorithm = { "), 100.0);
     let (elsewhere, _, page) = of(EXPERIMENT, large);
     assert_eq!(elsewhere, [1, 1, 0], "{large}");
-    let said = "Some reading brings the mean of 1 of them into the band. But some reading also brings as many as 0 into the \
-         band of";
+    let said = "Some reading brings the mean of 1 of them into the band. As a check, each band was mirrored at what was \
+         found. Nobody printed those mirrored numbers, but some reading also brings 0 means into their bands";
     assert!(page.contains(said), "{page}");
     let mirrored = 2.0 * found - large;
     assert_eq!(of(EXPERIMENT, mirrored).0, [1, 0, 1], "{large} {mirrored}");
