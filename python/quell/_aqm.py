@@ -116,7 +116,7 @@ class Aqm:
         return PASS
 
     def on_overflow(self, cx: Context, pkt: Packet) -> None:
-        """Learn that the arrival that just passed found the buffer full and is dropped.
+        """Note that the buffer is full, so the arrival that was just accepted is dropped.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Aqm:
         """
 
     def on_idle(self, since_s: float) -> None:
-        """Learn that the queue is empty and the link idle; called once per idle period.
+        """Note that the queue is empty and the link is idle; called once per idle period.
 
         Parameters
         ----------

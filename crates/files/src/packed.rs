@@ -115,7 +115,7 @@ fn undecodable(e: FrameDecoderError) -> io::Error {
         cause = deeper;
     }
     match cause.downcast_ref::<io::Error>() {
-        None => damaged("zstd", "one of its blocks is not valid"),
+        None => damaged("zstd", "a block is not valid"),
         Some(e) if e.kind() == ErrorKind::UnexpectedEof => damaged("zstd", CUT),
         // The disk, or whatever the bytes come from.
         Some(e) => io::Error::new(e.kind(), e.to_string()),
@@ -227,7 +227,7 @@ impl Frame {
         if let Some(left) = &mut self.left {
             match left.checked_sub(n as u64) {
                 Some(fewer) if n > 0 || fewer == 0 => *left = fewer,
-                _ => return Err(damaged("zstd", "a frame has another size than its header says")),
+                _ => return Err(damaged("zstd", "a frame's size differs from its header")),
             }
         }
         let written = decoder.get_checksum_from_data();

@@ -597,7 +597,7 @@ impl<'a> Judge<'a, '_> {
         for ns2 in rows {
             let name = ns2.reading.as_deref().unwrap_or("no reading that is named");
             if cell.is_near(ns2.mean, band) || (ns2.runs > 1 && could_be_one_of(cell, ns2, band)) {
-                return Err(format!("it can be a run of ns-2 under {name}"));
+                return Err(format!("it could be a run of ns-2 under {name}"));
             }
             let Some(reading) = ns2.reading.as_deref().filter(|_| ns2.runs >= LEAST_NS2_RUNS) else {
                 continue;

@@ -343,8 +343,7 @@ function Row({ of }: { of: PrintedNumber }) {
 const MEANINGS: { readonly [verdict: string]: string } = {
   agrees: "The mean over Quell's seeds lies in the band around the printed number.",
   inside: "It lies in the 95% prediction interval of what was printed.",
-  explained:
-    "Another reading of the document reproduces it, and nothing excludes that reading; or only one of two readings does.",
+  explained: "Another reading, which nothing excludes, reproduces it, or only one of two readings does.",
   fitted: "Only a reading that was fitted to it reproduces it, which explains nothing.",
   refuted: "It is not reproduced, and the reason is known.",
   open: "It is not reproduced, and the reason is not known.",

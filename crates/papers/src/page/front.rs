@@ -166,8 +166,8 @@ fn reproduced(papers: &Papers, all: &Score, algorithms: &Algorithms) -> String {
     format!(
         "**What was reproduced.** Of {} printed numbers {} agree or are inside, {} are withheld, {} are explained by a \
          reading other than the judged one, {} are in their band only by a fit, {} are refuted, and {} are \
-         open{missing}. The withheld ones would agree or be inside, but chose a reading that the document leaves open, \
-         or lie outside under a rival of it that nothing contradicts. {} numbers are free, i.e., a guess without a \
+         open{missing}. Withheld numbers would agree or be inside, but they chose a reading that the document leaves \
+         open, or they lie outside under a rival reading that nothing contradicts. {} numbers are free, i.e., a guess without a \
          simulation gives them.{computed} Of the other {}, {} agree or are inside ({}). Of {} claims that the runs \
          decide, {} hold ({}).{labels}\n",
         all.of_cells(),
@@ -208,11 +208,11 @@ fn not_reproduced(papers: &Papers, record: &Record, all: &Score) -> String {
     };
     let off_middle = match all.off_middle {
         0 => String::new(),
-        n => format!(" {n} ranges lie outside only by their middle, and are named below."),
+        n => format!(" For {n} ranges, only the middle lies outside; they are named below."),
     };
     format!(
-        "**What was not.** {} numbers are without an explanation: {open} are open: nothing that was tried shows why they lie outside; \
-         {fitted} are in their band only by a fit, under a reading that was chosen because they are.{by_metric}{off_middle} {} claims fail. The pages list what \
+        "**What was not.** {} numbers have no explanation. {open} are open: nothing that was tried shows why they lie outside. \
+         {fitted} are in their band only by a fit, under a reading that was chosen for that.{by_metric}{off_middle} {} claims fail. The pages list what \
          was tried, and why.\n",
         open + fitted,
         all.claim(Holds::Fails),
@@ -229,8 +229,8 @@ fn off_middle(papers: &Papers, record: &Record) -> String {
     match names.len() {
         0 => String::new(),
         n => format!(
-            "\n<details>\n<summary>The rule on the middle of a range takes {n}, whose ends alone are \
-             inside</summary>\n\n- {}\n\n</details>\n",
+            "\n<details>\n<summary>{n} ranges whose ends are inside, but not their middle\
+             </summary>\n\n- {}\n\n</details>\n",
             names.join("\n- ")
         ),
     }
@@ -289,7 +289,7 @@ fn narrow(algorithms: &Algorithms) -> String {
     narrow
         .map(|(name, of)| {
             let (of, out) = (of.beyond(), of.beyond_come_out());
-            format!(" It hangs on one number: {name} has {out} of {of}.")
+            format!(" This depends on one number: {name} has {out} of {of}.")
         })
         .collect()
 }

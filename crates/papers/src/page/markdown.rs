@@ -158,8 +158,8 @@ fn claims(judged: &JudgedExperiment<'_>) -> String {
         n => format!("; and {n} of ours"),
     };
     let mut out = match theirs().count() {
-        0 => "\nWhat Quell says of it:\n\n".to_string(),
-        n => format!("\nWhat the document says of it: {counts}, of {n}{ours}.\n\n"),
+        0 => "\nQuell's own claims:\n\n".to_string(),
+        n => format!("\nThe document's claims: {counts}, of {n}{ours}.\n\n"),
     };
     let mut tests = String::new();
     for claim in &judged.claims {
@@ -211,5 +211,5 @@ fn live(e: &Experiment, number: &str, beside: &[Beside]) -> String {
         }
         out.push('\n');
     }
-    out + &format!("\nThe live figures are on record ({}).\n", record.sentence())
+    out + &format!("\nThe live results are on record ({}).\n", record.sentence())
 }

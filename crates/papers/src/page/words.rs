@@ -35,10 +35,10 @@ pub(super) fn table_name(document: &Document, table: &str) -> String {
 pub(super) const RULES: &str = "\
 - A printed number **agrees** if the mean of the runs lies in the band around it (`bands.toml`), or, if a range is \
 printed, in the range or in the band around its middle.\n- It is **inside** if it lies in the 95% prediction interval \
-of what was printed, which is one run or a mean of several. For a range, both ends and the middle must lie where as \
-many runs have them, and the range must not be too narrow for them.\n- It is **withheld** if it would agree or be \
+of what was printed, which is one run or a mean of several. For a range, both ends and the middle must lie where the \
+same number of runs would put them, and the range must not be too narrow.\n- It is **withheld** if it would agree or be \
 inside under the judged reading, but that reading was chosen by it, or it lies outside under a rival reading that \
-nothing contradicts.\n- It is **explained** if it lies outside of both, but the 95% interval of at least five runs \
+nothing contradicts.\n- It is **explained** if it lies outside both, but the 95% interval of at least five runs \
 lies in the band under another reading of the document that nothing excludes. If that other reading was fitted to it, \
 nothing is explained, and it is in its band **only by a fit**.\n- It is **refuted** if ns-2 itself, arithmetic, or a \
 claim of the document shows that no run gives it; and **open** otherwise.\n- A claim **holds** or **fails** if the 95% \
@@ -107,9 +107,10 @@ impl<'a> Page<'a> {
         let each = if least == most { least.to_string() } else { format!("{least} to {most}") };
         format!(
             "For {} numbers that lie outside, other readings that were not fitted were run, {each} for each. Some \
-             reading brings the mean of {} of them into the band. But some reading also brings as many as {} into the \
-             band of a number mirrored at what was found, which nobody printed, so that much is chance. Therefore a \
-             mean in the band under another reading is not enough to explain a number.\n",
+             reading brings the mean of {} of them into the band. As a check, each band was mirrored at what was \
+             found. Nobody printed those mirrored numbers, but some reading also brings {} means into their bands, so \
+             that much is chance. Therefore, a mean in the band under another reading is not enough to explain a \
+             number.\n",
             cells.len(),
             count(1),
             count(2),

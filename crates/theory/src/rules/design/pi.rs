@@ -90,7 +90,7 @@ fn shaped(target: &Target, notes: &mut Notes) -> Result<(AqmConfig, f64), Theory
         "the shape of Hollot et al. 2001b on the window of {}: the zero at z = {} rad/s {}, and the crossover at lambda/R with lambda = {}, where the exact loop has a gain of 1",
         target.congestion.name(),
         figure(z),
-        if integrates { "lies well below the crossover, for flows and queue integrate" } else { "cancels the windows' corner" },
+        if integrates { "lies well below the crossover, because both flows and queue integrate" } else { "cancels the windows' corner" },
         figure(lambda)
     ));
     let sampling_rate = sampling_rate(crossover);
