@@ -2,15 +2,19 @@
 //! terminate (as `timeout` and batch systems send it) does the same, and so does the end of the terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::terminal;
 
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-static TERMINATED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static TERMINATED: AtomicBool = AtomicBool::new(false);
+/// When the first request came.
+static FIRST: Mutex<Option<Instant>> = Mutex::new(None);
+/// Requests within this time are one: `timeout` signals its child, and then the group of processes that the child is in.
+const ONE: Duration = Duration::from_millis(500);
 /// Ctrl-C is a child's, however often it comes.
 static LEFT: AtomicBool = AtomicBool::new(false);
 
@@ -31,7 +35,7 @@ pub fn signaled(status: std::process::ExitStatus) -> i32 {
 
 /// True if this program was asked to terminate.
 pub fn terminated() -> bool {
-    TERMINATED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    TERMINATED.load(Ordering::Relaxed)
 }
 
 /// Listens, and leaves Ctrl-C to a child that has the terminal: what it means there this program cannot know.
@@ -51,6 +55,39 @@ fn hang_ups_are_ignored() -> bool {
     ignored.is_none_or(|mask| mask >> (signal_hook::consts::SIGHUP - 1) & 1 == 1)
 }
 
+/// Notes a request to stop. A second one ends the program at once.
+fn asked(stop: &AtomicBool, what: &str, signal: i32) {
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    if signal == SIGTERM {
+        TERMINATED.store(true, Ordering::Relaxed);
+    }
+    if !stop.swap(true, Ordering::Relaxed) {
+        *first = Some(Instant::now());
+    } else if first.is_none_or(|first| first.elapsed() > ONE)
+        && !(signal == SIGINT && LEFT.load(Ordering::Relaxed))
+    {
+        terminal::complain(what, "twice; unfinished work is lost");
+        std::process::exit(SIGNALED + signal);
+    }
+}
+
+/// Listens to what asks this program to terminate. The end of its terminal does, too.
+#[cfg(unix)]
+fn listen_for_ends(stop: Arc<AtomicBool>) {
+    let mut signals = vec![SIGTERM];
+    #[cfg(target_os = "linux")]
+    if !hang_ups_are_ignored() {
+        signals.push(signal_hook::consts::SIGHUP);
+    }
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(signals) {
+        std::thread::spawn(move || signals.forever().for_each(|_| asked(&stop, "terminated", SIGTERM)));
+    }
+}
+
+/// Nothing asks for it elsewhere.
+#[cfg(not(unix))]
+fn listen_for_ends(_stop: Arc<AtomicBool>) {}
+
 /// Begins to listen, and gives the flag that an interruption sets.
 ///
 /// Where no handler can be installed, Ctrl-C ends the program as it always does: results are written
@@ -60,25 +97,9 @@ pub fn listen() -> &'static AtomicBool {
         let stop = Arc::new(AtomicBool::new(false));
         // Not signal-hook: it would call Python's handler too, where the command runs in Python.
         let on_interrupt = stop.clone();
-        let _ = ctrlc::set_handler(move || {
-            if on_interrupt.swap(true, Ordering::Relaxed) && !LEFT.load(Ordering::Relaxed) {
-                terminal::complain("interrupted", "twice; unfinished work is lost");
-                std::process::exit(SIGNALED + SIGINT);
-            }
-        });
+        let _ = ctrlc::set_handler(move || asked(&on_interrupt, "interrupted", SIGINT));
         // Not ctrlc: it would listen to hang-ups too, and undo `nohup`.
-        let terminated = TERMINATED.get_or_init(Arc::default);
-        let _ = flag::register_conditional_shutdown(SIGTERM, SIGNALED + SIGTERM, stop.clone());
-        let _ = flag::register(SIGTERM, terminated.clone());
-        let _ = flag::register(SIGTERM, stop.clone());
-        // A terminal that is gone ends this program, and what it has started with it.
-        #[cfg(target_os = "linux")]
-        if !hang_ups_are_ignored() {
-            use signal_hook::consts::SIGHUP;
-            let _ = flag::register_conditional_shutdown(SIGHUP, SIGNALED + SIGTERM, stop.clone());
-            let _ = flag::register(SIGHUP, terminated.clone());
-            let _ = flag::register(SIGHUP, stop.clone());
-        }
+        listen_for_ends(stop.clone());
         stop
     });
     stop.store(false, Ordering::Relaxed);
