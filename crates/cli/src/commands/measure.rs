@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use quell_capture::{
-    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report, Subnet,
-    Summary, Traffic,
+    self as capture, Capacity, CapacityVerdict, CaptureError, Direction, Interval, Options, Report,
+    RoundTrips, Subnet, Summary, Traffic,
 };
 use quell_units::BitRate;
 use serde::Serialize;
@@ -149,7 +149,21 @@ fn text(name: &str, report: &Report, options: &Options, intervals: &[Interval]) 
         format!("quell design needs {}", needed.join(";\n      "))
     });
     text += "\n";
+    if let Some(low) = report.round_trips.as_ref().and_then(shortest_of_varied) {
+        text += &format!(
+            "      If the queue caused the longer round trips, not longer paths: --rtt with {}\n      plus the delay \
+             that you want the queue to have.\n",
+            time(low)
+        );
+    }
     text
+}
+
+/// The round trip that 5% of the handshakes were faster than, in seconds, if half of all took more than twice as long:
+/// the others may have waited in the queue that is to become shorter.
+fn shortest_of_varied(trips: &RoundTrips) -> Option<f64> {
+    let [low, ..] = trips.quantiles_s;
+    (low > 0.0 && trips.median_s() > 2.0 * low).then_some(low)
 }
 
 fn word(direction: Direction) -> &'static str {
