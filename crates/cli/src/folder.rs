@@ -127,6 +127,12 @@ impl Place {
                 Some(_) if may_differ && dir.symlink_metadata().is_ok() => {}
                 Some(claim) => {
                     refuse_to_lose(&dir, overwrite)?;
+                    if dir != wanted {
+                        let [wanted, dir] = [&wanted, &dir].map(quell_files::name);
+                        crate::terminal::note(&format!(
+                            "{wanted} exists; the results go to {dir} (--overwrite replaces {wanted})"
+                        ));
+                    }
                     let further = BTreeMap::new();
                     return Ok(Place { dir, overwrite, further, _claim: claim, made });
                 }
