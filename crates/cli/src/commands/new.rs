@@ -18,6 +18,7 @@ Examples:
   quell new rrul --link home > my.toml
   quell new web --link lte --aqm codel,fq-codel --duration \"120 s\" --out web-lte.toml
   quell new call --link dsl | quell run -
+  quell new bulk --link dsl | quell run - --set dumbbell.rate=\"20 Mbit/s\"    # a rate of your own
 
 The file is complete, and its comments say where the numbers come from (docs/presets.md).")]
 pub struct Args {
