@@ -16,6 +16,7 @@ ANALYZE := $(QUELL) --no-default-features --features quell-cli/theory -- analyze
 .PHONY: run site test-site vectors papers characterize drafts ns2 papers-quick compare leaderboard l4s theory validate bench bench-peers gateway-bench packages try-packages lab test fuzz lint test-rust test-linux test-new-algorithm test-targets page test-lab test-package test-py py docs fmt clean
 
 run: ## Compare seven algorithms on one link, and write the report
+	cargo build --release --bin quell --no-default-features
 	$(RUN) scenarios/main.toml --out results/main --overwrite
 
 lab: ## Build the laboratory as a page, in lab/dist: for any file server, and for `quell lab` of the next build
