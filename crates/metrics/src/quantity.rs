@@ -190,8 +190,15 @@ fn term(text: &str) -> Result<Term, String> {
         let names: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
         let titles: Vec<&str> = Metric::ALL.iter().map(|m| m.title()).collect();
         let (mut rule, nearest) = unknown("metric", name, &[names.as_slice(), &titles].concat());
-        // A part of a name says which are meant.
-        let part = name.to_lowercase().replace([' ', '-'], "_");
+        // A part of a name says which are meant, and so does another word for it.
+        let part = match name.to_lowercase().as_str() {
+            "latency" | "sojourn" => "delay".into(),
+            "fairness" => "jain".into(),
+            "rtt" => "trip".into(),
+            "drops" => "loss".into(),
+            "marks" | "ecn" => "mark".into(),
+            other => other.replace([' ', '-'], "_"),
+        };
         let alike: Vec<&str> =
             names.iter().copied().filter(|n| n.split('_').any(|word| word == part)).collect();
         if nearest.is_none() && !alike.is_empty() {
@@ -270,6 +277,7 @@ mod tests {
             why("P99 dalay").starts_with("unknown metric; did you mean \"P99 delay\"? Known: utilization")
         );
         assert!(why("los_rate").contains("did you mean \"loss_rate\"?"));
+        assert!(why("latency").contains("did you mean one of queue_delay_mean_s,"));
         assert!(why("loss/nothing-like-it").starts_with("unknown metric; known:"));
         assert!(why("a").starts_with("unknown metric"));
         assert!(why("").starts_with("unknown metric"));
