@@ -140,6 +140,10 @@ class Site:
         else:
             page = Page(site_path(source), source, path.read_text())
             page.anchors = markdown.anchors(page.text)
+            for line, code in markdown.broken_spans(page.text):
+                self.problems.append(
+                    f"{source}:{line}: {code} goes over the end of the line; begin the next one with it"
+                )
             self.by_source[source] = page.path
             self.pages[page.path] = page
 
