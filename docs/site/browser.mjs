@@ -39,13 +39,36 @@ const QUESTIONS = {
   "tc qdisc": ["conformance", "gateway", "dialects"],
   "ns-2": ["validation/ns-2", "validation", "dialects"],
   "P99 delay": ["metrics"],
+  "best aqm": ["tutorials/choose", "leaderboard"],
+  "which aqm for my home router": ["tutorials/choose", "leaderboard"],
+  "quell: command not found": ["readme"],
+  install: ["readme"],
+  "install windows": ["how-to/release"],
+  wifi: ["explanation/limits", "links"],
+  "Wi-Fi": ["explanation/limits", "links"],
+  wireless: ["explanation/limits", "links"],
+  "limit cpu threads": ["reference/cli/quell-run", "scale"],
+  "resume interrupted run": ["scale"],
+  "buffer size in ms": ["sweeps"],
+  "rtt unfairness": ["characterization/62-round-trip-times-that-differ"],
 };
 const FIRST = 3;
 /** Where a result leads within its page, for some of them: the answer is on the screen. */
 const ANCHORS = {
   "how do I set a random loss rate": "links.html#random-loss",
   "what does queue_delay_p99_s mean": "metrics.html#queue_delay_p99_s",
-  "does it model Wi-Fi?": "explanation/limits.html#what-is-not-modeled",
+  "does it model Wi-Fi?": "explanation/limits.html#links",
+  wifi: "explanation/limits.html#links",
+  install: "readme.html#install",
+  "buffer size in ms": "sweeps.html#a-buffer-in-milliseconds",
+};
+/** What must be the first result of all: a name has one page. */
+const NAMES = { fq_codel: "algorithms/fq_codel", "fq-codel": "algorithms/fq_codel", sch_cake: "algorithms/cake", drop_tail: "algorithms/drop_tail", codel: "algorithms/codel", PIE: "algorithms/pie" };
+/** What must be among the first results, each of them. */
+const AGAINST = {
+  "codel vs fq_codel": ["algorithms/codel", "algorithms/fq_codel"],
+  "cake vs fq_codel": ["algorithms/cake", "algorithms/fq_codel"],
+  "PIE vs. CoDel": ["algorithms/pie", "algorithms/codel"],
 };
 
 /**
@@ -65,6 +88,10 @@ const PAGES = [
   "leaderboard/dsl.html",
   "search.html?q=codel",
 ];
+/** Pages with the widest tables, and those with the longest names, whose cells are measured. */
+const TABLES = ["metrics.html", "dialects.html", "conformance.html", "senders/rack.html", "senders.html", "leaderboard.html", "reference/columns.html", "gateway.html", "algorithms/index.html"];
+/** No cell of text is wider than so many pixels: 60 rem. */
+const WIDEST = 960;
 const WIDTHS = [400, 1280];
 const SCHEMES = ["light", "dark"];
 /** Text has at least so many pixels. */
@@ -122,7 +149,21 @@ for (const [words, goals] of Object.entries(QUESTIONS)) {
   if (!found.some((page) => goals.includes(page))) wrong.push(`search "${words}": none of ${goals} among ${found.join(", ")}`);
   if (process.env.QUELL_SITE_SEARCH) console.log(words, found);
 }
+for (const [words, page] of Object.entries(NAMES)) {
+  const [first] = await search(words);
+  if (first !== page) wrong.push(`search "${words}": ${first} comes before ${page}`);
+}
+for (const [words, pages] of Object.entries(AGAINST)) {
+  const found = [...new Set(await search(words))].slice(0, FIRST);
+  if (!pages.every((page) => found.includes(page))) wrong.push(`search "${words}": not all of ${pages} among ${found.join(", ")}`);
+}
 if ((await search("zzyzx quux")).length) wrong.push("the search finds what is nowhere");
+{
+  // As they were typed, and not as the index has words.
+  await search('red-tale "Zzyzx_quux"?');
+  const said = await asking.locator(".site-instead").textContent();
+  if (!said.startsWith("No page has “red-tale”, “Zzyzx_quux”")) wrong.push(`the search says of unknown words: ${said}`);
+}
 
 {
   const page = await open("validation/ns-2-every-case.html");
@@ -156,6 +197,27 @@ if (existsSync(join(folder, "lab/index.html"))) {
   await page.context().close();
 }
 
+/** What is wrong with the tables of a page that is open: a text that does not wrap, a name that runs out of its column, broken numbers. */
+async function measure(page, of) {
+  const found = await page.evaluate((widest) => {
+    const wrong = [];
+    for (const cell of document.querySelectorAll("article :is(td, th)")) {
+      const { width, right } = cell.getBoundingClientRect();
+      const text = cell.textContent.trim().slice(0, 40);
+      if (width > widest) wrong.push(`a cell has ${Math.round(width)} pixels: ${text}`);
+      const over = [...cell.querySelectorAll("code")].some((code) => [...code.getClientRects()].some((box) => box.right > right + 1));
+      if (over) wrong.push(`a name runs out of its column: ${text}`);
+      if (/^\S+ ± \S+$/.test(cell.textContent.trim())) {
+        const range = document.createRange();
+        range.selectNodeContents(cell.querySelector("p") ?? cell);
+        if (new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size > 1) wrong.push(`a number is broken: ${text}`);
+      }
+    }
+    return wrong;
+  }, WIDEST);
+  wrong.push(...found.slice(0, 3).map((text) => `${of}: ${text}`));
+}
+
 /** What is wrong with a page that is open: too wide, too small, or what axe finds. */
 async function read(page, path, width, schemes, whole) {
   await page.waitForLoadState("load");
@@ -172,6 +234,7 @@ async function read(page, path, width, schemes, whole) {
     return "";
   }, SMALLEST);
   if (small) wrong.push(`${of}): text of ${small}`);
+  await measure(page, `${of})`);
   await page.evaluate(AXE);
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme });
@@ -193,6 +256,16 @@ if (!process.env.QUELL_SITE_SEARCH) {
     const others = all.filter((path) => !PAGES.some((page) => page.split("?")[0] === path)).sort();
     looks.push(...others.map((path) => ({ path, width: WIDTHS[0], schemes: [SCHEMES[0]], whole: false })));
   }
+  const measuring = await open("index.html");
+  for (const width of WIDTHS) {
+    await measuring.setViewportSize({ width, height: 800 });
+    for (const path of TABLES) {
+      await measuring.goto(home + path, { waitUntil: "load" });
+      if (await measuring.locator("article td").count() === 0) wrong.push(`${path} has no table`);
+      await measure(measuring, `${path} (${width})`);
+    }
+  }
+  await measuring.context().close();
   // Each reads page after page in one window, whose browser keeps the styles and scripts that they share.
   const reader = async () => {
     const page = await open("index.html");

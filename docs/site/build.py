@@ -60,8 +60,7 @@ def main() -> None:
     settings["QUELL_SITE_PYTHON"] = str(WORK / "python")
     out = given.out / given.version
     html(out, given.jobs, settings | {"QUELL_SITE_STATIC": str(static())})
-    words = {stage.site_path(source): given for source, given in site.words.items()}
-    find.write(out, words, WORK / "npm")
+    find.write(out, site.words, WORK / "npm")
     beside(given.out)
     print(f"{out / 'index.html'} is the documentation, {len(site.pages)} pages.")
 

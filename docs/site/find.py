@@ -90,7 +90,7 @@ class Reader(HTMLParser):
 
 
 def sections(out: Path, also: dict[str, str]) -> list[dict[str, str]]:
-    """The sections of the pages of a version, and the words by which people look for pages that lack them."""
+    """The sections of the pages of a version, and the words by which people look for those that lack them."""
     found = []
     for path in sorted(out.rglob("*.html")):
         page = path.relative_to(out).with_suffix("").as_posix()
@@ -107,7 +107,7 @@ def sections(out: Path, also: dict[str, str]) -> list[dict[str, str]]:
                     "anchor": "" if first else part.anchor,
                     "title": title,
                     "heading": " ".join("".join(part.heading).split()),
-                    "also": also.get(page, "") if first else "",
+                    "also": also.get(page if first else f"{page}#{part.anchor}", ""),
                     # A table has the same words in every row.
                     "text": " ".join(dict.fromkeys(word for word in words if not NUMBER.match(word))),
                 }

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
+# Code in a paragraph.
+SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 # A target in parentheses after a bracket, a definition of a target, and those of HTML. Code between backticks stays as it is.
 LINK = re.compile(
     r"(?P<code>(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))"
@@ -56,6 +58,20 @@ def lines_outside_code(text: str) -> Iterator[tuple[int, str, bool]]:
             yield number, line, False
         else:
             yield number, line, True
+
+
+def broken_spans(text: str) -> Iterator[tuple[int, str]]:
+    """Code that goes over the end of a line, with the number of the line from 1: a blank at that end is lost to its readers."""
+    ends = {
+        number for number, line, outside in lines_outside_code(text) if outside and not line.startswith("|")
+    }
+    lines = [line if number in ends else "" for number, line in enumerate(text.splitlines())]
+    start = 1
+    for paragraph in re.split(r"(\n\s*\n)", "\n".join(lines)):
+        for span in SPAN.finditer(paragraph):
+            if "\n" in span.group():
+                yield start + paragraph[: span.start()].count("\n"), " ".join(span.group().split())
+        start += paragraph.count("\n")
 
 
 def plain(text: str) -> str:

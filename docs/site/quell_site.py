@@ -25,6 +25,11 @@ SORTS, FILTERS = 4, 14
 NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 # So many columns do not fit a page.
 WIDE = 6
+# A cell of numbers, with signs and short words such as units, stays on one line: "9.06 ± 0.36", "24 of 63", "20 Mbit/s".
+NUMBERS = re.compile(r"[-+−±<>≈=\[(]*\d\S*(?:\s+(?:\S*\d\S*|\S{1,8}))*")
+NUMBERS_MOST = 32
+# A cell of so many characters is a text, which needs some width; a long one needs more.
+TEXT, LONG = 40, 120
 # What has no citations in it: code, links, headings.
 OPAQUE = (
     nodes.literal,
@@ -145,6 +150,20 @@ class Tables(SphinxTransform):
             table["classes"] += ["site-sort"] if rows >= SORTS else []
             table["classes"] += ["site-filtered", "site-tall"] if rows >= FILTERS else []
             table["classes"] += ["site-wide"] if len(heads[0][0].children) >= WIDE else []
+            for row in bodies[0]:
+                for column, entry in enumerate(row):
+                    entry["classes"] += self.kind(entry, first=column == 0)
+
+    def kind(self, entry: nodes.entry, *, first: bool) -> list[str]:
+        """What a cell holds, for the style: numbers, a name that its row is about, or a text."""
+        words = entry.astext().strip()
+        if len(words) <= NUMBERS_MOST and NUMBERS.fullmatch(words):
+            return ["site-number"]
+        if first and words and " " not in words and any(entry.findall(nodes.literal)):
+            return ["site-name"]
+        if len(words) > LONG:
+            return ["site-text", "site-long"]
+        return ["site-text"] if len(words) > TEXT else []
 
     def name_rows(self, body: nodes.tbody) -> None:
         """Gives a row that is about one name, such as a metric, an anchor of that name: the search leads there."""

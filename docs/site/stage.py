@@ -35,6 +35,8 @@ INLINE = re.compile(r"\$`([^`\n]+)`\$")
 LIVE = re.compile(
     r"<!-- lab: (?P<file>[^\s]+)(?: (?P<labels>[^>]*?))? -->\n(?P<picture>!\[[^\]]*\]\([^)]*\))\n"
 )
+# A link to a page that has the name of its file.
+FILE_NAME = re.compile(r"\[`?(?P<name>[\w./-]+\.md)`?\](?P<goal>\(<?(?P<target>[^)#>\s]+))")
 # Names of Python, on whose place the site has their documentation.
 AUTODOC = re.compile(r"<!-- autodoc -->\n((?:.+\n)+)")
 
@@ -99,8 +101,8 @@ class Site:
         self.below: dict[str, list[str]] = {}
         # Modules of Python that a page has declared.
         self.modules: set[str] = set()
-        # Words by which people look for a page, beside its own.
-        self.words: dict[str, str] = plan.get("words", {})
+        # Words by which people look for a page or a section, beside its own; by its path on the site, and #anchor.
+        self.words: dict[str, str] = {}
         self.kinds = [self.kind(kind) for kind in plan["kind"]]
         self.add("docs/index.md")
         for kind in self.kinds:
@@ -111,9 +113,7 @@ class Site:
                     self.below[site_path(entry.page)] = [site_path(below) for below in entry.below]
         for source in plan["split"]:
             self.split(source)
-        for source in self.words:
-            if source not in self.by_source:
-                self.problems.append(f"docs/navigation.toml: [words] names {source}, which is in no group")
+        self.look_for(plan["words"])
         self.complete(plan)
         self.python()
 
@@ -140,6 +140,10 @@ class Site:
         else:
             page = Page(site_path(source), source, path.read_text())
             page.anchors = markdown.anchors(page.text)
+            for line, code in markdown.broken_spans(page.text):
+                self.problems.append(
+                    f"{source}:{line}: {code} goes over the end of the line; begin the next one with it"
+                )
             self.by_source[source] = page.path
             self.pages[page.path] = page
 
@@ -155,6 +159,25 @@ class Site:
             self.pages[part.path] = Page(part.path, source, part.text, markdown.anchors(part.text))
         for path, below in parts.below.items():
             self.below[path] = [*self.below.get(path, []), *below]
+
+    def look_for(self, words: dict[str, str]) -> None:
+        """Gives pages and sections the words of the plan, and each algorithm's page its name."""
+        for place, given in words.items():
+            source, _, anchor = place.partition("#")
+            path, part = self.moved.get(source, {}).get(anchor, (self.by_source.get(source, ""), anchor))
+            if path not in self.pages or (part and part not in self.pages[path].anchors):
+                self.problems.append(f"docs/navigation.toml: [words] names {place}, which does not exist")
+            elif part and part != posixpath.basename(path):
+                self.words[f"{path}#{part}"] = given
+            else:
+                self.words[path] = given
+        for source, path in self.by_source.items():
+            if fnmatch(source, "docs/algorithms/*.md") and not source.endswith(
+                ("README.md", "comparison.md")
+            ):
+                name = posixpath.basename(path)
+                own = [name, name.replace("_", "-")] if "_" in name else [name]
+                self.words[path] = " ".join([*own, *self.words.get(path, "").split()])
 
     def complete(self, plan: dict[str, Any]) -> None:
         """Every page of docs has its place, unless the plan says that it is not shown."""
@@ -202,9 +225,9 @@ class Site:
             return self.link(page, home, where, target, image, ref)
 
         text = AUTODOC.sub(lambda match: autodoc(match, self.modules), INLINE.sub(r"{math}`\1`", page.text))
-        text = markdown.relink(self.live(page, text), link)
-        if page.source in self.words and not part:
-            keywords = self.words[page.source].replace(" ", ", ")
+        text = markdown.relink(self.titled(page, self.live(page, text)), link)
+        if page.path in self.words:
+            keywords = self.words[page.path].replace(" ", ", ")
             text = f'---\nmyst:\n  html_meta:\n    keywords: "{keywords}"\n---\n\n{text}'
         if page.path == "index":
             names = [f"{kind.name} <{kind.path}/index>" for kind in self.kinds]
@@ -260,6 +283,20 @@ class Site:
             return f'<div class="site-lab" {attributes}>\n\n{match["picture"]}\n\n</div>\n'
 
         return LIVE.sub(one, text)
+
+    def titled(self, page: Page, text: str) -> str:
+        """The text with the titles of pages where it links to them by the names of their files, as is usual on GitHub."""
+        home = posixpath.dirname(page.source)
+
+        def one(match: re.Match[str]) -> str:
+            source = posixpath.normpath(posixpath.join(home, match["target"]))
+            if source not in self.by_source or posixpath.basename(match["name"]) != posixpath.basename(
+                source
+            ):
+                return match.group()
+            return f"[{markdown.sections((ROOT / source).read_text()).title}]{match['goal']}"
+
+        return FILE_NAME.sub(one, text)
 
     def landing(self, kind: Kind) -> str:
         """The first page of a kind: its groups, and what each page is."""

@@ -90,6 +90,9 @@ def of_the_tests() -> list[str]:
         wrong.append("a part lacks its code")
     if markdown.sections(page).markdown() != page:
         wrong.append("a page is not what its sections are")
+    spans = "A `b` and ``c ` d`` and `\nKEY=VALUE` here.\n\n```sh\necho `date\n```\n"
+    if list(markdown.broken_spans(spans)) != [(1, "` KEY=VALUE`")]:
+        wrong.append(f"code over two lines: {list(markdown.broken_spans(spans))}")
     return wrong
 
 

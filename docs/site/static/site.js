@@ -47,6 +47,9 @@ function makeSortable(table) {
   new Tablesort(table);
 }
 
+/** The example in an empty filter has at most so many characters, which fit. */
+const HINT = 16;
+
 function makeFilter(table) {
   const rows = [...table.tBodies[0].rows];
   const texts = rows.map((row) => row.textContent.toLowerCase());
@@ -54,7 +57,9 @@ function makeFilter(table) {
   bar.className = "site-filter";
   const label = document.createElement("label");
   label.textContent = "Filter rows ";
-  const input = Object.assign(document.createElement("input"), { type: "search", placeholder: "words, such as red or outside" });
+  const first = rows[0].cells[0].textContent.trim();
+  const placeholder = first && first.length <= HINT ? `such as ${first}` : "";
+  const input = Object.assign(document.createElement("input"), { type: "search", placeholder });
   const count = document.createElement("output");
   const show = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -69,6 +74,18 @@ function makeFilter(table) {
   (table.closest(".pst-scrollable-table-container") ?? table).before(bar);
 }
 
+/** Lets a long name, such as flow_completion_time_p99_s, go on in the next line after one of its parts. */
+function breakName(code) {
+  const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walk.nextNode()) texts.push(walk.currentNode);
+  for (const text of texts) {
+    const parts = text.data.split(/(?<=[_./-])(?=\w)/);
+    text.replaceWith(...parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part])));
+  }
+}
+
+for (const code of document.querySelectorAll("td.site-name code")) breakName(code);
 for (const table of document.querySelectorAll("table.site-sort")) makeSortable(table);
 for (const table of document.querySelectorAll("table.site-filtered")) makeFilter(table);
 // An anchor in a table that the page scrolled to before its rows had their place.
