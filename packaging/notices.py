@@ -32,7 +32,10 @@ def fail(why: str) -> None:
 
 
 def cargo(*command: str) -> str:
-    done = subprocess.run(["cargo", *command, "--locked"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    try:
+        done = subprocess.run(["cargo", *command, "--locked"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    except FileNotFoundError:
+        fail("there is no `cargo` in PATH; to get it: https://rustup.rs")
     if done.returncode != 0:
         fail(f"cargo {' '.join(command)}: exit status {done.returncode}")
     return done.stdout
@@ -108,7 +111,7 @@ def rust(any_rust: bool) -> str:
         print(f"notices: {why}; what others wrote of the standard library is not named", file=sys.stderr)
         return "Copyright (c) The Rust Project Developers (https://thanks.rust-lang.org); MIT or Apache-2.0"
     page = path.read_text()
-    page = page[page.index("<h2 id=\"longer-version\">") :]
+    page = page[page.index('<h2 id="longer-version">') :]
     seen: dict[str, int] = {}
 
     def once(found: re.Match) -> str:
