@@ -10,7 +10,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
-import { compress, writeServiceWorker } from "./offline.mjs";
+import { compress, NOTICES, writeServiceWorker } from "./offline.mjs";
 import { references } from "./references.mjs";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -80,6 +80,7 @@ const common = {
   jsxImportSource: "preact",
   loader: { ".toml": "text" },
   logLevel: "warning",
+  // They are in licenses.txt.
   legalComments: "none",
 };
 
@@ -93,6 +94,21 @@ const withoutTitles = {
     });
   },
 };
+
+/** The notices of the packages that are bundled: their names, licenses and texts. */
+function notices(metafiles) {
+  const folders = metafiles
+    .flatMap(({ inputs }) => Object.keys(inputs))
+    .map((path) => path.match(/^node_modules\/(@[^/]+\/)?[^/]+/)?.[0])
+    .filter((folder) => folder !== undefined);
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(HERE, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(HERE, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    if (!file) throw new Error(`${name}: it has no file with its license (${license})`);
+    return `${name} ${version} (${license})\n\n${readFileSync(join(HERE, folder, file), "utf8").trim()}\n`;
+  });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
+}
 
 async function page(mode) {
   rmSync(DIST, { recursive: true, force: true });
@@ -144,8 +160,13 @@ async function page(mode) {
     (_, name) => written[name] ?? "",
   );
   writeFileSync(join(DIST, "index.html"), html);
+  const scripts = notices([main.metafile, ...(worker ? [worker.metafile] : [])]);
+  // Those of the simulator, which tests/lab.py asks Cargo for.
+  const crates = join(HERE, "dist-wasm", NOTICES);
+  writeFileSync(join(DIST, NOTICES), existsSync(crates) ? `${scripts}\n${readFileSync(crates, "utf8")}` : scripts);
   writeServiceWorker(DIST);
   compress(DIST);
+  return scripts;
 }
 
 async function node() {
@@ -165,7 +186,8 @@ async function node() {
 
 function sizes() {
   let total = 0;
-  for (const name of readdirSync(DIST).filter((name) => !name.startsWith(".") && !name.endsWith(".gz"))) {
+  const loaded = (name) => !name.startsWith(".") && !name.endsWith(".gz") && name !== NOTICES;
+  for (const name of readdirSync(DIST).filter(loaded)) {
     const size = gzipSync(readFileSync(join(DIST, name)), { level: 9 }).length;
     total += size;
     console.log(`${String(size).padStart(9)} B gzipped  ${name}`);
@@ -174,8 +196,10 @@ function sizes() {
 }
 
 async function build(mode) {
-  await page(mode);
+  const scripts = await page(mode);
   await node();
+  // For packages that have the page in them.
+  writeFileSync(join(DIST_NODE, NOTICES), scripts);
 }
 
 const watch = process.argv.includes("--watch");

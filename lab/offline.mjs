@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
+/** The copyright notices and licenses of others, which the page links to and does not load. */
+export const NOTICES = "licenses.txt";
 const WORKER = "sw.js";
 const INDEX = "index.html";
 /** Where the page has its version. */
@@ -21,7 +23,7 @@ export function writeServiceWorker(folder) {
   const html = readFileSync(index, "utf8");
   if (!MARK.test(html)) throw new Error(`${INDEX}: it has no <meta name="quell-lab" content="">`);
   writeFileSync(index, html.replace(MARK, "$1$2"));
-  const files = names(folder).filter((name) => name !== WORKER);
+  const files = names(folder).filter((name) => name !== WORKER && name !== NOTICES);
   const hash = (name) =>
     createHash("sha256")
       .update(readFileSync(join(folder, name)))

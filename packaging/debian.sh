@@ -1,21 +1,30 @@
 #!/usr/bin/env bash
-# Packs what was built into Debian packages: quell, quell-gateway, libquell0 and libquell-dev.
+# Packs what was built into Debian packages: quell, quell-gateway, libquellN and libquell-dev.
 #
 #   packaging/debian.sh BUILT OUT
 #
-# BUILT has quell, quell-gateway, libquell.so (its soname is libquell.so.0), libquell.a, and share/ with the manual pages
-# and completions. `packaging/packages.sh` builds all of these and then runs this script, which compiles nothing. It needs
-# dpkg-dev.
+# BUILT has quell, quell-gateway, libquell.so, libquell.a, share/ with the manual pages and completions, and the notices
+# of what is linked into each: quell.txt, quell-gateway.txt, libquell.txt. `packaging/packages.sh` builds all of these
+# and then runs this script, which compiles nothing. It needs dpkg-dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 built=$(realpath "$1") out=$(realpath "$2")
 
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+release=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+# For Debian, 0.2.0-rc1 would be a revision of 0.2.0 and newer than it; 0.2.0~rc1 is older.
+release=${release//-/\~}
+# Commits after a release have its version, and more than it.
+version=$release
+git tag --points-at HEAD | grep -qxF "v${release//\~/-}" ||
+  version+=+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd.%h --abbrev=8)
+# Its number is the one of the soname.
+soname=$(basename crates/capi/abi/libquell.so.*)
+library=libquell${soname##*.}
 architecture=$(dpkg --print-architecture)
 triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 maintainer='Quell developers <quell@quell-aqm.example>'
 homepage=https://github.com/quell-aqm/quell
-# The same bytes for the same commit.
+# The same time in every file for the same commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 work=$(mktemp -d)
@@ -34,14 +43,21 @@ libraries() {
 put() { install -D -m "$1" "$2" "$3"; }
 packed() { mkdir -p "$(dirname "$2")" && gzip -9nc "$1" > "$2" && chmod 644 "$2"; }
 
-# The files of every package: its license, its changes, and the list of the crates that are linked into it.
+# documents PACKAGE NOTICES: the files that every package has, which are its license, the notices of what is linked into
+# it, and its changes.
 documents() {
-  local folder=$work/$1/usr/share/doc/$1 crate=$2
+  local folder=$work/$1/usr/share/doc/$1
+  [ -s "$built/$2" ] || { echo "debian: there is no $built/$2" >&2; exit 1; }
   mkdir -p "$folder"
   {
     printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n'
-    printf 'Upstream-Name: Quell\nSource: %s\n\n' "$homepage"
-    printf 'Files: *\nCopyright: 2026 The Quell developers\nLicense: Expat or Apache-2.0\n\n'
+    printf 'Upstream-Name: Quell\nSource: %s\n' "$homepage"
+    printf 'Comment:\n The programs and libraries also contain libraries of others. Their copyright\n'
+    printf ' notices and licenses are in /usr/share/doc/%s/THIRD-PARTY.gz.\n\n' "$1"
+    printf 'Files: *\nCopyright: 2026 The Quell developers\n'
+    printf ' the authors of the libraries in /usr/share/doc/%s/THIRD-PARTY.gz\n' "$1"
+    printf 'License: Expat or Apache-2.0, and third-party\n\n'
+    printf 'License: third-party\n The texts are in /usr/share/doc/%s/THIRD-PARTY.gz.\n\n' "$1"
     printf 'License: Expat\n'
     sed -n '/^Permission/,$p' LICENSE-MIT | sed 's/^$/./; s/^/ /'
     printf '\nLicense: Apache-2.0\n On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n'
@@ -51,9 +67,7 @@ documents() {
     printf ' -- %s  %s\n' "$maintainer" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
   } > "$work/changes"
   packed "$work/changes" "$folder/changelog.gz"
-  cargo tree --locked --quiet -p "$crate" -e normal --prefix none --format '{p} {l}' |
-    sed 's/ (\*)$//; s/ ([^)]*crates[^)]*)//; s/ (proc-macro)//' | LC_ALL=C sort -u > "$work/crates"
-  packed "$work/crates" "$folder/crates.txt.gz"
+  packed "$built/$2" "$folder/THIRD-PARTY.gz"
 }
 
 # pack NAME SECTION DEPENDS MORE SUMMARY, and the long description on standard input.
@@ -86,7 +100,7 @@ for page in "$built"/share/man/man1/*.1; do packed "$page" "$root/usr/share/man/
 put 644 "$built/share/completions/quell.bash" "$root/usr/share/bash-completion/completions/quell"
 put 644 "$built/share/completions/_quell" "$root/usr/share/zsh/vendor-completions/_quell"
 put 644 "$built/share/completions/quell.fish" "$root/usr/share/fish/vendor_completions.d/quell.fish"
-documents quell quell-cli
+documents quell quell.txt
 libraries -e"$root/usr/bin/quell"
 pack quell science "$depends" 'Suggests: quell-gateway, libquell-dev' \
   'laboratory for active queue management' << 'END'
@@ -103,34 +117,49 @@ put 644 crates/gateway/dist/quell-gateway.service "$root/usr/lib/systemd/system/
 for example in gateway.toml grafana.json; do
   put 644 "crates/gateway/dist/$example" "$root/usr/share/doc/quell-gateway/examples/$example"
 done
-documents quell-gateway quell-gateway
+documents quell-gateway quell-gateway.txt
 mkdir -p "$root/DEBIAN"
+# The scripts never fail for systemd: dpkg would leave the package half installed, and apt refuse all else. Only its user
+# enables the unit; deb-systemd-helper learns of it, so that it removes the links of `systemctl enable` on purge.
 cat > "$root/DEBIAN/postinst" << 'END'
 #!/bin/sh
 set -e
-if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
-  systemctl daemon-reload
-  # An update restarts a gateway that is enabled. If the new one refuses its configuration, dpkg is not to fail for it.
-  [ -z "$2" ] || deb-systemd-invoke restart quell-gateway.service || true
+if [ "$1" = configure ]; then
+  deb-systemd-helper update-state quell-gateway.service > /dev/null || true
+  if [ -d /run/systemd/system ]; then
+    systemctl --system daemon-reload > /dev/null || true
+    # An update restarts a gateway that runs. The new version may refuse the configuration.
+    [ -z "$2" ] || deb-systemd-invoke try-restart quell-gateway.service ||
+      echo "quell-gateway did not start again: see journalctl -u quell-gateway" >&2
+  fi
 fi
 END
 cat > "$root/DEBIAN/prerm" << 'END'
 #!/bin/sh
 set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  deb-systemd-invoke stop quell-gateway.service || true
+if [ "$1" = remove ]; then
+  if [ -d /run/systemd/system ]; then
+    deb-systemd-invoke stop quell-gateway.service > /dev/null || true
+  fi
+  # Rules that are left stop traffic where on_exit = "closed", and nothing else knows how to lift them.
+  quell-gateway clean > /dev/null 2>&1 || true
 fi
 END
 cat > "$root/DEBIAN/postrm" << 'END'
 #!/bin/sh
 set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  systemctl daemon-reload
-fi
-if [ "$1" = purge ]; then
-  rm -rf /var/log/quell
-  if command -v deb-systemd-helper > /dev/null; then deb-systemd-helper purge quell-gateway.service > /dev/null; fi
-fi
+case $1 in
+  remove)
+    rm -rf /run/quell
+    [ ! -d /run/systemd/system ] || systemctl --system daemon-reload > /dev/null || true
+    ;;
+  purge)
+    rm -rf /var/log/quell
+    if command -v deb-systemd-helper > /dev/null; then
+      deb-systemd-helper purge quell-gateway.service > /dev/null || true
+    fi
+    ;;
+esac
 END
 chmod 755 "$root"/DEBIAN/post* "$root"/DEBIAN/prerm
 libraries -e"$root/usr/bin/quell-gateway"
@@ -144,16 +173,16 @@ To start it, copy /usr/share/doc/quell-gateway/examples/gateway.toml to
 END
 
 # The library.
-root=$work/libquell0
-strip_to --strip-unneeded "$built/libquell.so" "$root/usr/lib/$triplet/libquell.so.$version" 644
-ln -s "libquell.so.$version" "$root/usr/lib/$triplet/libquell.so.0"
-documents libquell0 quell-capi
+root=$work/$library
+strip_to --strip-unneeded "$built/libquell.so" "$root/usr/lib/$triplet/libquell.so.$release" 644
+ln -s "libquell.so.$release" "$root/usr/lib/$triplet/$soname"
+documents "$library" libquell.txt
 mkdir -p "$root/DEBIAN"
 # Functions may come with any version, so that a program needs the one that it was compiled with, or a later one.
-printf 'libquell 0 libquell0 (>= %s)\n' "$version" > "$root/DEBIAN/shlibs"
+printf 'libquell %s %s (>= %s)\n' "${soname##*.}" "$library" "$release" > "$root/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$root/DEBIAN/triggers"
-libraries -e"$root/usr/lib/$triplet/libquell.so.$version"
-pack libquell0 libs "$depends" 'Multi-Arch: same' \
+libraries -e"$root/usr/lib/$triplet/libquell.so.$release"
+pack "$library" libs "$depends" 'Multi-Arch: same' \
   'queues with active queue management, for programs in C' << 'END'
 The queues of Quell for event loops, user-space stacks and simulators: the
 program owns its packets, and Quell says in which order they leave, and which
@@ -162,7 +191,7 @@ END
 
 root=$work/libquell-dev
 strip_to --strip-debug "$built/libquell.a" "$root/usr/lib/$triplet/libquell.a" 644
-ln -s "libquell.so.0" "$root/usr/lib/$triplet/libquell.so"
+ln -s "$soname" "$root/usr/lib/$triplet/libquell.so"
 put 644 crates/capi/include/quell.h "$root/usr/include/quell.h"
 for example in event_loop.c burst_loop.c; do
   put 644 "crates/capi/examples/$example" "$root/usr/share/doc/libquell-dev/examples/$example"
@@ -176,13 +205,13 @@ libdir=\${prefix}/lib/$triplet
 Name: libquell
 Description: Queues with active queue management, for programs in C
 URL: $homepage
-Version: $version
+Version: $release
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -lquell
 Libs.private: -lpthread -ldl -lm -lgcc_s
 END
-documents libquell-dev quell-capi
-pack libquell-dev libdevel "libquell0 (= $version)" 'Multi-Arch: same' \
+documents libquell-dev libquell.txt
+pack libquell-dev libdevel "$library (= $version)" 'Multi-Arch: same' \
   'queues with active queue management, for programs in C (development)' << 'END'
 The header, the static library, the file for pkg-config and examples of Quell's
 queues for programs in C.

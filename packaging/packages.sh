@@ -1,54 +1,84 @@
 #!/usr/bin/env bash
 # Builds everything that is released, in dist/. `make packages` runs it; docs/how-to/release.md describes a release.
 #
-#   packaging/packages.sh [PART...]      page, command, wheel, debian; all of them unless named
+#   packaging/packages.sh [PART...]      page, wheel, command, debian; all of them unless named
 #
 # A part whose sources have not changed since it was built is left as it is, so an interrupted run goes on where it was.
-# Files enter dist/ whole. Everything in between is in target/dist.
+# Files enter dist/ whole, and dist/ has files of one commit only. Everything in between is in target/dist.
+#
+# PROFILE=FILE takes a profile that an earlier build left in target/dist/quell.profdata, in place of recording one.
+#
+# It refuses sources that differ from the commit, which the packages name as theirs; DIRTY=1 builds them all the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 parts=("$@")
-[ $# -gt 0 ] || parts=(page command wheel debian)
+[ $# -gt 0 ] || parts=(page wheel command debian)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 machine=$(uname -m)
 # The C library of CentOS 7, which zig links against: the wheel and the command run with it and with every later one.
 glibc=2.17
 target=$machine-unknown-linux-gnu
 work=$PWD/target/dist
+# Within the tree, as sha256sum and its lists have it.
+built=target/dist/built
+stamps=target/dist/stamps
 tools=$work/tools/bin
-built=$work/built
-stamps=$work/stamps
-mkdir -p dist "$built" "$stamps"
 export CARGO_TARGET_DIR=$work
 # The same time in every file for the same commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
+# Flags of whoever builds are not those of the packages.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS
+umask 022
 
 say() { echo "packages: $*" >&2; }
+fail() { say "$*"; exit 1; }
 
-# A digest of the files in some folders, as they are now, and of the compiler.
+# Rust's text for a panic names source files. They are called the same on every machine.
+crates=${CARGO_HOME:-$HOME/.cargo}/registry/src
+sysroot=$(rustc --print sysroot)
+remap="--remap-path-prefix=$PWD=/quell --remap-path-prefix=$crates=/crates"
+remap+=" --remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
+
+# A digest of the files in some folders, as they are now.
 digest() {
+  git ls-files -z --cached --others --exclude-standard -- "$@" | LC_ALL=C sort -zu |
+    while IFS= read -r -d '' file; do [ ! -f "$file" ] || sha256sum "$file"; done | sha256sum | cut -c 1-16
+}
+
+# A digest of what a part is made with: the compiler, the tools, Cargo's settings, and the functions that are named.
+with() {
   {
     rustc -vV
-    git ls-files -z --cached --others --exclude-standard -- "$@" | LC_ALL=C sort -zu |
-      while IFS= read -r -d '' file; do [ ! -f "$file" ] || sha256sum "$file"; done
+    cat packaging/requirements.txt
+    env | grep '^CARGO_PROFILE_\(RELEASE\|DIST\|ROUTER\)' | LC_ALL=C sort
+    echo "$version $target $glibc $remap"
+    declare -f "$@"
   } | sha256sum | cut -c 1-16
 }
 
-# part NAME DIGEST FILES COMMAND...: runs the command, unless it has already made FILES (a pattern) of these sources.
+# part NAME DIGEST COMMAND: runs the command, unless it has run with these sources and its files are as they were.
+# The command lists its files in `made`. Those that an earlier run made and this one did not are removed.
 part() {
-  local name=$1 digest=$2 files=$3 begun=$SECONDS
-  shift 3
-  if [ "$(cat "$stamps/$name" 2> /dev/null)" = "$digest" ] && compgen -G "$files" > /dev/null; then
+  local name=$1 digest=$2 stamp=$stamps/$1 begun=$SECONDS file
+  if [ "$(head -n 1 "$stamp" 2> /dev/null)" = "$digest" ] && tail -n +2 "$stamp" | sha256sum --check --status; then
     say "$name is up to date"
     return
   fi
   say "$name"
-  rm -f "$stamps/$name"
-  "$@"
-  echo "$digest" > "$stamps/$name"
+  [ ! -e "$stamp" ] || sed -i 1s/.*/interrupted/ "$stamp"
+  made=()
+  "$3"
+  [ "$(git rev-parse HEAD)" = "$commit" ] || fail "HEAD moved while $name was built, and $name may name either commit"
+  { echo "$digest"; sha256sum "${made[@]}"; } > "$stamp.new"
+  if [ -e "$stamp" ]; then
+    tail -n +2 "$stamp" | cut -c 67- | while IFS= read -r file; do
+      grep -qF "  $file" "$stamp.new" || rm -f "$file"
+    done
+  fi
+  mv "$stamp.new" "$stamp"
   say "$name took $((SECONDS - begun)) s"
 }
 
@@ -59,26 +89,54 @@ put() {
   for file in "$@"; do
     cp "$file" "$folder/.new"
     mv "$folder/.new" "$folder/$(basename "$file")"
+    made+=("$folder/$(basename "$file")")
   done
 }
 
 # archive NAME FOLDER: dist/NAME.tar.gz of FOLDER, whose files have NAME as their folder.
 archive() {
-  tar -C "$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --exclude=.gitignore \
-    --transform "s:^\.:$1:" -cf - . | gzip -9n > dist/.new
+  tar -C "$2" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+    --exclude=.gitignore --transform "s:^\.:$1:" -cf - . | gzip -9n > dist/.new
   mv dist/.new "dist/$1.tar.gz"
+  made+=("dist/$1.tar.gz")
+}
+
+# notices OUT CRATE TARGET... [--file TITLE=PATH]: what is linked into a program by others, and in its page.
+notices() {
+  local site
+  site=$("$tools/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/ziglang
+  set -- "$@" --file "Zig, whose compiler_rt is linked in=$site/LICENSE"
+  case $2 in
+    quell-cli | quell-py) set -- "$@" --file "The laboratory's page=lab/dist-node/licenses.txt" ;;
+  esac
+  packaging/notices.py "$@"
+}
+
+# Fails unless an ELF file runs with every C library from $glibc on, and names no folder of this machine.
+check_elf() {
+  local file=$1 newest
+  newest=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | cut -c 7- | sort -Vu | tail -n 1) || true
+  [ -n "$newest" ] || fail "$file names no version of the C library: it was not linked by zig for $target.$glibc"
+  [ "$(printf '%s\n' "$newest" "$glibc" | sort -V | tail -n 1)" = "$glibc" ] ||
+    fail "$file needs glibc $newest, and must run with $glibc"
+  ! grep -aqF -e "$crates" -e "$PWD/" "$file" || fail "$file has folders of this machine in it: see remap"
 }
 
 # The programs that compile and pack, in an environment of their own.
 get_tools() {
-  "$PYTHON" -m venv "$work/tools"
-  "$tools/python" -m pip install --quiet --disable-pip-version-check -r packaging/requirements.txt
+  "$PYTHON" -m venv --clear "$work/tools"
+  "$tools/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r packaging/requirements.txt
+  made=("${tools#"$PWD"/}/maturin" "${tools#"$PWD"/}/cargo-zigbuild")
 }
 
 # The page, which the command and the Python package have in them.
 build_page() {
-  "$PYTHON" tests/lab.py build >&2
+  RUSTFLAGS=$remap "$PYTHON" tests/lab.py build >&2
+  # A module that QUELL_WASM names was compiled by somebody else.
+  [ -n "${QUELL_WASM:-}" ] || ! grep -aqF -e "$crates" -e "$PWD/" lab/dist/*.wasm ||
+    fail "lab/dist/*.wasm has folders of this machine in it: see remap"
   archive "quell-lab-$version" lab/dist
+  made+=(lab/dist/* lab/dist-node/licenses.txt)
 }
 
 # A profile of what the command does in the benchmark's cases, for the compiler. The system's linker makes the build
@@ -89,10 +147,8 @@ build_profile() {
   llvm=$(rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
   # The compiler's profiles are read by the tool of its own LLVM alone.
   merge=$(rustc --print target-libdir)/../bin/llvm-profdata
-  [ -x "$merge" ] || merge=$(command -v "llvm-profdata-$llvm") || {
-    say "there is no llvm-profdata of LLVM $llvm: rustup component add llvm-tools, or apt-get install llvm-$llvm"
-    exit 1
-  }
+  [ -x "$merge" ] || merge=$(command -v "llvm-profdata-$llvm") ||
+    fail "there is no llvm-profdata of LLVM $llvm: rustup component add llvm-tools, or apt-get install llvm-$llvm"
   rm -rf "$profile"
   mkdir -p "$profile"
   # With a target named, the flags do not reach what runs while it is compiled.
@@ -111,6 +167,13 @@ build_profile() {
   "$merge" merge --output "$work/new.profdata" "$profile/raw"
   mv "$work/new.profdata" "$work/quell.profdata"
   rm -rf "$profile"
+  made=(target/dist/quell.profdata)
+}
+
+use_profile() {
+  cp "$PROFILE" "$work/new.profdata"
+  mv "$work/new.profdata" "$work/quell.profdata"
+  made=(target/dist/quell.profdata)
 }
 
 # Cargo sees that a flag changed, but not that the file did which the flag names.
@@ -118,43 +181,69 @@ with_profile() {
   local named
   named=$work/$(sha256sum "$work/quell.profdata" | cut -c 1-16).profdata
   [ -e "$named" ] || { cp "$work/quell.profdata" "$named.new" && mv "$named.new" "$named"; }
-  PATH="$tools:$PATH" RUSTFLAGS="-Cprofile-use=$named" "$@"
-}
-
-build_command() {
-  local out=$work/$target release=$work/command
-  with_profile cargo-zigbuild zigbuild --locked --quiet --profile dist --bin quell --target "$target.$glibc"
-  put "$built" "$out/dist/quell"
-  rm -rf "$release" "$built/share"
-  mkdir -p "$release" "$built/share/completions"
-  "$built/quell" man "$built/share/man"
-  "$built/quell" completions bash > "$built/share/completions/quell.bash"
-  "$built/quell" completions zsh > "$built/share/completions/_quell"
-  "$built/quell" completions fish > "$built/share/completions/quell.fish"
-  cp -r "$built/quell" "$built/share" LICENSE-APACHE LICENSE-MIT README.md "$release"
-  archive "quell-$version-$target" "$release"
+  PATH="$tools:$PATH" RUSTFLAGS="$remap -Cprofile-use=$named" "$@"
 }
 
 build_wheel() {
-  rm -rf "$work/wheels"
+  local extension=$work/extension
+  rm -rf "$work/wheels" "$extension"
+  # maturin puts what pyproject.toml's license-files names into the wheel. Nobody else is to find it there.
+  trap 'rm -f THIRD-PARTY.txt' EXIT
+  notices THIRD-PARTY.txt quell-py "$target"
   with_profile "$tools/maturin" build --quiet --locked --profile dist --zig --target "$target" \
     --compatibility manylinux2014 --out "$work/wheels"
-  rm -f dist/quell-*.whl
+  rm -f THIRD-PARTY.txt
+  unzip -qo "$work"/wheels/*.whl -d "$extension"
+  check_elf "$extension"/quell/_quell*.so
+  [ -s "$extension"/quell-*.dist-info/licenses/THIRD-PARTY.txt ] || fail "the wheel has no THIRD-PARTY.txt"
   put dist "$work"/wheels/*.whl
 }
 
+build_command() {
+  local release=$work/command share=$built/share
+  with_profile cargo-zigbuild zigbuild --locked --quiet --profile dist --bin quell --target "$target.$glibc"
+  check_elf "$work/$target/dist/quell"
+  put "$built" "$work/$target/dist/quell"
+  rm -rf "$release" "$share"
+  mkdir -p "$release" "$share/completions"
+  "$built/quell" man "$share/man"
+  "$built/quell" completions bash > "$share/completions/quell.bash"
+  "$built/quell" completions zsh > "$share/completions/_quell"
+  "$built/quell" completions fish > "$share/completions/quell.fish"
+  notices "$release/THIRD-PARTY.txt" quell-cli "$target"
+  cp "$release/THIRD-PARTY.txt" "$built/quell.txt"
+  made+=("$built/quell.txt")
+  cp -r "$built/quell" "$share" LICENSE-APACHE LICENSE-MIT README.md "$release"
+  archive "quell-$version-$target" "$release"
+  mapfile -t -O "${#made[@]}" made < <(find "$share" -type f)
+}
+
 build_debian() {
-  local out=$work/$target
+  local out=$work/$target list soname
+  list=$(echo crates/capi/abi/libquell.so.*)
+  soname=$(basename "$list")
   PATH="$tools:$PATH"
-  cargo-zigbuild zigbuild --locked --quiet --profile router -p quell-gateway --target "$target.$glibc"
-  library() { cargo-zigbuild rustc --locked --quiet --profile dist -p quell-capi --lib --target "$target.$glibc" "$@"; }
-  library --crate-type cdylib -- -Clink-arg=-Wl,-soname,libquell.so.0
+  RUSTFLAGS=$remap cargo-zigbuild zigbuild --locked --quiet --profile router -p quell-gateway --target "$target.$glibc"
+  library() {
+    RUSTFLAGS=$remap \
+      cargo-zigbuild rustc --locked --quiet --profile dist -p quell-capi --lib --target "$target.$glibc" "$@"
+  }
+  library --crate-type cdylib -- -Clink-arg=-Wl,-soname,"$soname"
   library --crate-type staticlib
+  check_elf "$out/router/quell-gateway"
+  check_elf "$out/dist/libquell.so"
+  objdump -p "$out/dist/libquell.so" | grep -q "SONAME *$soname\$" || fail "libquell.so is not called $soname"
+  nm -D --defined-only "$out/dist/libquell.so" | cut -d ' ' -f 3 |
+    diff <(grep -o '\bquell_[a-z_]*(' "$list" | tr -d '(' | LC_ALL=C sort) - >&2 ||
+    fail "libquell.so does not export the functions of $list"
   put "$built" "$out/router/quell-gateway" "$out/dist/libquell.so" "$out/dist/libquell.a"
   rm -rf "$work/debian"
   mkdir "$work/debian"
+  notices "$built/quell-gateway.txt" quell-gateway "$target"
+  # libquell0 may be installed for several processors at once, and its documents must be the same in all of them.
+  notices "$built/libquell.txt" quell-capi {x86_64,aarch64}-unknown-linux-gnu
+  made+=("$built"/{quell-gateway,libquell}.txt)
   packaging/debian.sh "$built" "$work/debian"
-  rm -f dist/*.deb
   put dist "$work"/debian/*.deb
 }
 
@@ -163,29 +252,57 @@ wanted() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 for name in "${parts[@]}"; do
   case $name in
     page | command | wheel | debian) ;;
-    *) say "there is no part $name: page, command, wheel, debian"; exit 2 ;;
+    *) say "there is no part $name: page, wheel, command, debian"; exit 2 ;;
   esac
 done
+[[ $remap != *" "*" "*" "* ]] || fail "Cargo's flags cannot have a space in a folder's name: $PWD, $crates, $sysroot"
 
-rust=$(digest crates Cargo.toml Cargo.lock scenarios conformance papers drafts lab packaging)
-# What is built says from which commit.
 commit=$(git rev-parse HEAD)
+changed=$(git status --porcelain)
+if [ -n "$changed" ]; then
+  [ -n "${DIRTY:-}" ] || fail "files differ from commit ${commit::8}, which packages name: commit them, or set DIRTY=1:
+$changed"
+  say "the packages name commit ${commit::8} and differ from it"
+elif ! git tag --points-at HEAD | grep -qxF "v$version"; then
+  say "commit ${commit::8} has no tag v$version"
+fi
+
+mkdir -p dist "$built" "$stamps"
+if [ "$(cat "$stamps/commit" 2> /dev/null)" != "$commit" ]; then
+  rm -f "$stamps"/{page,wheel,command,debian} dist/*.{whl,deb,tar.gz} dist/SHA256SUMS
+  echo "$commit" > "$stamps/commit"
+fi
+
+rust=$(digest crates Cargo.toml Cargo.lock scenarios conformance papers drafts)
 [ -z "${QUELL_WASM:-}" ] || page=$(sha256sum "$QUELL_WASM" | cut -c 1-16)
-part tools "$(digest packaging/requirements.txt)" "$tools/maturin" get_tools
+part tools "$("$PYTHON" -V)-$(with get_tools)" get_tools
 # Whatever is built has the page in it.
-[ -e lab/dist/index.html ] || rm -f "$stamps/page"
-part page "$rust-$(digest docs/references.bib)-$commit-${page:-}" "dist/quell-lab-$version.tar.gz" build_page
-whole=$rust-$commit-$(cat "$stamps/page" 2> /dev/null | sha256sum | cut -c 1-16)
+own=$(digest lab tests/lab.py packaging/notices.py docs/references.bib)-$(node -v)-${page:-}
+part page "$rust-$own-$(with build_page archive)" build_page
+[ -s lab/dist/index.html.gz ] || fail "lab/dist has no page"
+whole=$rust-$(tail -n +2 "$stamps/page" | sha256sum | cut -c 1-16)-$(digest packaging/notices.py README.md LICENSE-*)
 if wanted command || wanted wheel || wanted debian; then
-  part profile "$(digest crates Cargo.toml Cargo.lock benches/cases scenarios packaging)" "$work/quell.profdata" build_profile
+  if [ -n "${PROFILE:-}" ]; then
+    part profile "$(sha256sum "$PROFILE")" use_profile
+  else
+    part profile "$rust-$(digest benches/cases)-$(with build_profile)" build_profile
+  fi
+  whole+=-$(sha256sum "$work/quell.profdata" | cut -c 1-16)
+fi
+steps=(with_profile notices check_elf archive)
+if wanted wheel; then
+  part wheel "$whole-$(digest python pyproject.toml)-$(with build_wheel "${steps[@]}")" build_wheel
 fi
 if wanted command || wanted debian; then
-  part command "$whole-$(digest README.md LICENSE-*)" "dist/quell-$version-$target.tar.gz" build_command
-fi
-if wanted wheel; then
-  part wheel "$whole-$(digest python pyproject.toml README.md)" "dist/quell-$version-*.whl" build_wheel
+  part command "$whole-$(with build_command "${steps[@]}")" build_command
 fi
 if wanted debian; then
-  part debian "$whole-$(digest packaging/debian.sh crates/gateway/dist)" "dist/quell_${version}_*.deb" build_debian
+  own=$(digest packaging/debian.sh)-$(sha256sum "$stamps/command" | cut -c 1-16)
+  part debian "$whole-$own-$(with build_debian "${steps[@]}")" build_debian
 fi
+
+for file in dist/*; do
+  grep -qF "  $file" "$stamps"/{page,wheel,command,debian} 2> /dev/null || rm -f "$file"
+done
+(cd dist && sha256sum -- * > .new && mv .new SHA256SUMS)
 ls -l dist

@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Installs what `make packages` built on bare Debian systems, uses it as its users do, and removes it again.
 #
-#   packaging/try.sh [debian|wheel...]     both of them unless named
+#   packaging/try.sh [debian|systemd|wheel|archive...]     all of them unless named
 #
-# Needs root and mmdebstrap. It fetches Debian's packages the first time, and target/dist/try keeps them.
+# SUITE names the release of Debian (bookworm). It needs root and mmdebstrap. It fetches Debian's
+# packages the first time, and target/dist/try keeps them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-suite=bookworm
+suite=${SUITE:-bookworm}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+machine=$(uname -m)
 base=$PWD/target/dist/try/$suite.tar
 root=$(mktemp -d)
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -45,9 +48,18 @@ try_debian() {
     dpkg --get-selections > before
     find / -xdev -path /proc -prune -o -path /try -prune -o -type f -print | sort > files-before
     dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
+    # The notices of a crate, of the standard library, and of the page.
+    for found in quell:snap quell:preact quell-gateway:libc libquell0:libm libquell-dev:libm; do
+      folder=/usr/share/doc/${found%:*}
+      zcat "$folder/THIRD-PARTY.gz" > said
+      grep -q "^${found#*:} [0-9]" said
+      grep -q "Rust Standard Library" said
+      grep -q THIRD-PARTY.gz "$folder/copyright"
+    done
     quell --version
     quell run dumbbell.toml --seeds 2 --set "duration=\"5 s\"" --set "warmup=\"1 s\"" --quiet > said
-    grep -q "red" said && test -s results/dumbbell/report.html
+    grep -q "red" said
+    test -s results/dumbbell/report.html
     man -w quell quell-run quell-gateway quell-gateway-run > /dev/null
     man --warnings quell-run 2>&1 > said | { ! grep . ; }
     grep -q -e --overwrite said
@@ -66,7 +78,8 @@ try_debian() {
     sed -i "s/^ecn = /ecm = /" gateway.toml
     code=0
     quell-gateway check --config gateway.toml > said 2>&1 || code=$?
-    [ $code = 2 ] && grep -q ecm said
+    [ $code = 2 ]
+    grep -q ecm said
     # A line as in docs/c.md, against the shared and against the static library.
     for how in "" --static; do
       flags=$(pkg-config $how --cflags --libs libquell)
@@ -75,9 +88,10 @@ try_debian() {
       ./event_loop "[aqm]" "algorithm = \"pie\"" > said
       grep -q "arrived 50000" said
       ldd ./event_loop > said
-      if [ -z "$how" ]; then grep -q libquell.so.0 said; else ! grep -q libquell said; fi
+      if [ -z "$how" ]; then grep -q libquell.so.0 said; elif grep libquell said; then exit 1; fi
     done
-    mkdir -p /var/log/quell && touch /var/log/quell/log
+    mkdir -p /var/log/quell
+    touch /var/log/quell/log
     dpkg --remove quell quell-gateway libquell-dev libquell0 > said
     dpkg --purge quell quell-gateway libquell-dev libquell0 > said 2>&1
     dpkg --get-selections | diff before -
@@ -85,6 +99,60 @@ try_debian() {
     # Nothing is left but what dpkg, man and the simulator themselves keep.
     find / -xdev -path /proc -prune -o -path /try -prune -o -type f -print | sort | comm -13 files-before - |
       { ! grep -v -e ^/var/cache/ -e ^/var/lib/dpkg/ -e ^/var/log/ -e ^/root/.cache/ -e ^/etc/ld.so.cache ; }
+  '
+}
+
+# The scripts of the gateway's package where systemd runs. A stand-in for systemctl writes down what it is told, and
+# fails if a file says so. deb-systemd-helper and deb-systemd-invoke are Debian's.
+try_systemd() {
+  say "the gateway's package with systemd: installed, updated, refused, removed, purged"
+  bare
+  cp dist/quell-gateway_*.deb "$root/try"
+  cat > "$root/usr/bin/systemctl" << 'END'
+#!/bin/sh
+echo "$*" >> /try/told
+case " $* " in
+  *" try-restart "* | *" stop "* | *" daemon-reload "*) [ ! -e /try/refuses ] ;;
+esac
+END
+  chmod 755 "$root/usr/bin/systemctl"
+  inside '
+    cd /try
+    mkdir -p /run/systemd/system
+    told() { grep -e "$1" told > /dev/null || { echo "systemctl was not told to $1:"; cat told; exit 1; }; }
+    not_told() { if grep -e "$1" told; then exit 1; fi; }
+    status() { dpkg-query -W -f "\${db:Status-Abbrev}" quell-gateway; }
+    link=/etc/systemd/system/multi-user.target.wants/quell-gateway.service
+    : > told
+    dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
+    told daemon-reload
+    # It has no configuration yet.
+    not_told start
+    [ ! -e $link ]
+    # What systemctl enable does.
+    mkdir -p "${link%/*}"
+    ln -s /usr/lib/systemd/system/quell-gateway.service $link
+    : > told
+    dpkg -i ./*.deb > said 2>&1
+    told "try-restart quell-gateway.service"
+    not_told stop
+    touch refuses
+    dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
+    [ "$(status)" = "ii " ]
+    grep -q "did not start again" said
+    printf "#!/bin/sh\necho gateway \"\$@\" >> /try/told\n" > /usr/bin/quell-gateway
+    mkdir -p /run/quell /var/log/quell
+    : > told
+    dpkg --remove quell-gateway > said 2>&1 || { cat said; exit 1; }
+    told "stop quell-gateway.service"
+    told "gateway clean"
+    [ ! -e /run/quell ]
+    [ -d /var/log/quell ]
+    [ -L $link ]
+    dpkg --purge quell-gateway > said 2>&1
+    [ ! -e /var/log/quell ]
+    [ ! -L $link ]
+    find /var/lib/systemd -name "*quell*" | { ! grep . ; }
   '
 }
 
@@ -104,6 +172,10 @@ try_wheel() {
     }
     grep -q baseline said
     env/bin/quell --version
+    notices=$(echo env/lib/python3*/site-packages/quell-*.dist-info/licenses/THIRD-PARTY.txt)
+    grep -q "^snap [0-9]" "$notices"
+    grep -q "^preact [0-9]" "$notices"
+    grep -q "Rust Standard Library" "$notices"
     env/bin/python -c "
 import pathlib, pydoc, quell
 text = pydoc.plain(pydoc.render_doc(quell.run))
@@ -132,12 +204,41 @@ assert \"<script\" in page, page
   '
 }
 
+try_archive() {
+  say "the archives: the command, and the laboratory on a file server"
+  bare
+  cp "dist/quell-$version-$machine-unknown-linux-gnu.tar.gz" "$root/try/command.tar.gz"
+  cp "dist/quell-lab-$version.tar.gz" "$root/try/lab.tar.gz"
+  inside '
+    cd /try
+    mkdir command lab
+    tar --strip-components=1 -C command -xzf command.tar.gz
+    tar --strip-components=1 -C lab -xzf lab.tar.gz
+    command/quell run dumbbell.toml --seeds 2 --quiet > said
+    grep -q red said
+    man --warnings command/share/man/man1/quell-run.1 > said 2>&1
+    grep -q -e --overwrite said
+    grep -q "^snap [0-9]" command/THIRD-PARTY.txt
+    grep -q "^preact [0-9]" command/THIRD-PARTY.txt
+    [ -s command/LICENSE-MIT ]
+    [ -s command/LICENSE-APACHE ]
+    # The page links to its notices, and every other file that it names is there.
+    grep -q "^preact [0-9]" lab/licenses.txt
+    grep -q "^libm [0-9]" lab/licenses.txt
+    grep -o "\(href\|src\)=\"[^\"#:]*\"" lab/index.html | cut -d "\"" -f 2 > names
+    grep -q licenses.txt names
+    grep -q wasm names
+    while IFS= read -r name; do [ -s "lab/$name" ] || { echo "the page has no $name"; exit 1; }; done < names
+    find command lab ! -perm -u=r,g=r,o=r | { ! grep . ; }
+  '
+}
+
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(debian wheel)
+[ $# -gt 0 ] || wanted=(debian systemd wheel archive)
 for part in "${wanted[@]}"; do
   case $part in
-    debian | wheel) "try_$part" ;;
-    *) say "there is no part $part: debian, wheel"; exit 2 ;;
+    debian | systemd | wheel | archive) "try_$part" ;;
+    *) say "there is no part $part: debian, systemd, wheel, archive"; exit 2 ;;
   esac
 done
 say "all of it works"

@@ -21,6 +21,8 @@ FROM_SOURCE = ROOT / "target/toolchains/cargo"
 NODE = 20
 REQUIRED = os.environ.get("QUELL_REQUIRE_TARGETS") == "1"
 BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+# Copyright notices and licenses, which the page links to.
+NOTICES = "licenses.txt"
 # The whole page, compressed: what a phone loads before it shows anything.
 MOST_BYTES = 2_000_000
 
@@ -54,12 +56,16 @@ def build() -> None:
         installed.touch()
     if not os.environ.get("QUELL_WASM"):
         run("node", "wasm.mjs")
+    notices = LAB / "dist-wasm" / NOTICES
+    notices.parent.mkdir(exist_ok=True)
+    program = [sys.executable, "packaging/notices.py", "--any-rust"]
+    run(*program, str(notices), "quell-web", "wasm32-unknown-unknown", cwd=ROOT)
     run("node", "build.mjs")
 
 
 def size() -> int:
     """The bytes of the page as they are sent: each of its files compressed."""
-    return sum(path.stat().st_size for path in DIST.glob("*.gz"))
+    return sum(path.stat().st_size for path in DIST.glob("*.gz") if path.name != f"{NOTICES}.gz")
 
 
 def browser() -> str | None:
