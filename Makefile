@@ -31,7 +31,7 @@ compare: ## Run every algorithm with its defaults, and write docs/algorithms/com
 	$(PYTHON) docs/algorithms/comparison.py < results/catalog.json
 
 # The extension as it is released: the profile of the tests would take twice as long.
-leaderboard: $(VENV)/.ready ## Run every algorithm under every sender on every named link, and write docs/leaderboard.md (at most 30 minutes)
+leaderboard: $(VENV)/.ready ## Run every algorithm under every sender on every named link, and write docs/leaderboard.md (half an hour)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
 	  --no-build-isolation --no-deps --force-reinstall .
 	$(PY) -m quell.leaderboard --docs docs --out python/quell/leaderboard/leaderboard.json

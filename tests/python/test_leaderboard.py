@@ -313,7 +313,9 @@ def test_a_rank_lies_between_the_first_and_the_last() -> None:
         Cell(entry, "dsl", "cubic", [1, 2], "d", {**values, "queue_delay_p99_s": list(of)})
         for entry, of in delays.items()
     ]
-    assert "| Low delay | 1 of 2 | 1.5 [1, 2] |" in leaderboard.report(leaderboard.Board(cells), "codel")
+    assert "| Low delay | 1 of 2 | 1.5 [1, 2] | `codel` (100%, 15 ms) |" in leaderboard.report(
+        leaderboard.Board(cells), "codel"
+    )
 
 
 def test_the_advice_names_what_chance_does_not_part(published: leaderboard.Board) -> None:

@@ -263,7 +263,11 @@ def _high(rank: tuple[float, float | None]) -> float:
 
 
 def _advised(one: Standing, up: str = "") -> str:
-    return f"{_entry(one.entry, up)} ({100 * one.goodput_share:.0f}%, {1e3 * one.delay_s:.3g} ms)"
+    return f"{_entry(one.entry, up)} {_reached(one)}"
+
+
+def _reached(one: Standing) -> str:
+    return f"({100 * one.goodput_share:.0f}%, {1e3 * one.delay_s:.3g} ms)"
 
 
 def _beside(others: list[Standing]) -> str:
@@ -429,10 +433,10 @@ def report(board: Board, entry: str) -> str:
                     GOALS[name].title,
                     f"{order.index(mine) + 1} of {len(order)}",
                     _rank(mine.ranks[name], len(found)),
-                    f"`{order[0].entry}`",
+                    f"`{order[0].entry}` {_reached(order[0])}",
                 ]
             )
-        lines += _table(["goal", "place", "mean rank", "first"], rows)
+        lines += _table(["goal", "place", "mean rank", "first (goodput, % of the best; P99 delay)"], rows)
     rows = []
     for (link, sender), cells in board.groups().items():
         cell = next(cell for cell in cells if cell.entry == entry)
