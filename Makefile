@@ -35,7 +35,7 @@ compare: ## Run every algorithm with its defaults, and write docs/algorithms/com
 leaderboard: $(VENV)/.ready ## Run every algorithm under every sender on every named link, and write docs/leaderboard.md (half an hour)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --disable-pip-version-check \
 	  --no-build-isolation --no-deps --force-reinstall .
-	$(PY) -m quell.leaderboard --docs docs
+	$(PY) -m quell.leaderboard --docs docs --out python/quell/leaderboard/leaderboard.json
 
 L4S := grid round_trips bursty classic_queue
 L4S_FIGURES := utilization,queue_delay_mean_s,queue_delay_p99_s,goodput_bps[l4s],goodput_bps[classic],goodput_bps[l4s]/goodput_bps[classic],mark_rate[lane:l],queue_delay_mean_s[lane:c],queue_delay_p99_s[lane:c],queue_delay_mean_s[lane:l],queue_delay_p99_s[lane:l]
@@ -219,6 +219,7 @@ docs: ## Regenerate the generated parts of the documentation
 	INSTA_UPDATE=always cargo test --quiet -p quell-sim --test all golden::
 	$(MAKE) run py
 	$(PY) tests/python/stub.py
+	$(PY) -m quell.leaderboard --rewrite --docs docs
 	$(PY) docs/site/cli.py
 	$(PYTHON) docs/site/scenario.py
 	$(PYTHON) docs/site/columns.py

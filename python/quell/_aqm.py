@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from quell._quell import PASS, Context, Link, Packet, Verdict
@@ -208,3 +209,49 @@ class Aqm:
         ...         return {"p": ("1", self.p)}
         """
         return {}
+
+
+# What the simulator calls.
+_HOOKS = ("on_enqueue", "on_dequeue", "on_overflow", "on_idle", "on_update", "next_update", "observe")
+
+
+def check_hooks(algorithm: object) -> None:
+    """Refuse an algorithm whose methods the simulator would never call; the extension asks for each queue.
+
+    Without this, a misspelled method would make an algorithm that passes everything, and nobody would know.
+
+    Parameters
+    ----------
+    algorithm : object
+        An object of a subclass of :class:`Aqm`, or of any class with its methods.
+
+    Raises
+    ------
+    TypeError
+        If it defines none of the methods, or another one whose name begins with ``on_``.
+    """
+    name = type(algorithm).__name__
+    own = [word for word in dir(algorithm) if not word.startswith("_")]
+    for word in own:
+        if word.startswith("on_") and word not in _HOOKS and callable(getattr(algorithm, word, None)):
+            message = (
+                f"{name}.{word}: the simulator does not call it{_meant(word)} "
+                f"(it calls {', '.join(_HOOKS)}; a method of your own needs a name without on_)"
+            )
+            raise TypeError(message)
+    base = vars(Aqm)
+    if not any(_own(getattr(algorithm, hook, None), base[hook]) for hook in _HOOKS):
+        others = [word for word in own if word not in base and callable(getattr(type(algorithm), word, None))]
+        meant = next((f"; {word}:{hint[1:]}" for word in others if (hint := _meant(word))), "")
+        message = f"{name} defines none of {', '.join(_HOOKS)}, so it would decide nothing{meant}"
+        raise TypeError(message)
+
+
+def _own(method: object, base: object) -> bool:
+    return method is not None and getattr(method, "__func__", None) is not base
+
+
+def _meant(word: str) -> str:
+    """Name the hook that a word is nearest to, if it is near to one."""
+    near = difflib.get_close_matches(word.lower(), _HOOKS, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -240,8 +240,8 @@ class Columns:
 
         Raises
         ------
-        ImportError
-            If pandas or pyarrow is not installed.
+        ModuleNotFoundError
+            If pandas or pyarrow is not installed; ``pip install "quell[pandas]"`` installs both.
 
         Examples
         --------
@@ -261,8 +261,8 @@ class Columns:
 
         Raises
         ------
-        ImportError
-            If polars is not installed.
+        ModuleNotFoundError
+            If polars is not installed; ``pip install "quell[polars]"`` installs it.
 
         Examples
         --------
@@ -1797,8 +1797,8 @@ class Results:
         ------
         ValueError
             If the table does not exist.
-        ImportError
-            If pandas or pyarrow is not installed.
+        ModuleNotFoundError
+            If pandas or pyarrow is not installed; ``pip install "quell[pandas]"`` installs both.
 
         Examples
         --------
@@ -1826,8 +1826,8 @@ class Results:
         ------
         ValueError
             If the table does not exist.
-        ImportError
-            If polars is not installed.
+        ModuleNotFoundError
+            If polars is not installed; ``pip install "quell[polars]"`` installs it.
 
         Examples
         --------

@@ -19,6 +19,9 @@ MIN_BACKLOG = 2
 class DropTail(quell.Aqm):
     """Nothing but the buffer."""
 
+    def on_enqueue(self, cx: quell.Context, pkt: quell.Packet) -> quell.Verdict:
+        return quell.PASS
+
 
 class Red(quell.Aqm):
     """RED (Floyd and Jacobson 1993): gentle, uniform spacing, thresholds in packets."""
@@ -317,6 +320,39 @@ def test_updates_that_would_never_end_are_refused(attributes: dict[str, Any], ma
     wrong = type("Wrong", (quell.Aqm,), attributes)
     with pytest.raises(ValueError, match=match):
         quell.run(make_scenario({"algorithm": "wrong"}), aqms={"wrong": wrong})
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        ([], r"^Wrong defines none of on_enqueue, .*, so it would decide nothing$"),
+        (["on_enque"], r"^Wrong\.on_enque: .*; did you mean on_enqueue\?"),
+        (["on_dequeue", "on_updates"], r"^Wrong\.on_updates: .*; did you mean on_update\?"),
+        (["helper", "enqueue"], r"^Wrong defines none of .*; enqueue: did you mean on_enqueue\?$"),
+    ],
+)
+@pytest.mark.parametrize("base", [quell.Aqm, object])
+def test_a_hook_that_nobody_calls_is_a_type_error(base: type, names: list[str], match: str) -> None:
+    def hook(*_: Any) -> None:
+        """Decides nothing."""
+
+    wrong = type("Wrong", (base,), {"__init__": hook, **dict.fromkeys(names, hook)})
+    with pytest.raises(TypeError, match=match):
+        quell.check(make_scenario({"algorithm": "wrong"}), aqms={"wrong": wrong})
+
+
+def test_a_class_need_not_have_the_base_class_and_may_only_observe() -> None:
+    class Watches:
+        def __init__(self, link: quell.Link) -> None:
+            self.bytes = link.buffer_bytes
+
+        def observe(self) -> dict[str, tuple[str, float]]:
+            return {"buffer": ("byte", float(self.bytes))}
+
+    results = quell.run(
+        make_scenario({"algorithm": "watches"}, duration="6 s"), seeds=1, aqms={"watches": Watches}
+    )
+    assert set(results.internals["signal"]) == {"buffer"}
 
 
 def test_a_context_is_over_after_its_call() -> None:

@@ -16,9 +16,10 @@ from conftest import make_scenario
 from quell import leaderboard
 from quell.leaderboard import Cell, Entry, Program, ProgramError
 from quell.leaderboard.__main__ import main, program_of
+from quell.leaderboard.cells import FLOW_QUEUES
 
 ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "docs/leaderboard.json"
+PUBLISHED = ROOT / "python/quell/leaderboard/leaderboard.json"
 ADAPTOR = ROOT / "conformance/adaptors/python/adaptor.py"
 
 
@@ -28,7 +29,7 @@ def published() -> leaderboard.Board:
 
 
 def test_the_pages_are_what_the_cells_say(published: leaderboard.Board) -> None:
-    again = "run `make leaderboard`"
+    again = "run `python -m quell.leaderboard --rewrite --docs docs`"
     assert leaderboard.page(published) in (ROOT / "docs/leaderboard.md").read_text(), again
     for link in leaderboard.LINKS:
         assert leaderboard.link_page(published, link) == (ROOT / f"docs/leaderboard/{link}.md").read_text(), (
@@ -55,7 +56,8 @@ def test_every_algorithm_meets_every_sender_on_every_link_of_quell_new(published
 
 
 @pytest.mark.parametrize(
-    ("link", "sender", "algorithm"), [("lte", "prague", "codel"), ("port-10g", "ledbat", "pie")]
+    ("link", "sender", "algorithm"),
+    [("lte", "prague", "codel"), ("port-10g", "ledbat", "pie"), ("cable-upstream", "cubic", "red")],
 )
 def test_the_command_on_the_page_computes_the_cell_again(
     link: str, sender: str, algorithm: str, published: leaderboard.Board, tmp_path: Path
@@ -69,13 +71,16 @@ def test_the_command_on_the_page_computes_the_cell_again(
     command = line[1].strip().replace("ALGORITHM", algorithm).replace("SEEDS", row[1])
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        f"{command} --format json --metric all --out {tmp_path / 'out'} --quiet",
+        f"{command} --format json --metric all",
         shell=True,
+        cwd=tmp_path,
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         check=True,
     )
+    assert "has no effect" not in done.stderr
+    assert (tmp_path / f"results/{link}-{sender}-{algorithm}/run.json").is_file()
     found = json.loads(done.stdout)
     (cell,) = [c for c in published.cells if (c.entry, c.link, c.sender) == (algorithm, link, sender)]
     assert found["digest"].startswith(cell.digest)
@@ -90,14 +95,16 @@ MINE = """
 import quell
 
 class Nothing(quell.Aqm):
-    pass
+    def on_enqueue(self, cx, pkt):
+        return quell.PASS
 """
 
 
 def test_a_class_in_python_is_placed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.py"
     file.write_text(MINE)
-    only = ["--links", "lte", "--senders", "cubic", "--seeds", "2", "--board", str(PUBLISHED)]
+    # The published table comes with the package.
+    only = ["--links", "lte", "--senders", "cubic", "--seeds", "2"]
     out = tmp_path / "out.json"
     assert main(["--entry", f"{file}:Nothing", *only, "--out", str(out)]) == 0
     said = capsys.readouterr().out
@@ -232,6 +239,9 @@ WRONG = {
     "--links home": "--links 'home': is none of cable",
     "--senders vegas": "--senders 'vegas': is none of cubic",
     "--seeds 0": "--seeds 0: must lie in 1 to 10",
+    "--entry codel --set targt=1 --links lte --senders cubic": 'did you mean "target"?',
+    "--entry codel --board absent.json": "No such file or directory: 'absent.json'",
+    "--entry codel --rewrite": "--rewrite: is of a whole table",
     "--set target=1": "--set: is of an entry",
 }
 
@@ -239,7 +249,9 @@ WRONG = {
 @pytest.mark.parametrize("line", WRONG)
 def test_what_is_asked_wrongly_is_refused_in_words(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(line.split()) == 2
-    assert WRONG[line] in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert WRONG[line] in said.err
+    assert said.out == ""
 
 
 def test_a_file_without_the_class_says_what_it_has(
@@ -248,6 +260,79 @@ def test_a_file_without_the_class_says_what_it_has(
     (tmp_path / "mine.py").write_text(MINE)
     assert main(["--entry", f"{tmp_path / 'mine.py'}:Something"]) == 2
     assert "it has Nothing" in capsys.readouterr().err
+
+
+def test_what_is_not_a_board_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ["", "[]", "{}", "1"]:
+        file = tmp_path / "no.json"
+        file.write_text(text)
+        assert main(["--entry", "codel", "--board", str(file)]) == 2
+        assert "is not a board" in capsys.readouterr().err
+
+
+def test_the_pages_are_written_again_without_a_run(published: leaderboard.Board, tmp_path: Path) -> None:
+    summary = (ROOT / "docs/leaderboard.md").read_text()
+    (tmp_path / "leaderboard.md").write_text(summary.replace(leaderboard.page(published), "old\n"))
+    assert main(["--rewrite", "--docs", str(tmp_path)]) == 0
+    assert (tmp_path / "leaderboard.md").read_text() == summary
+    assert (tmp_path / "leaderboard/dsl.md").read_text() == (ROOT / "docs/leaderboard/dsl.md").read_text()
+    assert sorted(path.suffix for path in tmp_path.rglob("*.*")) == [".md"] * (1 + len(leaderboard.LINKS))
+
+
+def test_intervals_end_where_metrics_do() -> None:
+    values: dict[str, list[float | None]] = {
+        "goodput_bps": [10e6, 40e6],
+        "queue_delay_p99_s": [0.010, 0.180],
+        "round_trip_time_mean_s": [0.1, 0.1],
+        "jain_index": [0.9, 1.0],
+    }
+    page = leaderboard.link_page(
+        leaderboard.Board([Cell("codel", "dsl", "cubic", [1, 2], "d", values)]), "dsl"
+    )
+    (row,) = [line for line in page.splitlines() if line.startswith("| [`codel`]")]
+    cells = [cell.strip() for cell in row.split("|")[2:-1]]
+    # The mean and 12.706 times the standard error: 85, 15 and 0.05.
+    assert cells[:3] == ["95.00 [0, 1175.01]", "25.00 [0, 215.59]", "0.950 [0.315, 1]"]
+    # A column for each rank, by which readers sort.
+    assert cells[4:8] == ["1"] * 4
+    # Values alike to all digits shown have no ends to show.
+    values["jain_index"] = [0.99999, 1.0]
+    assert "| 1.000 ± 0.000 |" in leaderboard.link_page(
+        leaderboard.Board([Cell("codel", "dsl", "cubic", [1, 2], "d", values)]), "dsl"
+    )
+
+
+def test_a_rank_lies_between_the_first_and_the_last() -> None:
+    values: dict[str, list[float | None]] = {
+        "goodput_bps": [9e6, 9e6],
+        "jain_index": [0.5] * 2,
+        "round_trip_time_mean_s": [0.1] * 2,
+    }
+    delays = {"codel": [0.010, 0.020], "pie": [0.020, 0.010]}
+    cells = [
+        Cell(entry, "dsl", "cubic", [1, 2], "d", {**values, "queue_delay_p99_s": list(of)})
+        for entry, of in delays.items()
+    ]
+    assert "| Low delay | 1 of 2 | 1.5 [1, 2] | `codel` (100%, 15 ms) |" in leaderboard.report(
+        leaderboard.Board(cells), "codel"
+    )
+
+
+def test_the_advice_names_what_chance_does_not_part(published: leaderboard.Board) -> None:
+    named = {algorithm["name"] for algorithm in quell.aqm_list()}
+    assert set(FLOW_QUEUES) < named
+    page = leaderboard.link_page(published, "lte")
+    (one,) = re.findall(r"^- \*\*One queue:\*\* \[`(.*?)`\]", page, re.MULTILINE)
+    (flows,) = re.findall(r"^- \*\*Flow queues:\*\* \[`(.*?)`\]", page, re.MULTILINE)
+    found = leaderboard.standing(leaderboard.Board([c for c in published.cells if c.link == "lte"]))
+    balance = {one.entry: one.ranks["balance"][0] for one in found}
+    assert balance[one] == min(rank for entry, rank in balance.items() if entry not in FLOW_QUEUES)
+    assert balance[flows] == min(balance[entry] for entry in FLOW_QUEUES)
+    # What these differ by is chance.
+    alike = [cell("codel", 9e6, 0.010), cell("pie", 9e6, 0.010), cell("cake", 9e6, 0.010)]
+    assert "Chance may explain its lead over `pie`." in leaderboard.link_page(
+        leaderboard.Board(alike), "cable"
+    )
 
 
 def test_a_table_of_another_round_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import quell
+import tomllib
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ROOT / "docs/reference/columns.md"
@@ -21,15 +22,23 @@ def run_page(path: str) -> dict[str, object]:
     return names
 
 
-def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_python_of_the_readme_runs_in_any_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     results = run_page("README.md")["results"]
     assert "every-50th" in str(results.table())  # type: ignore[attr-defined]
 
 
-def test_the_python_of_the_reference_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_python_of_the_reference_runs_in_any_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert len(run_page("docs/reference/python.md")["frame"]) > 0  # type: ignore[arg-type]
+
+
+def test_the_reference_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    page = (ROOT / "docs/reference/python.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(extras)
 
 
 def test_the_reference_of_the_command_is_what_it_prints() -> None:

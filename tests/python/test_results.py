@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,23 @@ def test_saved_tables_are_parquet_for_everyone(results: quell.Results, name: str
     assert pl.read_parquet(path).equals(pl.DataFrame(columns))
     pd.testing.assert_frame_equal(pd.read_parquet(path), table.to_pandas())
     assert getattr(quell.read(tmp_path / "saved"), name).shape == columns.shape
+
+
+@pytest.mark.parametrize(
+    ("package", "method", "extra"),
+    [
+        ("pandas", "to_pandas", "pandas"),
+        ("pyarrow", "to_pandas", "pandas"),
+        ("polars", "to_polars", "polars"),
+    ],
+)
+def test_a_package_that_is_not_there_is_asked_for_by_its_extra(
+    package: str, method: str, extra: str, results: quell.Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for table in (results, results.metrics):
+        with pytest.raises(ModuleNotFoundError, match=rf'pip install "quell\[{extra}\]"'):
+            getattr(table, method)()
 
 
 def test_columns_outlive_their_results() -> None:

@@ -129,6 +129,7 @@ impl PyAqm {
             (None, Some(next_update)) => Clock::Asked { next_update, due: None },
             (None, None) => Clock::Never,
         };
+        py.import("quell._aqm")?.call_method1("check_hooks", (&object,))?;
         aqm.ask(py, Time::ZERO, false)?;
         Ok(aqm)
     }

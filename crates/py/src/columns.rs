@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::exceptions::{PyKeyError, PyModuleNotFoundError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use quell_lab::Column;
@@ -75,8 +75,8 @@ impl Columns {
     ///
     /// Raises
     /// ------
-    /// ImportError
-    ///     If pandas or pyarrow is not installed.
+    /// ModuleNotFoundError
+    ///     If pandas or pyarrow is not installed; ``pip install "quell[pandas]"`` installs both.
     ///
     /// Examples
     /// --------
@@ -86,9 +86,9 @@ impl Columns {
     /// >>> results.delays.to_pandas().columns[0]
     /// 'point'
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        py.import("pandas")?;
-        py.import("pyarrow")?.call_method1("table", (slf,))?.call_method0("to_pandas")
+        let pandas = |package| optional(slf.py(), package, "to_pandas", "pandas and pyarrow", "pandas");
+        pandas("pandas")?;
+        pandas("pyarrow")?.call_method1("table", (slf,))?.call_method0("to_pandas")
     }
 
     /// Convert to a polars DataFrame.
@@ -100,8 +100,8 @@ impl Columns {
     ///
     /// Raises
     /// ------
-    /// ImportError
-    ///     If polars is not installed.
+    /// ModuleNotFoundError
+    ///     If polars is not installed; ``pip install "quell[polars]"`` installs it.
     ///
     /// Examples
     /// --------
@@ -111,7 +111,7 @@ impl Columns {
     /// >>> results.delays.to_polars().columns[0]
     /// 'point'
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+        optional(slf.py(), "polars", "to_polars", "polars", "polars")?.call_method1("DataFrame", (slf,))
     }
 
     /// Give the columns as an Arrow stream of one batch.
@@ -147,6 +147,25 @@ impl Columns {
         let schema = schema.map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
+}
+
+/// Imports a package that `quell` does without; where it is not installed, the error says which extra has it.
+pub fn optional<'py>(
+    py: Python<'py>,
+    package: &str,
+    what: &str,
+    needs: &str,
+    extra: &str,
+) -> PyResult<Bound<'py, PyModule>> {
+    py.import(package).map_err(|e| {
+        if !e.is_instance_of::<PyModuleNotFoundError>(py) {
+            return e;
+        }
+        let hint = format!("{what} needs {needs}: pip install \"quell[{extra}]\"");
+        let error = PyModuleNotFoundError::new_err(hint);
+        error.set_cause(py, Some(e));
+        error
+    })
 }
 
 /// A table of results.

@@ -695,8 +695,8 @@ impl Results {
     /// ------
     /// ValueError
     ///     If the table does not exist.
-    /// ImportError
-    ///     If pandas or pyarrow is not installed.
+    /// ModuleNotFoundError
+    ///     If pandas or pyarrow is not installed; ``pip install "quell[pandas]"`` installs both.
     ///
     /// Examples
     /// --------
@@ -727,8 +727,8 @@ impl Results {
     /// ------
     /// ValueError
     ///     If the table does not exist.
-    /// ImportError
-    ///     If polars is not installed.
+    /// ModuleNotFoundError
+    ///     If polars is not installed; ``pip install "quell[polars]"`` installs it.
     ///
     /// Examples
     /// --------

@@ -14,7 +14,7 @@ from typing import Any
 import quell
 from quell.leaderboard.board import T95, Board, load, run
 from quell.leaderboard.cells import LINKS, SEEDS, SENDERS, Entry, catalog
-from quell.leaderboard.pages import page, report, write
+from quell.leaderboard.pages import page, put, report, write
 from quell.leaderboard.program import Program
 
 
@@ -170,10 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ask.add_argument("--senders", default=",".join(SENDERS), help=senders)
     ask.add_argument("--seeds", type=int, default=SEEDS, help=f"how many seeds; default: {SEEDS}")
     ask.add_argument("--threads", type=int, help="how many cells at once; default: one per core")
-    board = "the table that the entry joins; default: %(default)s"
-    ask.add_argument("--board", default="docs/leaderboard.json", help=board)
-    docs = "write leaderboard.md, leaderboard.json and the pages of the links into this folder"
+    board = (
+        "the table that the entry joins, as --out wrote it; default: the published one, which quell carries"
+    )
+    ask.add_argument("--board", metavar="FILE", help=board)
+    docs = "write the generated part of leaderboard.md and the pages of the links into this folder"
     ask.add_argument("--docs", type=Path, help=docs)
+    again = "run nothing: write the pages of --board again"
+    ask.add_argument("--rewrite", action="store_true", help=again)
     ask.add_argument("--out", type=Path, help="write the cells that were run as JSON")
     given = ask.parse_args(arguments)
     try:
@@ -192,6 +196,12 @@ def _act(given: argparse.Namespace) -> int:
         message = f"--seeds {given.seeds}: must lie in 1 to {max(T95)}"
         raise ValueError(message)
     entry = _entry(given)
+    if given.rewrite:
+        if entry is not None:
+            message = "--rewrite: is of a whole table, which has no --entry; leave out one of the two"
+            raise ValueError(message)
+        _publish(load(given.board), given.docs)
+        return 0
     published = load(given.board) if entry else None
     jobs = [
         (one, link, sender)
@@ -200,18 +210,27 @@ def _act(given: argparse.Namespace) -> int:
         for one in ([entry] if entry else catalog())
     ]
     board = run(jobs, given.seeds, given.threads)
+    # A program may have no answer; a setting that no link takes is a mistake.
+    if entry is not None and given.program is None and all(cell.refused for cell in board.cells):
+        message = f"--entry {given.entry}: {board.cells[0].refused}"
+        raise ValueError(message)
     if given.out is not None:
-        given.out.write_text(board.text(), encoding="utf-8")
+        put(given.out, board.text())
     if entry is None or published is None:
-        if given.docs is None:
-            print(page(board), end="")
-        else:
-            write(board, given.docs)
+        _publish(board, given.docs)
         return 0
     wanted = {(link, sender) for link in links for sender in senders}
     others = [one for one in published.cells if (one.link, one.sender) in wanted and one.entry != entry.text]
     print(report(Board(others + board.cells), entry.text), end="")
     return 0
+
+
+def _publish(board: Board, docs: Path | None) -> None:
+    """Write the pages into a folder, or show the summary."""
+    if docs is None:
+        print(page(board), end="")
+    else:
+        write(board, docs)
 
 
 def _entry(given: argparse.Namespace) -> Entry | None:

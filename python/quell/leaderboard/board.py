@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import importlib.resources
 import json
 import math
 import os
@@ -47,7 +48,10 @@ def mean(values: Sequence[float | None]) -> tuple[float, float | None] | None:
         return None
     if len(known) == 1:
         return known[0], None
-    return statistics.fmean(known), T95[len(known)] * statistics.stdev(known) / math.sqrt(len(known))
+    center, count = statistics.fmean(known), len(known)
+    # Not by statistics.stdev, whose fractions would be most of the time that a table takes.
+    variance = math.fsum((value - center) ** 2 for value in known) / (count - 1)
+    return center, T95[count] * math.sqrt(variance / count)
 
 
 def starved(cells: Sequence[Cell]) -> set[str]:
@@ -259,13 +263,13 @@ def _cell(row: Sequence[Any], seeds: int) -> Cell:
     return Cell(entry, link, sender, list(range(first, first + seeds)), digest, of, refused, note)
 
 
-def load(path: str | os.PathLike[str]) -> Board:
+def load(path: str | os.PathLike[str] | None = None) -> Board:
     """Read a board.
 
     Parameters
     ----------
-    path : str or os.PathLike
-        The file, docs/leaderboard.json of the repository or one like it.
+    path : str or os.PathLike, optional
+        The file; by default the published board, which the package carries.
 
     Returns
     -------
@@ -275,17 +279,24 @@ def load(path: str | os.PathLike[str]) -> Board:
     Raises
     ------
     ValueError
-        If it is of another round: its seeds, and perhaps its runs, are not those of this version.
+        If it is not a board, or one of another round, with other seeds and perhaps other runs.
 
     Examples
     --------
     >>> from quell.leaderboard import load
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> board.entries()  # doctest: +SKIP
+    >>> len(load().entries())
+    51
     """
-    found = json.loads(Path(path).read_text(encoding="utf-8"))
-    if (found["schema"], found["round"]) != (1, ROUND):
-        message = f"{path}: round = {found['round']!r}: must be {ROUND!r}; use the table of this version"
+    file = importlib.resources.files(__package__) / "leaderboard.json" if path is None else Path(path)
+    text = file.read_text(encoding="utf-8")
+    try:
+        found = json.loads(text)
+        of = found["schema"], found["round"]
+    except (ValueError, KeyError, TypeError):
+        message = f"{path}: is not a board; give a file that `python -m quell.leaderboard --out FILE` wrote"
+        raise ValueError(message) from None
+    if of != (1, ROUND):
+        message = f"{path}: round = {of[1]!r}: must be {ROUND!r}; use the table of this version"
         raise ValueError(message)
     return Board([_cell(row, found["seeds"]) for row in found["cells"]])
 
@@ -295,9 +306,10 @@ class Standing(NamedTuple):
 
     Examples
     --------
-    >>> from quell.leaderboard import load, standing
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> best = standing(board)[0]  # doctest: +SKIP
+    >>> from quell.leaderboard import Board, Cell, standing
+    >>> board = Board([Cell("codel", "cable", "cubic", [1], values={"goodput_bps": [9e6]})])
+    >>> standing(board)[0].goodput_share
+    1.0
     """
 
     entry: str
@@ -327,8 +339,8 @@ def standing(board: Board) -> list[Standing]:
     Examples
     --------
     >>> from quell.leaderboard import load, standing
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> standing(board)[0].entry  # doctest: +SKIP
+    >>> standing(load())[0].entry
+    'drop-tail'
     """
     # An entry may have run with fewer seeds than the table.
     seeds = min(len(cell.seeds) for cell in board.cells)

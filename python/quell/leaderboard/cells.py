@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -56,6 +57,9 @@ SENDERS: Mapping[str, Mapping[str, Any]] = {
     "ledbat": {"congestion": "ledbat"},
 }
 
+# What the dialect of `quell new` sends by itself.
+_DEFAULT_SENDER = {"congestion": "cubic"}
+
 METRICS = ("goodput_bps", "queue_delay_p99_s", "round_trip_time_mean_s", "jain_index")
 
 
@@ -70,12 +74,17 @@ class Goal(NamedTuple):
     factor: float
     digits: int
     more_is_better: bool
+    # The most that the metric can be; the least is 0.
+    most: float = math.inf
 
+
+# What keeps a queue for each flow; all other algorithms have one queue, or one for each of two lanes.
+FLOW_QUEUES = ("fq-codel", "fq-pie", "fq-blue", "sfq", "sfq-red", "cake")
 
 GOALS: Mapping[str, Goal] = {
     "delay": Goal("Low delay", "queue_delay_p99_s", "ms", 1e3, 2, False),
     "throughput": Goal("Throughput", "goodput_bps", "Mbit/s", 1e-6, 2, True),
-    "fairness": Goal("Fairness", "jain_index", "", 1, 3, True),
+    "fairness": Goal("Fairness", "jain_index", "", 1, 3, True, 1),
     "balance": Goal("Balance", "goodput_bps/round_trip_time_mean_s", "Mbit/s/ms", 1e-9, 3, True),
 }
 
@@ -252,12 +261,18 @@ def command(entry: Entry, link: str, sender: str, seeds: int = SEEDS) -> str:
     'quell'
     """
     first = first_seed(entry, link, sender)
-    sets = _settings(link, sender) | {
-        f"aqm.{entry.name}.{key}": entry.parameters[key] for key in entry.parameters
+    scenario = quell.new(LOAD, link=link, aqm=["drop-tail"], duration=LINKS[link].duration)
+    # What the scenario says already is left out: the command would note that it has no effect.
+    sets = {
+        key: value
+        for key, value in _settings(link, sender).items()
+        if value not in (scenario.get(key), _DEFAULT_SENDER)
     }
+    sets |= {f"aqm.{entry.name}.{key}": entry.parameters[key] for key in entry.parameters}
     # The scenario names drop-tail alone: parameters that a link has for an algorithm do not count.
     new = f"quell new {LOAD} --link {link} --aqm drop-tail --duration {shlex.quote(LINKS[link].duration)}"
     options = [f"--set {shlex.quote(f'{key}={_plain(value)}')}" for key, value in sets.items()]
+    options.append(f"--out results/{link}-{sender}-{entry.name}")
     return " ".join([f"{new} | quell run - --aqm {entry.name} --seeds {first}-{first + seeds - 1}", *options])
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import quell
 from quell.leaderboard.board import Board, Standing, front, mean, ranks, standing, starved
-from quell.leaderboard.cells import GOALS, LINKS, LOAD, SENDERS, Cell, Entry, command, first_seed
+from quell.leaderboard.cells import (
+    FLOW_QUEUES,
+    GOALS,
+    LINKS,
+    LOAD,
+    SENDERS,
+    Cell,
+    Entry,
+    command,
+    first_seed,
+)
 
 
 def page(board: Board) -> str:
@@ -27,23 +37,46 @@ def page(board: Board) -> str:
     Examples
     --------
     >>> from quell.leaderboard import load, page
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> text = page(board)  # doctest: +SKIP
+    >>> board = load()
+    >>> page(board).startswith("## Advice for each link")
+    True
     """
     found = standing(board)
     groups = board.groups()
-    lines = []
-    for name, goal in GOALS.items():
+    lines = ["## Advice for each link", ""]
+    lines += [
+        "Each with its mean share of the best goodput and its median P99 delay over the senders. The page of "
+        "a link says which others may be as good.",
+        "",
+    ]
+    heads = ["link", "one queue, best balance", "flow queues, best balance", "lowest delay"]
+    by_link = {
+        link: standing(Board([cell for cell in board.cells if cell.link == link]))
+        for link in dict.fromkeys(cell.link for cell in board.cells)
+    }
+    lines += _table(
+        heads,
+        (
+            [_link(link), *(_advised(first[0]) if first else "–" for first in _advice(of_link).values())]
+            for link, of_link in by_link.items()
+        ),
+    )
+    for name in _ORDER:
+        goal = GOALS[name]
         lines += [
             f"## {goal.title}",
             "",
             f"By `{goal.metric}`, {'the more' if goal.more_is_better else 'the less'} the better.",
-            "",
         ]
-        lines += _table(_COLUMNS, [_row(one, name) for one in _sorted(found, name)[:5]])
+        first = _sorted(found, name)[:_FIRST]
+        lines += [*_price(first, name), ""]
+        lines += _table(_COLUMNS, [_row(one, name, len(found)) for one in first])
     lines += ["## Every entry", ""]
-    heads = ["entry", *(f"{goal.title.lower()}, mean rank" for goal in GOALS.values()), *_CONTEXT]
-    rows = [[_entry(one.entry), *(_rank(one.ranks[name]) for name in GOALS), *_context(one)] for one in found]
+    heads = ["entry", *(f"{GOALS[name].title.lower()}, mean rank" for name in _ORDER), *_CONTEXT]
+    rows = [
+        [_entry(one.entry), *(_rank(one.ranks[name], len(found)) for name in _ORDER), *_context(one)]
+        for one in found
+    ]
     lines += _table(heads, rows)
     lines += [
         "## By link",
@@ -51,12 +84,11 @@ def page(board: Board) -> str:
         "The three entries with the best mean rank over the senders of each link.",
         "",
     ]
-    heads = ["link", *(goal.title.lower() for goal in GOALS.values())]
+    heads = ["link", *(GOALS[name].title.lower() for name in _ORDER)]
     rows = []
-    for link in dict.fromkeys(cell.link for cell in board.cells):
-        of_link = standing(Board([cell for cell in board.cells if cell.link == link]))
-        best = [", ".join(_entry(one.entry) for one in _sorted(of_link, name)[:3]) for name in GOALS]
-        rows.append([f"[{link}](leaderboard/{link}.md)", *best])
+    for link, of_link in by_link.items():
+        best = [", ".join(_entry(one.entry) for one in _sorted(of_link, name)[:3]) for name in _ORDER]
+        rows.append([_link(link), *best])
     lines += _table(heads, rows)
     lines += ["## What did not run, ran without marks, or starved", ""]
     reasons: dict[str, list[Cell]] = {}
@@ -98,8 +130,9 @@ def link_page(board: Board, link: str) -> str:
     Examples
     --------
     >>> from quell.leaderboard import load, link_page
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> text = link_page(board, "cable")  # doctest: +SKIP
+    >>> board = load()
+    >>> link_page(board, "cable").startswith("# Public table: ")
+    True
     """
     title = quell.new(LOAD, link=link)["title"].partition(" over ")[2]
     duration, warmup, seeds = LINKS[link].duration, LINKS[link].warmup, len(board.cells[0].seeds)
@@ -108,9 +141,21 @@ def link_page(board: Board, link: str) -> str:
         "",
         f"Every algorithm with its defaults on the link `{link}`, under each sender. The load is `{LOAD}` "
         f"for {duration}; the first {warmup} are not measured.",
-        f"Values are means over {seeds} seeds with half the width of the 95% interval. Ranks are among the "
-        "algorithms of the same table: for low delay, throughput, fairness and balance.",
+        f"Values are means over {seeds} seeds ± half the width of the 95% interval, or [low, high] if the "
+        "interval is cut off at a limit of the metric. Ranks are among the algorithms of the same table.",
         "[The public table](../leaderboard.md) says how it is made.",
+        "",
+    ]
+    of_link = standing(Board([cell for cell in board.cells if cell.link == link]))
+    lines += [
+        f"- **{what}:** {_advised(best[0], '../')}.{_beside(best[1:])}"
+        for what, best in _advice(of_link).items()
+        if best
+    ]
+    lines += [
+        "",
+        "One queue and flow queues are judged by the mean rank for balance over the senders. In parentheses "
+        "are the mean share of the best goodput and the median P99 delay.",
         "",
     ]
     for sender in SENDERS:
@@ -131,20 +176,19 @@ def link_page(board: Board, link: str) -> str:
             "algorithm",
             *(f"{_QUANTITY[name]}{f' ({goal.unit})' if goal.unit else ''}" for name, goal in GOALS.items()),
         ]
-        heads += ["ranks", "Pareto front", "seeds"]
+        heads += [*_RANKS, "note", "seeds"]
         rows = []
         for cell in cells:
             if cell.refused:
                 rows.append(
-                    [_entry(cell.entry, "../"), *["–"] * (len(GOALS) + 2), f"refused: {cell.refused}"]
+                    [_entry(cell.entry, "../"), *["–"] * (2 * len(GOALS)), f"refused: {cell.refused}", "–"]
                 )
                 continue
             values = [_value(cell, name) for name in GOALS]
-            places = " ".join(f"{by_goal[name][cell.entry]:g}" for name in GOALS)
-            places += " (starved)" if cell.entry in out else ""
-            marks = "yes" if cell.entry in best else ""
+            places = [f"{by_goal[name][cell.entry]:g}" for name in GOALS]
+            note = "Pareto front" if cell.entry in best else "starved" if cell.entry in out else ""
             rows.append(
-                [_entry(cell.entry, "../"), *values, places, marks, f"{cell.seeds[0]}-{cell.seeds[-1]}"]
+                [_entry(cell.entry, "../"), *values, *places, note, f"{cell.seeds[0]}-{cell.seeds[-1]}"]
             )
         lines += _table(heads, rows)
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -154,22 +198,109 @@ def link_page(board: Board, link: str) -> str:
 _QUANTITY = {"delay": "P99 delay", "throughput": "goodput", "fairness": "Jain index", "balance": "power"}
 _CONTEXT = ["goodput, % of the best", "P99 delay, median (ms)", "Pareto fronts"]
 _COLUMNS = ["entry", "mean rank", *_CONTEXT]
+# A column for each, by which a table can be sorted.
+_RANKS = [f"{goal.title.lower()} rank" for goal in GOALS.values()]
+# Balance comes first: the other goals are reached at the cost of each other.
+_ORDER = ["balance", *(name for name in GOALS if name != "balance")]
+# How many entries of a goal the summary shows, and how many that are as good the advice names.
+_FIRST = 5
+_NAMED = 4
 
 
 def _sorted(found: list[Standing], goal: str) -> list[Standing]:
     return sorted(found, key=lambda one: one.ranks[goal][0])
 
 
-def _row(one: Standing, goal: str) -> list[str]:
-    return [_entry(one.entry), _rank(one.ranks[goal]), *_context(one)]
+def _row(one: Standing, goal: str, entries: int) -> list[str]:
+    return [_entry(one.entry), _rank(one.ranks[goal], entries), *_context(one)]
 
 
 def _context(one: Standing) -> list[str]:
     return [f"{100 * one.goodput_share:.1f}", f"{1e3 * one.delay_s:.3g}", f"{one.fronts} of {one.cells}"]
 
 
-def _rank(rank: tuple[float, float | None]) -> str:
-    return f"{rank[0]:.1f}" + (f" ± {rank[1]:.1f}" if rank[1] is not None else "")
+def _price(first: list[Standing], goal: str) -> list[str]:
+    """Say what the first of a goal pay for it, so that nobody takes a place for a recommendation."""
+    if goal == "delay":
+        shares = [100 * one.goodput_share for one in first]
+        low, high = min(shares), max(shares)
+        return [
+            "",
+            f"**This costs goodput:** these {len(first)} entries carry {low:.0f} to {high:.0f}% of the best "
+            f"goodput, so {100 - high:.0f} to {100 - low:.0f}% is lost.",
+        ]
+    if goal == "throughput":
+        delays = [1e3 * one.delay_s for one in first]
+        return [
+            "",
+            f"**This may cost delay:** the median P99 delay of these {len(first)} entries is "
+            f"{min(delays):.3g} to {max(delays):.3g} ms.",
+        ]
+    return []
+
+
+def _advice(found: list[Standing]) -> dict[str, list[Standing]]:
+    """For each kind the entry to take, and those with overlapping intervals: chance may explain its lead."""
+
+    def best(of: list[Standing], goal: str) -> list[Standing]:
+        order = _sorted(of, goal)
+        return [one for one in order if _low(one.ranks[goal]) <= _high(order[0].ranks[goal])]
+
+    flows = [one for one in found if one.entry.partition(" ")[0] in FLOW_QUEUES]
+    return {
+        "One queue": best([one for one in found if one not in flows], "balance"),
+        "Flow queues": best(flows, "balance"),
+        "Lowest delay": best(found, "delay"),
+    }
+
+
+def _low(rank: tuple[float, float | None]) -> float:
+    return rank[0] - (rank[1] or 0)
+
+
+def _high(rank: tuple[float, float | None]) -> float:
+    return rank[0] + (rank[1] or 0)
+
+
+def _advised(one: Standing, up: str = "") -> str:
+    return f"{_entry(one.entry, up)} {_reached(one)}"
+
+
+def _reached(one: Standing) -> str:
+    return f"({100 * one.goodput_share:.0f}%, {1e3 * one.delay_s:.3g} ms)"
+
+
+def _beside(others: list[Standing]) -> str:
+    """Name those that may be as good."""
+    if not others:
+        return ""
+    names = [f"`{one.entry}`" for one in others[:_NAMED]]
+    more = [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
+    *most, last = names + more
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f" Chance may explain its lead over {listed}."
+
+
+def _link(link: str) -> str:
+    return f"[{link}](leaderboard/{link}.md)"
+
+
+def _rank(rank: tuple[float, float | None], entries: int) -> str:
+    """Write a mean rank, which can only be from 1 to the number of entries."""
+    return _figure(*rank, 1, 1, entries)
+
+
+def _figure(mean: float, half: float | None, digits: int, least: float, most: float) -> str:
+    """Write a mean with its interval: the ends of the part within the range, where it leaves that."""
+    text = f"{mean:.{digits}f}"
+    if half is None:
+        return text
+    low, high, shown = max(mean - half, least), min(mean + half, most), f"{half:.{digits}f}"
+    if (low, high) == (mean - half, mean + half) or float(shown) == 0:
+        return f"{text} ± {shown}"
+    # An end of the range needs no digits.
+    ends = [f"{end:g}" if end in (least, most) else f"{end:.{digits}f}" for end in (low, high)]
+    return f"{text} [{', '.join(ends)}]"
 
 
 def _entry(text: str, up: str = "") -> str:
@@ -188,12 +319,14 @@ def _known() -> set[str]:
     return {algorithm["name"] for algorithm in quell.aqm_list()}
 
 
-def _value(cell: Cell, goal: str) -> str:
-    found = mean(cell.of(GOALS[goal].metric))
+def _value(cell: Cell, name: str) -> str:
+    goal = GOALS[name]
+    found = mean(cell.of(goal.metric))
     if found is None:
         return "–"
-    shown = [f"{value * GOALS[goal].factor:.{GOALS[goal].digits}f}" for value in found if value is not None]
-    return " ± ".join(shown)
+    value, half = found
+    scaled = None if half is None else half * goal.factor
+    return _figure(value * goal.factor, scaled, goal.digits, 0, goal.most * goal.factor)
 
 
 def _template(link: str, sender: str, cells: Sequence[Cell]) -> str:
@@ -202,7 +335,9 @@ def _template(link: str, sender: str, cells: Sequence[Cell]) -> str:
     first = first_seed(entry, link, sender)
     seeds = f"--seeds {first}-{first + len(cells[0].seeds) - 1}"
     whole = command(entry, link, sender, len(cells[0].seeds)).replace(seeds, "--seeds SEEDS")
-    return whole.replace(" | ", " |\n  ").replace(" --set ", " \\\n  --set ")
+    return (
+        whole.replace(" | ", " |\n  ").replace(" --set ", " \\\n  --set ").replace(" --out ", " \\\n  --out ")
+    )
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -214,7 +349,7 @@ BEGIN, END = "<!-- leaderboard:begin -->\n", "<!-- leaderboard:end -->"
 
 
 def write(board: Board, docs: Path) -> None:
-    """Write docs/leaderboard.json, the pages of the links, and the generated part of docs/leaderboard.md.
+    """Write the pages of the links, and the generated part of docs/leaderboard.md.
 
     Parameters
     ----------
@@ -227,21 +362,39 @@ def write(board: Board, docs: Path) -> None:
     --------
     >>> import pathlib
     >>> from quell.leaderboard import load, write
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> write(board, pathlib.Path("docs"))  # doctest: +SKIP
+    >>> write(load(), pathlib.Path("docs"))  # doctest: +SKIP
     """
     summary = docs / "leaderboard.md"
     before, rest = summary.read_text(encoding="utf-8").split(BEGIN)
     _, after = rest.split(END)
-    files = {summary: before + BEGIN + page(board) + END + after, docs / "leaderboard.json": board.text()}
+    files = {summary: before + BEGIN + page(board) + END + after}
     for link in dict.fromkeys(cell.link for cell in board.cells):
         files[docs / "leaderboard" / f"{link}.md"] = link_page(board, link)
     (docs / "leaderboard").mkdir(exist_ok=True)
     for path, text in files.items():
-        # Whole or not at all.
-        new = path.with_name(path.name + ".new")
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
+        put(path, text)
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : str
+        What it has then.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from quell.leaderboard.pages import put
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     put(pathlib.Path(folder, "a.txt"), "text")
+    """
+    new = path.with_name(path.name + ".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 def report(board: Board, entry: str) -> str:
@@ -262,8 +415,9 @@ def report(board: Board, entry: str) -> str:
     Examples
     --------
     >>> from quell.leaderboard import load, report
-    >>> board = load("docs/leaderboard.json")  # doctest: +SKIP
-    >>> print(report(board, "codel"))  # doctest: +SKIP
+    >>> board = load()
+    >>> report(board, "codel").startswith("# codel")
+    True
     """
     found = standing(board)
     lines = [f"# {entry}", ""]
@@ -272,22 +426,23 @@ def report(board: Board, entry: str) -> str:
         lines += ["It ran in no cell.", ""]
     else:
         rows = []
-        for name, goal in GOALS.items():
+        for name in _ORDER:
             order = _sorted(found, name)
             rows.append(
                 [
-                    goal.title,
+                    GOALS[name].title,
                     f"{order.index(mine) + 1} of {len(order)}",
-                    _rank(mine.ranks[name]),
-                    f"`{order[0].entry}`",
+                    _rank(mine.ranks[name], len(found)),
+                    f"`{order[0].entry}` {_reached(order[0])}",
                 ]
             )
-        lines += _table(["goal", "place", "mean rank", "first"], rows)
+        lines += _table(["goal", "place", "mean rank", "first (goodput, % of the best; P99 delay)"], rows)
     rows = []
     for (link, sender), cells in board.groups().items():
         cell = next(cell for cell in cells if cell.entry == entry)
         if cell.refused:
-            rows.append([link, sender, *["–"] * len(GOALS), f"refused: {cell.refused}"])
+            refused = f"refused: {cell.refused}"
+            rows.append([link, sender, refused, *["–"] * (2 * len(GOALS) - 1)])
             continue
         places = [ranks(cells, name)[entry] for name in GOALS]
         rows.append(
@@ -295,13 +450,13 @@ def report(board: Board, entry: str) -> str:
                 link,
                 sender,
                 *(_value(cell, name) for name in GOALS),
-                " ".join(f"{place:g}" for place in places),
+                *(f"{place:g}" for place in places),
             ]
         )
     heads = [
         "link",
         "sender",
         *(f"{_QUANTITY[name]}{f' ({goal.unit})' if goal.unit else ''}" for name, goal in GOALS.items()),
-        "ranks",
+        *_RANKS,
     ]
     return "\n".join(lines + _table(heads, rows))

@@ -1,7 +1,6 @@
 //! The loop itself, for direct use.
 
 use num_complex::Complex64;
-use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use quell_theory::Controller;
 use quell_theory::{Class, Congestion, FluidNetwork, Poly, Rational, TheoryError};
@@ -651,13 +650,5 @@ impl Loop {
 }
 
 fn python_control(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("control").map_err(|e| {
-        if !e.is_instance_of::<PyModuleNotFoundError>(py) {
-            return e;
-        }
-        let hint = "this needs python-control: pip install \"quell[control]\"";
-        let error = PyModuleNotFoundError::new_err(hint);
-        error.set_cause(py, Some(e));
-        error
-    })
+    crate::columns::optional(py, "control", "this", "python-control", "control")
 }
