@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { Header } from "./header.tsx";
 import { OpenInLab } from "./keep/index.tsx";
 import { restore } from "./keep/session.ts";
+import { followTrail } from "./keep/trail.ts";
 import { LearnPanel } from "./learn/index.tsx";
 import { keepOffline } from "./offline/offline.ts";
 import { SeePanel } from "./see/index.tsx";
@@ -160,6 +161,7 @@ async function start(): Promise<void> {
     app.textContent = "";
     render(<App />, app);
   }
+  followTrail();
   keepOffline();
   effect(() => {
     if (broken.value) document.documentElement.dataset.ready = "true";

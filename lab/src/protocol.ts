@@ -456,7 +456,8 @@ export type TableCell = {
    */
   interval: string,
   /**
-   * True for the best mean of a column that has a better direction, where means differ.
+   * True if it is better than each other algorithm's by more than chance explains, as in the report: each paired
+   * difference excludes zero.
    */
   best: boolean,
   /**
@@ -1475,6 +1476,14 @@ export type FlowWindow = {
    * Its class.
    */
   class: string,
+  /**
+   * The links that its data crosses.
+   */
+  links: Array<string>,
+  /**
+   * True if it always has something to send.
+   */
+  bulk: boolean,
   /**
    * Its round-trip propagation time at its start.
    */

@@ -1,8 +1,9 @@
 // What a stranger sees first: what the page is, in a sentence, and two ways to begin.
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { opening } from "./set/open/index.tsx";
+import { family } from "./state/document.ts";
 import { embedded, left, show } from "./state/layout.ts";
 import { Button, Icon } from "./ui/index.tsx";
 
@@ -12,8 +13,9 @@ const CLOSED = "yes";
 const closed = signal(embedded || isKnown());
 
 export function Welcome() {
-  // Who has found either way, here or elsewhere, needs no introduction.
-  const begun = left.value === "learn" || opening.value;
+  // Who has begun either way, here or elsewhere, needs no introduction; who only looks at the scenarios may.
+  const shown = useRef(family.peek());
+  const begun = left.value === "learn" || family.value !== shown.current;
   useEffect(() => {
     if (begun) close();
   }, [begun]);

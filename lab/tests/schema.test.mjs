@@ -10,11 +10,13 @@ import {
   converted,
   equal,
   FIRST,
+  finds,
   measured,
   rangeOf,
   read,
   STEPS,
   scenarioShape,
+  told,
   toml,
   UNITS,
   at as valueAt,
@@ -337,4 +339,30 @@ test("a slider has room on both sides of the present value, whatever the schema'
     }
   }
   assert.ok(seen > 200, `${seen} values`);
+});
+
+test("what a message says to write is taken out of it", () => {
+  const rate = 'not a rate with its unit (bit/s, kbit/s), such as "10 Mbit/s"';
+  for (const [rule, values] of [
+    [`${rate}; write "20 Mbit/s"`, ["20 Mbit/s"]],
+    [
+      `${rate}; bits to most people, and bytes to Linux's tc: write "20 Mbit/s" or "160 Mbit/s"`,
+      ["20 Mbit/s", "160 Mbit/s"],
+    ],
+    [`${rate}; for what the link sends in that time, write "100 ms * dumbbell.rate"`, ["100 ms * dumbbell.rate"]],
+    ["must be below 1; write 0.05", ["0.05"]],
+    // What belongs elsewhere is no value of this field.
+    ['a word of tc\'s: write update_interval = "16 ms"', []],
+    ['names no class in []; write "all", "data" or a class', []],
+    [rate, []],
+  ])
+    assert.deepEqual(told(rule), values, rule);
+});
+
+test("a search finds the field's words by other names", () => {
+  assert.ok(finds("delay Delay One-way propagation", "latency"));
+  assert.ok(finds("delay Delay One-way propagation", "late"));
+  assert.ok(finds("rate Rate Of the link", "link bandwidth"));
+  assert.ok(!finds("rate Rate Of the link", "latency"));
+  assert.ok(!finds("round-trip", "pi"));
 });

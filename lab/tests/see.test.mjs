@@ -184,9 +184,9 @@ test("the motion of a queue is said with what was measured, and with the rule", 
   assert.equal(see.SETTLED, Number(settled));
   const of = { mean_packets: 220.8, period_s: 2.5 };
   const words = (motion, swing) => see.motionOf("The queue", { ...of, motion, swing });
-  assert.match(words("settled", 0.132), /by about 13 % around its mean of 221 packets\. Up to 50 % counts as settled/);
-  assert.match(words("oscillating", 1.1), /110 %.* More than 50 % with a period of 2.5 s counts as oscillating/);
-  assert.match(words("irregular", 0.58), /58 %.* without one period/);
+  assert.match(words("settled", 0.132), /by about 13% around its mean of 221 packets\. Up to 50% counts as settled/);
+  assert.match(words("oscillating", 1.1), /110%.* More than 50% with a period of 2.5 s counts as oscillating/);
+  assert.match(words("irregular", 0.58), /58%.* without one period/);
 });
 
 test("axes end at round numbers", () => {
@@ -718,4 +718,44 @@ flows = [{ name = "ftp", count = 3, rtt = "60 ms" }]
     return packet;
   });
   assert.deepEqual(packets, [1000, 1500]);
+});
+
+test("packets beside the theory are of the flows that cross the link, and of data", async () => {
+  const one = await engine();
+  const { text } = one.ask({ do: "preset", link: "dsl", load: "bulk" });
+  const edits = [
+    { path: "duration", value: '"20 s"' },
+    { path: "aqm", value: '[{ algorithm = "pie" }]' },
+  ];
+  const source = { text: one.ask({ do: "edit", text, edits }).text, name: "bulk-dsl.toml" };
+  const { link, capacity_pps, assessments } = one.ask({ do: "theory", source });
+  const run = one.ask({ do: "run", source, algorithm: "pie", seed: "1" });
+  const groups = (flows) => [...new Set(flows.map((w) => w.group))];
+  const crossing = run.windows.filter((w) => w.links.includes(link));
+  assert.ok(groups(crossing).length > 0 && groups(crossing).length < groups(run.windows).length);
+
+  const found = see.measuredOf([run], link);
+  assert.deepEqual(
+    Object.keys(found).sort(),
+    Object.keys(assessments[0].equilibrium)
+      .filter((key) => key in found)
+      .sort(),
+  );
+  // No flow sends more than a window in a round trip, and all of them together no more than the link.
+  const most = (capacity_pps * found.rtt_s) / crossing.length;
+  assert.ok(found.window_packets > 0.5 * most && found.window_packets < 1.3 * most, `${found.window_packets}, ${most}`);
+  const all = see.measuredOf([{ ...run, windows: run.windows.map((w) => ({ ...w, links: [link] })) }], link);
+  assert.ok(Math.abs(all.window_packets / found.window_packets - 1) > 0.05);
+
+  const at = (scope) => run.metrics.find((m) => m.link === link && m.segment === null && m.scope === scope).values;
+  assert.equal(found.probability, at("data").loss_rate + (at("data").mark_rate ?? 0) * (1 - at("data").loss_rate));
+  assert.notEqual(at("data").loss_rate, at("all").loss_rate);
+  // Several replications have their mean.
+  const other = {
+    ...run,
+    windows: [],
+    metrics: run.metrics.map((m) => ({ ...m, values: { ...m.values, queue_packets: 0 } })),
+  };
+  assert.equal(see.measuredOf([run, other], link).queue_packets, found.queue_packets / 2);
+  assert.equal(see.measuredOf([run, other], link).window_packets, found.window_packets);
 });

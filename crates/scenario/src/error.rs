@@ -5,6 +5,7 @@ use std::fmt;
 use quell_names::{suggest, unknown};
 use quell_tcp::catalog::Parameter;
 use quell_units::text::named;
+use quell_units::{BitRate, Duration, QueueSize};
 use serde::Serialize;
 
 use crate::range;
@@ -104,6 +105,18 @@ impl Problem {
         Problem { of_link: true, ..self }
     }
 
+    /// What is wrong with the text of a quantity that an expression needs, as if none did; `None` if it may be right.
+    pub fn unread(path: &Path, text: &str) -> Option<Problem> {
+        let error = match path.last_key()? {
+            "rate" => text.parse::<BitRate>().err(),
+            "delay" | "rtt" | "duration" => text.parse::<Duration>().err(),
+            "buffer" => text.parse::<QueueSize>().err(),
+            _ => None,
+        };
+        let rule = error?.to_string() + &size_of_time(path, text).unwrap_or_default();
+        Some(Problem { misread: true, ..Problem::new(path.clone(), rule) })
+    }
+
     /// `wrong`, which is at `path`, is not one of the names of its kind.
     pub fn unknown(path: Path, kind: &str, wrong: &str, intro: &str, names: &[&str]) -> Self {
         let (rule, nearest) = unknown(kind, wrong, names);
@@ -134,17 +147,22 @@ impl From<Fault> for Problem {
             );
         }
         let value = if fault.unknown_key { Some(String::new()) } else { fault.value.clone() };
+        let path = fault.path();
+        rule.extend(fault.value.as_ref().and_then(|value| size_of_time(&path, value)));
         let misread = !fault.unknown_key && !fault.missing;
-        Problem {
-            path: fault.path(),
-            value,
-            rule,
-            nearest: fault.nearest,
-            known: fault.known,
-            misread,
-            of_link: false,
-        }
+        Problem { path, value, rule, nearest: fault.nearest, known: fault.known, misread, of_link: false }
     }
+}
+
+/// The advice for a buffer that is written as a time: as much as the link sends in it.
+fn size_of_time(path: &Path, value: &str) -> Option<String> {
+    let (last, link) = path.0.split_last()?;
+    let time = value.trim_matches('"');
+    if *last != Step::from("buffer") || link.is_empty() || time.parse::<Duration>().is_err() {
+        return None;
+    }
+    let rate = Path(link.iter().cloned().chain([Step::from("rate")]).collect());
+    Some(format!("; for what the link sends in that time, write \"{time} * {rate}\""))
 }
 
 /// The rule of a field whose type alone says too little.

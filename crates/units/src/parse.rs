@@ -38,17 +38,13 @@ impl fmt::Display for ParseError {
         match self.why {
             Why::Not(expected) => {
                 write!(f, "not {expected}")?;
-                match of_tc(&self.input) {
-                    _ if expected != RATE_EXPECTED => Ok(()),
-                    Some((number, unit)) => write!(f, "; write \"{} {unit}\"", cut(number)),
-                    None => match of_bps(&self.input) {
-                        Some((x, unit)) => write!(
-                            f,
-                            "; bits to most people, and bytes to Linux's tc: write \"{x} {unit}\" or \"{} {unit}\"",
-                            8.0 * x
-                        ),
+                match expected {
+                    RATE_EXPECTED => advise_rate(&self.input, f),
+                    SIZE_EXPECTED => match of_packets(&self.input) {
+                        Some(number) => write!(f, "; write \"{} packets\"", cut(number)),
                         None => Ok(()),
                     },
+                    _ => Ok(()),
                 }
             }
             Why::Negative => f.write_str("out of range: it must not be negative"),
@@ -144,14 +140,51 @@ const RATE_UNITS: &[(&str, f64)] = &[
 ];
 const RATE_EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
 
-/// A rate per second without its sign, `40 Mbps`: the number, and our unit if these are bits.
-fn of_bps(s: &str) -> Option<(f64, &'static str)> {
+/// What may be meant by a text that is no rate.
+fn advise_rate(input: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let Some((number, unit)) = of_tc(input) {
+        return write!(f, "; write \"{} {unit}\"", cut(number));
+    }
+    if let Some((x, unit)) = of_bps(input) {
+        let bytes = 8.0 * x;
+        return write!(
+            f,
+            "; bits to most people, and bytes to Linux's tc: write \"{x} {unit}\" or \"{bytes} {unit}\""
+        );
+    }
+    match of_bytes(input) {
+        Some((x, unit)) => write!(f, "; a byte has 8 bits: write \"{} {unit}\"", 8.0 * x),
+        None => Ok(()),
+    }
+}
+
+/// The number of a text, and what its unit stands for among `units`, whatever their case.
+fn told<U: Copy>(s: &str, units: &[(&str, U)], same: fn(&str, &str) -> bool) -> Option<(f64, U)> {
     let s = s.trim();
     let at = s.find(|c: char| c.is_ascii_alphabetic())?;
-    let units = [("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s")];
-    let (_, ours) = units.into_iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(&s[at..]))?;
+    let (_, ours) = units.iter().find(|(theirs, _)| same(theirs, &s[at..]))?;
     let x = s[..at].trim_end().parse::<f64>().ok()?;
-    (0.0..1e15).contains(&x).then_some((x, ours))
+    (0.0..1e15).contains(&x).then_some((x, *ours))
+}
+
+/// Bytes per second, `20 MB/s`: the number, and our unit of bits. A small b is a bit.
+fn of_bytes(s: &str) -> Option<(f64, &'static str)> {
+    let units =
+        [("B/s", "bit/s"), ("kB/s", "kbit/s"), ("KB/s", "kbit/s"), ("MB/s", "Mbit/s"), ("GB/s", "Gbit/s")];
+    told(s, &units, |theirs, unit| theirs == unit)
+}
+
+/// Packets under another name, `200 pkts`: the number as written.
+fn of_packets(s: &str) -> Option<&str> {
+    let units = [("packets", ()), ("packet", ()), ("pkts", ()), ("pkt", ()), ("pcks", ()), ("p", ())];
+    told(s, &units, str::eq_ignore_ascii_case)?;
+    Some(s.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end())
+}
+
+/// A rate per second without its sign, `40 Mbps`: the number, and our unit if these are bits.
+fn of_bps(s: &str) -> Option<(f64, &'static str)> {
+    let units = [("bps", "bit/s"), ("kbps", "kbit/s"), ("mbps", "Mbit/s"), ("gbps", "Gbit/s")];
+    told(s, &units, str::eq_ignore_ascii_case)
 }
 
 /// A rate as Linux's `tc` has it, `40mbit`: the number, and our unit.
@@ -291,10 +324,27 @@ mod tests {
                 format!("; bits to most people, and bytes to Linux's tc: write \"{bits}\" or \"{bytes}\"");
             assert!(rate(unclear).ends_with(&want), "{}", rate(unclear));
         }
-        for unclear in ["40", "mbit", "40mbitt", "-4mbit", "µ"] {
+        assert!(
+            rate("20 MB/s").ends_with("; a byte has 8 bits: write \"160 Mbit/s\""),
+            "{}",
+            rate("20 MB/s")
+        );
+        assert!(rate("1.5kB/s").ends_with("write \"12 kbit/s\""), "{}", rate("1.5kB/s"));
+        for unclear in ["40", "mbit", "40mbitt", "-4mbit", "µ", "MB/s", "-4 MB/s", "1e300 MB/s"] {
             assert!(!rate(unclear).contains("; write"), "{unclear}");
         }
         assert!(!"5mbit".parse::<Duration>().unwrap_err().to_string().contains("; write"));
+    }
+
+    #[test]
+    fn packets_under_another_name_are_answered_with_ours() {
+        let size = |s: &str| s.parse::<QueueSize>().unwrap_err().to_string();
+        for (theirs, ours) in [("200 pkts", "200"), ("1.5 Packets", "1.5"), ("7P", "7")] {
+            assert!(size(theirs).ends_with(&format!("; write \"{ours} packets\"")), "{}", size(theirs));
+        }
+        for unclear in ["200", "pkts", "100 ms", "-2 pkts", "µ pkts"] {
+            assert!(!size(unclear).contains("; write"), "{unclear}");
+        }
     }
 
     #[test]

@@ -87,16 +87,23 @@ pub fn round_within(estimate: &Estimate, scale: Scale, range: Range) -> Figure {
         return figure;
     }
     let decimals = figure.mean.split_once('.').map_or(0, |(_, digits)| digits.len());
-    let end = |x: f64| {
-        let text = format!("{:.decimals$}", x * scale.factor);
+    let shown = |x: f64| format!("{x:.decimals$}");
+    let end = |x: f64, other: f64, away: f64| {
+        let is_limit = x == range.least || x == range.most;
+        let near = shown(x * scale.factor);
+        // An end that only rounds to the other one would make the interval look like none: it goes to the next digit.
+        let text = match !is_limit && near == shown(other * scale.factor) {
+            true => shown(x * scale.factor + away * ten(-(decimals as i32))),
+            false => near,
+        };
         // What rounds to zero has no sign, and the end of the range needs no decimals.
         match text.parse::<f64>() {
             Ok(0.0) => "0".to_string(),
-            Ok(whole) if x == range.least || x == range.most => whole.to_string(),
+            Ok(whole) if is_limit => whole.to_string(),
             _ => text,
         }
     };
-    Figure { ends: Some((end(within.0), end(within.1))), ..figure }
+    Figure { ends: Some((end(within.0, within.1, -1.0), end(within.1, within.0, 1.0))), ..figure }
 }
 
 /// Rounds an estimate: the half width to one digit (two if the first is 1), the mean to the same place.
@@ -172,6 +179,10 @@ mod tests {
         assert_eq!(shown(0.001, 0.0042, Range::SHARE), "0.1 [0, 0.5]");
         assert_eq!(shown(0.001, 0.0042, Range::ANY), "0.1 ± 0.4");
         assert_eq!(shown(0.0, 0.0, Range::SHARE), "0 ± 0");
+        assert_eq!(shown(0.51, 0.508, Range::SHARE), "51 [0, 100]");
+        // Of 0.999999999 less than a digit is lost, and no interval looks like a point.
+        assert_eq!(shown(0.999_999_999, 2e-9, Range::SHARE), "100.0000 [99.9999, 100]");
+        assert_eq!(shown(1e-12, 2e-12, Range::SHARE), "0.000000000 [0, 0.000000001]");
     }
 
     #[test]

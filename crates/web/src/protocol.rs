@@ -744,7 +744,7 @@ pub struct Replication {
 }
 
 /// The congestion window of a flow over time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FlowWindow {
     /// The flow's number.
@@ -753,6 +753,10 @@ pub struct FlowWindow {
     pub group: String,
     /// Its class.
     pub class: String,
+    /// The links that its data crosses.
+    pub links: Vec<String>,
+    /// True if it always has something to send.
+    pub bulk: bool,
     /// Its round-trip propagation time at its start.
     pub base_rtt_s: f64,
     /// The time of each sample.
@@ -911,7 +915,8 @@ pub struct TableCell {
     pub text: String,
     /// The interval likewise: "± 0.3", or its ends; empty without one.
     pub interval: String,
-    /// True for the best mean of a column that has a better direction, where means differ.
+    /// True if it is better than each other algorithm's by more than chance explains, as in the report: each paired
+    /// difference excludes zero.
     pub best: bool,
     /// The difference from the baseline, paired by seed, if one was named.
     pub difference: Option<TableDifference>,

@@ -8,7 +8,7 @@ use quell_view::chart::{Chart as Drawn, Choice, Diagram, csv, text};
 use quell_view::figures::{Scale, round, round_within, scale_of};
 use quell_view::grid::Grid;
 use quell_view::picture::{Paper, Sheet, chart as picture, chart_on};
-use quell_view::report::html;
+use quell_view::report::{best, html};
 use quell_view::style::Style;
 
 use crate::fault::Fault;
@@ -55,19 +55,13 @@ pub(crate) fn table(results: &Results, ask: &TableRequest) -> Result<Table, Faul
         let means = || values.iter().flatten().map(|e| e.mean);
         let stored = results.unit(metric);
         let (scale, unit) = scale_of(metric, &stored, means().map(f64::abs).fold(0.0, f64::max));
-        let (least, most) =
-            (means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max));
-        let best = match metric.better() {
-            Better::Higher => most,
-            Better::Lower => least,
-            Better::Neither => f64::NAN,
-        };
-        for (row, value) in rows.iter_mut().zip(values) {
+        let best = best(results, &view, &known.algorithms, metric);
+        for (place, (row, value)) in rows.iter_mut().zip(values).enumerate() {
             let difference = ask.baseline.as_ref().filter(|baseline| **baseline != row.algorithm);
             let difference =
                 difference.and_then(|base| results.difference(&view, base, &row.algorithm, metric));
             row.cells.push(value.as_ref().map(|estimate| TableCell {
-                best: least < most && estimate.mean == best,
+                best: best == Some(place),
                 difference: difference.map(|d| of_difference(&d, scale)),
                 ..cell(estimate, metric, scale)
             }));

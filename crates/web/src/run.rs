@@ -68,6 +68,7 @@ pub(crate) fn run(
     let (warmup, end, step) = (network.measure.warmup, network.measure.end, network.measure.step);
     let shown = ask.shown.unwrap_or(true);
     let watched = if shown { flows_to_watch(&network, &facts.flows) } else { Vec::new() };
+    let links: Vec<String> = network.links.iter().map(|link| link.name.clone()).collect();
     let control = Control {
         windows: step.filter(|step| !watched.is_empty() && *step > Duration::ZERO),
         windows_of: Some(watched.clone()),
@@ -82,8 +83,16 @@ pub(crate) fn run(
         let Some(found) = outcome.flows.get_mut(*flow as usize) else { continue };
         let fact = &facts.flows[*flow as usize];
         let name = |names: &[String], i: u16| names.get(usize::from(i)).cloned().unwrap_or_default();
-        let names = (name(&facts.groups, fact.group), name(&facts.classes, fact.class));
-        windows.push(window(*flow as usize, names, fact.base_rtt, found));
+        let crossed = fact.links.iter().filter_map(|link| links.get(link.0 as usize).cloned());
+        windows.push(FlowWindow {
+            flow: *flow as usize,
+            group: name(&facts.groups, fact.group),
+            class: name(&facts.classes, fact.class),
+            links: crossed.collect(),
+            bulk: fact.bulk,
+            base_rtt_s: fact.base_rtt.as_secs_f64(),
+            ..window(found)
+        });
         found.windows = Vec::new();
     }
     let found = reduce(&facts, outcome, (warmup, end));
@@ -156,25 +165,18 @@ fn flows_to_watch(network: &Network, facts: &[quell_scenario::FlowFact]) -> Vec<
     chosen.into_iter().map(|i| i as u32).collect()
 }
 
-fn window(
-    flow: usize,
-    (group, class): (String, String),
-    base_rtt: Duration,
-    found: &FlowOutcome,
-) -> FlowWindow {
+/// The samples of a flow's window.
+fn window(found: &FlowOutcome) -> FlowWindow {
     let each = |of: &dyn Fn(&quell_sim::outcome::WindowSample) -> f64| {
         Numbers(found.windows.iter().map(of).collect())
     };
     FlowWindow {
-        flow,
-        group,
-        class,
-        base_rtt_s: base_rtt.as_secs_f64(),
         time_s: each(&|w| w.time.as_secs_f64()),
         packets: each(&|w| w.cwnd),
         // Without a threshold it is as large as numbers are.
         ssthresh_packets: each(&|w| if w.ssthresh < 1e9 { w.ssthresh } else { f64::NAN }),
         srtt_s: each(&|w| if w.srtt > Duration::ZERO { w.srtt.as_secs_f64() } else { f64::NAN }),
+        ..FlowWindow::default()
     }
 }
 

@@ -169,8 +169,8 @@ function CommandPart() {
         <Icon name="down" /> Download the scenario
       </Button>
       <p class="small soft">
-        To get the command: <code>cargo install --locked --path crates/cli</code> in Quell's folder, or{" "}
-        <code>pip install .</code>.
+        To get the command, run <code>pip install .</code> or <code>cargo install --locked --path crates/cli</code> in
+        Quell's folder.
       </p>
     </>
   );

@@ -6,6 +6,7 @@ import { type Doc, doc, FIRST, givenResults, type Json, open, verdict } from "..
 import { embedded } from "../state/layout.ts";
 import { fromHash, stateOf, toDoc } from "../state/link.ts";
 import { say } from "../ui/notices.tsx";
+import { isPlace } from "./place.ts";
 
 /** Where a window had something before. */
 const HERE_STILL = " What you had is still here.";
@@ -54,8 +55,8 @@ export async function restore(): Promise<void> {
       first = false;
       return;
     }
-    // The address says what was opened, and not what it has become.
-    if (/^#s(=|%3d)/i.test(location.hash)) history.replaceState(null, "", location.pathname + location.search);
+    changed = true;
+    forgetLink();
     clearTimeout(timer);
     timer = setTimeout(() => keep(now), PAUSE_MS);
   });
@@ -70,6 +71,8 @@ export async function restore(): Promise<void> {
     sessions.value = others();
   });
   addEventListener("hashchange", async () => {
+    // Back and Forward lead to places, not to what the link once held.
+    if (isPlace(history.state)) return;
     const found = await fromHash(location.hash);
     if (!found) return;
     if ("problem" in found) say(found.problem + HERE_STILL, { wrong: true });
@@ -78,6 +81,15 @@ export async function restore(): Promise<void> {
       say("Opened the link. Undo brings back what was here.");
     }
   });
+}
+
+/** Whether the document is no longer what was opened. */
+let changed = false;
+
+/** Takes a link out of the address, which says what was opened, once the document is something else. */
+export function forgetLink(): void {
+  if (!changed || !/^#s(=|%3d)/i.test(location.hash)) return;
+  history.replaceState(history.state, "", location.pathname + location.search);
 }
 
 /** What this window had under its old name, which it leaves; none if it is not to go on with that. */

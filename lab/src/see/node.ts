@@ -5,6 +5,7 @@ export * from "../state/runner.ts";
 export { Growing } from "../state/samples.ts";
 export { around, inScenario, meanPacket, parametersOf } from "./center.ts";
 export { contrast, DASHES, GROUND, mixed, part, places } from "./inks.ts";
+export * from "./measured.ts";
 export { motionOf, SETTLED } from "./motion.ts";
 export { byteUnit, drawn, moment, panels, valueAt } from "./quantities.ts";
 export { blockOf, spread } from "./strip.ts";

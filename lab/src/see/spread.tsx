@@ -100,7 +100,7 @@ export function SpreadTab() {
       ...spreads.map((s) => quantile(s, p)),
     ]),
   });
-  const summary = `Queueing delay: ${spreads.map((s) => `${s.label} median ${format(quantile(s, 0.5))} ms, 99 % at most ${format(quantile(s, 0.99))} ms`).join("; ")}.`;
+  const summary = `Queueing delay: ${spreads.map((s) => `${s.label} median ${format(quantile(s, 0.5))} ms, 99% at most ${format(quantile(s, 0.99))} ms`).join("; ")}.`;
   return (
     <>
       <div class="choices">

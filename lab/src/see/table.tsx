@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { about } from "../state/about.ts";
 import { change, doc } from "../state/document.ts";
 import { isDone, labels, opened, resultPoint, results, runs, seedCount } from "../state/run.ts";
+import { finds } from "../ui/find.ts";
 import { Button, Dialog, download, Search } from "../ui/index.tsx";
 import { Key } from "../ui/key.tsx";
 import { useAnswer } from "./ask.ts";
@@ -149,6 +150,12 @@ export function TableTab() {
           </table>
         </div>
       )}
+      {table?.rows.some((row) => row.cells.some((cell) => cell?.best)) && (
+        <p class="note">
+          A value is marked <span class="best">like this</span> if it is better than every other algorithm's by more
+          than chance explains.
+        </p>
+      )}
       {table?.notes.map((note) => (
         <p class="note" key={note}>
           {note}
@@ -234,7 +241,7 @@ function ReportButton() {
 function Choose({ open, onClose, chosen }: { open: boolean; onClose: () => void; chosen: readonly string[] }) {
   const [words, setWords] = useState("");
   const all = about.value?.metrics ?? [];
-  const found = all.filter((m) => `${m.name} ${m.title} ${m.doc}`.toLowerCase().includes(words.trim().toLowerCase()));
+  const found = all.filter((m) => finds(`${m.name} ${m.title} ${m.doc}`, words));
   const order = (names: readonly string[]) => all.map((m) => m.name).filter((name) => names.includes(name));
   return (
     <Dialog title="Metrics of the table" open={open} onClose={onClose} wide>

@@ -11,8 +11,9 @@ import { Picture } from "./diagrams.tsx";
 import { Figure, format } from "./figure.tsx";
 import { styles } from "./looks.ts";
 import { TheMap } from "./map.tsx";
+import { type Measured, measuredOf } from "./measured.ts";
 import { motionOf } from "./motion.ts";
-import { summary } from "./thin.ts";
+import { packetsOf } from "./thin.ts";
 import { LinkChoice, link, links } from "./time.tsx";
 
 type Figures = NonNullable<Assessment["equilibrium"]>;
@@ -74,7 +75,7 @@ export function TheoryTab() {
           <div class="verdicts">
             {sorted(theory).map(([a, reach]) => {
               const run = runs.value.each.find((r) => r.label === a.label);
-              const measured = current.value && run && !run.stale ? run.shown : null;
+              const measured = current.value && run && !run.stale ? run.finished : [];
               return (
                 <section class="verdict" key={a.label}>
                   <h2>
@@ -87,7 +88,7 @@ export function TheoryTab() {
                       {reason}
                     </p>
                   ))}
-                  {a.equilibrium && <Beside theory={a.equilibrium} run={measured} link={theory.link} />}
+                  {a.equilibrium && <Beside theory={a.equilibrium} runs={measured} link={theory.link} />}
                   {a.packets && (
                     <p class="note">
                       {motionOf("The simulated queue", a.packets)}{" "}
@@ -135,7 +136,8 @@ export function TheoryTab() {
           <p class="note">
             Of {theory.link}, {format(theory.at_s)} s: {format(theory.flows)} long-lived flows of {theory.congestion},{" "}
             {format(theory.capacity_pps)} packets/s, {format(theory.rtt_s * 1e3)} ms without queueing, a buffer of{" "}
-            {format(theory.buffer_packets)} packets; signals are {theory.marks ? "marks" : "drops"}.
+            {format(theory.buffer_packets)} {packetsOf(format(theory.buffer_packets))}; signals are{" "}
+            {theory.marks ? "marks" : "drops"}.
           </p>
           {theory.bode_svg && (
             <Figure title="Bode diagram of the loops" name="bode" kept={[{ kind: "svg", text: () => theory.bode_svg }]}>
@@ -196,7 +198,7 @@ function Margins({ of }: { of: MarginFigures }) {
     ["further delay", unstable ? "–" : of.delay_s === null ? "any" : `${format(of.delay_s * 1e3)} ms`],
     ["slowest mode: period", of.period_s === null ? "does not swing" : `${format(of.period_s)} s`],
     ["damping ratio", format(of.damping)],
-    ["falls to 2 % in", of.settling_s === null ? "never" : `${format(of.settling_s)} s`],
+    ["falls to 2% in", of.settling_s === null ? "never" : `${format(of.settling_s)} s`],
   ];
   return (
     <table>
@@ -213,28 +215,8 @@ function Margins({ of }: { of: MarginFigures }) {
   );
 }
 
-/** What an equilibrium and packets have in common. */
-type Measured = Omit<Figures, "state">;
-
-/** What was measured beside the equilibrium. */
-export function measuredOf(run: Replication, at: string): { [key in keyof Measured]: number | null } {
-  const row = run.metrics.find((m) => m.link === at && m.segment === null && m.scope === "all")?.values ?? {};
-  const of = (name: string): number | null => row[name] ?? null;
-  const after = run.windows.map((w) => summary(w.packets.filter((_, i) => (w.time_s[i] ?? 0) > run.warmup_s)).mean);
-  const windows = after.filter(Number.isFinite);
-  const loss = of("loss_rate");
-  return {
-    queue_packets: of("queue_packets"),
-    queue_delay_s: of("queue_delay_mean_s"),
-    // A packet is marked or dropped, and the model has one signal for both.
-    probability: loss === null ? null : loss + (of("mark_rate") ?? 0) * (1 - loss),
-    window_packets: windows.length ? windows.reduce((a, b) => a + b, 0) / windows.length : null,
-    rtt_s: of("round_trip_time_mean_s"),
-  };
-}
-
-function Beside({ theory, run, link: at }: { theory: Figures; run: Replication | null; link: string }) {
-  const found = run ? measuredOf(run, at) : null;
+function Beside({ theory, runs, link: at }: { theory: Figures; runs: readonly Replication[]; link: string }) {
+  const found = runs.length ? measuredOf(runs, at) : null;
   const rows: [keyof Measured, string, number][] = [
     ["queue_packets", "queue (packets)", 1],
     ["queue_delay_s", "queueing delay (ms)", 1e3],

@@ -187,6 +187,9 @@ export function format(x: string | number | null | undefined): string {
   return text.replace(/-/g, "\u2212");
 }
 
+/** "packet" or "packets" after a number as it is shown. */
+export const packetsOf = (shown: string): string => (Number(shown) === 1 ? "packet" : "packets");
+
 /** A round number not below the largest value, so that an axis does not move with every change of a slider. */
 export function ceiling(most: number): number {
   if (!(most > 0) || !Number.isFinite(most)) return 1;

@@ -32,7 +32,7 @@ import {
 } from "./quantities.ts";
 import { Strip } from "./strip.ts";
 import { csv, type Figure as FigureOf, svg } from "./svg.ts";
-import { axisEnd, fixed, summary } from "./thin.ts";
+import { axisEnd, fixed, packetsOf, summary } from "./thin.ts";
 import { choose, view } from "./view.ts";
 
 /** The time that the pointer is at, in whichever figure. */
@@ -579,8 +579,9 @@ function scalesOf(links: readonly LinkSamples[], warmup: number): Scales {
 
 /** What a queue is like, and what happens to its packets. */
 function tellMoment(m: Moment, s: Scales): [string, string] {
+  const packets = fixed(m.packets, s.packets, "packets");
   const state = [
-    `${fixed(m.packets, s.packets, "packets")} packets`,
+    `${packets} ${packetsOf(packets)}`,
     `${fixed(m.delay_s * 1e3, s.ms)} ms`,
     `${fixed(m.bps * s.factor, s.rate)} ${s.unit}`,
   ];

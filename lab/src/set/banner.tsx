@@ -3,10 +3,9 @@
 import { fault, unreadable } from "../state/document.ts";
 import { left, show, veryWide } from "../state/layout.ts";
 import { FaultWords } from "../ui/fault.tsx";
-import { Button, Icon } from "../ui/index.tsx";
-import { query } from "./fields.tsx";
+import { Button } from "../ui/index.tsx";
+import { Mend, query } from "./fields.tsx";
 import { words } from "./schema.ts";
-import { mend } from "./values.ts";
 
 /** What is wrong with the text, at the top, with ways to it. */
 export function Banner({ inText }: { inText?: boolean }) {
@@ -14,7 +13,6 @@ export function Banner({ inText }: { inText?: boolean }) {
   if (!found) return null;
   // Beside the form its banner is enough.
   if (inText && veryWide.value && left.value !== "learn") return null;
-  const mending = mend(found);
   // As the form calls it.
   const named =
     found.field &&
@@ -29,11 +27,7 @@ export function Banner({ inText }: { inText?: boolean }) {
       {named && <strong>{named}</strong>}
       <FaultWords of={found} />
       <div class="row">
-        {mending && found.nearest && (
-          <Button onClick={mending}>
-            <Icon name="check" /> Write “{found.nearest}”
-          </Button>
-        )}
+        <Mend of={found} />
         {!inText && found.line !== null && (
           <Button onClick={() => show("toml")}>Show line {found.line} of the text</Button>
         )}

@@ -1,11 +1,12 @@
 // The editors of a form: one for each shape of value. Each writes at its own path, and nothing but that.
 
 import { signal, useSignal } from "@preact/signals";
-import { Component, type ComponentChildren } from "preact";
+import { Component } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Fault } from "../protocol.ts";
 import { turns } from "../state/document.ts";
 import { FaultWords } from "../ui/fault.tsx";
+import { finds } from "../ui/find.ts";
 import { Button, Hidden, Icon, names } from "../ui/index.tsx";
 import { AlgorithmEditor } from "./algorithm.tsx";
 import { at, handy, place, type Range, rangeOf, read, STEPS } from "./range.ts";
@@ -29,7 +30,7 @@ import {
   written,
 } from "./schema.ts";
 import { SettingsEditor } from "./settings.tsx";
-import { faultAt, faultIn, inside, mend, places, put, rewrite, tryPut, under } from "./values.ts";
+import { faultAt, faultIn, inside, mendings, places, put, rewrite, tryPut, under } from "./values.ts";
 
 /** What is searched for among the settings. */
 export const query = signal("");
@@ -135,7 +136,7 @@ function Row(p: RowProps) {
         {field.fallback && !/default/i.test(field.doc) && <> Default: {field.fallback}.</>}
         {field.source && <span class="soft"> Source of the default: {field.source}.</span>}
       </p>
-      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} />}
     </div>
   );
 }
@@ -146,22 +147,25 @@ const unitWords = (unit: string): string =>
     : unit;
 
 /** What is wrong, as the command says it, and what may have been meant. */
-export function Wrong(p: {
-  of: string | Fault;
-  mend: (() => void) | null;
-  nearest: string | null;
-  children?: ComponentChildren;
-}) {
+export function Wrong({ of }: { of: Fault }) {
   return (
     <div class="wrong-words small" role="alert">
-      {typeof p.of === "string" ? <p>{p.of}</p> : <FaultWords of={p.of} />}
-      {p.mend && p.nearest && (
-        <Button onClick={p.mend}>
-          <Icon name="check" /> Write “{p.nearest}”
-        </Button>
-      )}
-      {p.children}
+      <FaultWords of={of} />
+      <Mend of={of} />
     </div>
+  );
+}
+
+/** What may have been meant, each with a click that writes it. */
+export function Mend({ of }: { of: Fault }) {
+  return (
+    <>
+      {mendings(of).map(({ says, run }) => (
+        <Button key={says} onClick={run}>
+          <Icon name="check" /> Write “{says}”
+        </Button>
+      ))}
+    </>
   );
 }
 
@@ -195,7 +199,7 @@ function TableRow(p: {
       {shows && (
         <div class="table-in">
           <p class="small soft">{p.field.doc}</p>
-          {own && <Wrong of={own} mend={mend(own)} nearest={own.nearest} />}
+          {own && <Wrong of={own} />}
           <Fields
             path={p.path}
             fields={p.shape.fields}
@@ -298,7 +302,7 @@ function Strangers(p: { path: string; fields: readonly Field[]; value: Value | u
                 <Icon name="trash" />
               </Button>
             </div>
-            {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+            {wrong && <Wrong of={wrong} />}
           </div>
         );
       })}
@@ -308,8 +312,7 @@ function Strangers(p: { path: string; fields: readonly Field[]; value: Value | u
 
 /** Whether all words of a search are in a key or its description. */
 export function matches(field: Field, filter: string): boolean {
-  const text = `${field.key} ${words(field.key)} ${field.doc}`.toLowerCase();
-  return filter.split(/\s+/).every((word) => text.includes(word));
+  return finds(`${field.key} ${words(field.key)} ${field.doc}`, filter);
 }
 
 /** Whether a search finds a key, or one below it. */
@@ -426,6 +429,9 @@ function NameEditor(p: EditorProps & { shape: Shape & { kind: "name" } }) {
   );
 }
 
+/** A number without a unit. */
+const NUMBER = /^[-+]?[0-9.]+(e[-+]?[0-9]+)?$/i;
+
 /** Numbers, quantities, texts and expressions: a line to type in, its unit, and a slider where one helps. */
 function ScalarEditor(p: EditorProps) {
   const { shape, value, path } = p;
@@ -435,20 +441,26 @@ function ScalarEditor(p: EditorProps) {
     typing.value = null;
     refused.value = null;
   }, [turns.value]);
+  // The unit of what is typed over, which stays beside it.
+  const last = useRef<string | null>(null);
   const effective = value ?? p.fallback;
   const parts = shape.kind === "quantity" && typeof value === "string" ? measured(value, shape.of) : null;
+  if (parts || typing.value === null) last.current = parts?.unit ?? null;
   const unit = parts?.unit ?? null;
   const shown = typing.value ?? (parts ? tidy(parts.number) : said(value));
   const units = shape.kind === "quantity" ? UNITS[shape.of] : [];
   const write = (typed: string) => {
+    const before = typing.peek();
     typing.value = typed;
     if (typed.trim() === "") {
       refused.value = null;
       if (!p.field.required) put(path, null);
+      // A value that was wrong is not kept, for nobody sees it; one that was right holds until another is typed.
+      else if (faultIn(path) || (before !== null && !isRead(before, shape))) put(path, toml(""));
       return;
     }
-    const number = /^\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*$/i.test(typed);
-    const suits = number && shape.kind === "quantity" ? (unit ?? fallbackUnit(p)) : null;
+    const number = NUMBER.test(typed.trim());
+    const suits = number && shape.kind === "quantity" ? (unit ?? last.current ?? fallbackUnit(p)) : null;
     tryPut(path, written(suits ? `${typed.trim()} ${suits}` : typed, shape)).then((failed) => {
       // It may have been typed over meanwhile.
       if (typing.peek() === null || typing.peek() === typed) refused.value = failed?.message ?? null;
@@ -506,6 +518,10 @@ function ScalarEditor(p: EditorProps) {
     </>
   );
 }
+
+/** Whether a text that is typed is a number or a quantity of its kind, with its unit or without. */
+const isRead = (typed: string, shape: Shape): boolean =>
+  shape.kind === "quantity" ? NUMBER.test(typed.trim()) || measured(typed, shape.of) !== null : true;
 
 /** The unit of a number that is typed without one where nothing is set. */
 function fallbackUnit(p: EditorProps): string | null {
@@ -617,7 +633,7 @@ export function TablesEditor(p: EditorProps & { shape: Shape & { kind: "tables" 
               <strong id={`${p.label}-${i}`}>{titleOf(p.field.key, i, value)}</strong>
               <ItemTools path={p.path} at={i} of={all} what={titleOf(p.field.key, i, value)} />
             </div>
-            {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+            {wrong && <Wrong of={wrong} />}
             <Editor
               path={path}
               field={p.field}

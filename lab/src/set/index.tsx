@@ -14,7 +14,7 @@ import { FieldRow, Fields, hits, ItemTools, matches, query, Wrong } from "./fiel
 import { FilesSection } from "./files.tsx";
 import { Picker, picking } from "./picker.tsx";
 import { COMMON, type Field, isTable, means, OF_KIND, type Table, toml, type Value } from "./schema.ts";
-import { defaults, faultAt, faultIn, inside, mend, put, rewrite, values } from "./values.ts";
+import { defaults, faultAt, faultIn, inside, put, rewrite, values } from "./values.ts";
 
 export function FormPanel() {
   useEffect(() => {
@@ -122,7 +122,7 @@ function Algorithms({ filter }: { filter: string }) {
             </Button>
           </p>
         )}
-        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} />}
         <ul class="algorithms">
           {(written === "all" ? [] : list).map((value, i) => (
             <Algorithm key={i} at={i} list={list} value={value} filter={filter} full={full} />
@@ -195,7 +195,7 @@ function Algorithm(p: { at: number; list: readonly Value[]; value: Value; filter
           </Button>
         )}
       </div>
-      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} />}
       {shows && (
         <div class="card-in">
           {entry && (
@@ -264,7 +264,7 @@ function Network({ shape, filter }: { shape: Table; filter: string }) {
           ))}
         </select>
       </div>
-      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} />}
       {measured > 1 && (
         <p class="small soft">
           {measured} links have queues. The results show one at a time: choose it there under “Link”.
@@ -317,7 +317,7 @@ function Traffic({ shape, filter }: { shape: Table; filter: string }) {
   return (
     <Section title="Traffic" open>
       <div data-path="flows">
-        {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+        {wrong && <Wrong of={wrong} />}
         {list.map((value, i) => (
           <Group key={i} at={i} list={list} value={value} fields={item.fields} filter={filter} />
         ))}
@@ -364,7 +364,7 @@ function Group(p: { at: number; list: readonly Value[]; value: Value; fields: re
         </Button>
         {shows && <ItemTools path="flows" at={p.at} of={p.list} what={name} copy={(value) => renamed(value, p.list)} />}
       </div>
-      {wrong && <Wrong of={wrong} mend={mend(wrong)} nearest={wrong.nearest} />}
+      {wrong && <Wrong of={wrong} />}
       {shows && (
         <div class="card-in">
           <Fields

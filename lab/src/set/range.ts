@@ -120,6 +120,7 @@ export function at(range: Range, place: number): number {
 
 /** A quantity in the unit in which it has one to three digits before the point, if its unit now is unhandy. */
 export function handy(number: number, unit: string, shape: Shape): string {
+  if (shape.kind === "quantity" && unit === "packets" && number === 1) return "1 packet";
   if (shape.kind !== "quantity" || unit === "packets") return `${tidy(number)} ${unit}`;
   if (number === 0 || (number >= 0.1 && number < 10000)) return `${tidy(number)} ${unit}`;
   const units = UNITS[shape.of].filter(([name, factor]) => !Number.isNaN(factor) && !name.endsWith("iB"));

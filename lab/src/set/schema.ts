@@ -385,6 +385,12 @@ function plain(text: string): string | null {
   return text.replace(/^([-+]?)\./, "$10.").replace(/^([-+]?)0+(?=\d)/, "$1");
 }
 
+/** The values at the end of a message: `write "160 Mbit/s" or "20 Mbit/s"`, `write 0.05`. */
+export function told(rule: string): readonly string[] {
+  const [, texts, number] = /\bwrite (?:("[^"]+"(?: or "[^"]+")*)|(-?\d[\d.]*(?:e-?\d+)?))$/.exec(rule) ?? [];
+  return number ? [number] : [...(texts ?? "").matchAll(/"([^"]+)"/g)].map(([, text]) => text ?? "");
+}
+
 /** A number and its unit, if a text is no more than that. */
 export function measured(text: string, of: Quantity): { number: number; unit: string } | null {
   const parts = /^\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµ/]+)\s*$/.exec(text);

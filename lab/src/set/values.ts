@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import type { Fault, TreePlace } from "../protocol.ts";
 import { edit, fault, lastChecked, tree } from "../state/document.ts";
 import { say } from "../ui/notices.tsx";
-import { bare, quoted, type Value } from "./schema.ts";
+import { bare, quoted, told, type Value } from "./schema.ts";
 
 /** What the text says. */
 export const values = computed(() => (tree.value?.tree.value ?? {}) as { [key: string]: Value });
@@ -52,10 +52,25 @@ export function faultAt(path: string, whole = true): Fault | null {
 /** Whether a fault is somewhere in a table. */
 export const faultIn = (path: string): boolean => faultAt(path) !== null;
 
-/** What a click on "did you mean" changes. */
-export function mend(of: Fault): (() => Promise<boolean>) | null {
+/** What may have been meant, and the click that writes it. */
+interface Mending {
+  readonly says: string;
+  readonly run: () => Promise<boolean>;
+}
+
+/** What may have been meant: the nearest name, or the values that the message says to write. */
+export function mendings(of: Fault): readonly Mending[] {
   const { field, nearest, rule } = of;
-  if (!field || !nearest) return null;
+  if (!field) return [];
+  if (nearest) {
+    const run = rename(field, nearest, rule);
+    return run ? [{ says: nearest, run }] : [];
+  }
+  return told(rule).map((says) => ({ says, run: () => put(field, Number.isNaN(Number(says)) ? quoted(says) : says) }));
+}
+
+/** Writes the nearest name: of a key, or of a value. */
+function rename(field: string, nearest: string, rule: string): (() => Promise<boolean>) | null {
   if (/unknown key|belongs/.test(rule)) {
     const cut = field.lastIndexOf(".");
     const table = cut < 0 ? "" : field.slice(0, cut);

@@ -85,12 +85,47 @@ test.describe("the form", () => {
     await expect(page.locator(".banner")).toHaveCount(0);
   });
 
+  test("a quantity in other units is answered with a click that writes ours", async ({ page, open }) => {
+    await open();
+    for (const [path, typed, ours, text] of [
+      ["dumbbell.rate", "20 Mbit", "20 Mbit/s", /^rate = "20 Mbit\/s"$/m],
+      ["dumbbell.rate", "4 MB/s", "32 Mbit/s", /^rate = "32 Mbit\/s"$/m],
+      ["dumbbell.buffer", "200 pkts", "200 packets", /^buffer = "200 packets"/m],
+      ["dumbbell.buffer", "100 ms", "100 ms * dumbbell.rate", /^buffer = "100 ms \* dumbbell\.rate"/m],
+    ]) {
+      await box(page, path).fill(typed);
+      await row(page, path)
+        .getByRole("button", { name: `Write “${ours}”` })
+        .click();
+      await expectText(page, text);
+      await expect(page.locator(".banner")).toHaveCount(0);
+    }
+  });
+
+  test("a wrong text that is deleted is not complained of any more, and the unit stays", async ({ page, open }) => {
+    await open();
+    await row(page, "dumbbell.rate").locator("select").selectOption("kbit/s");
+    // One that was right holds until another is typed.
+    await box(page, "dumbbell.rate").fill("");
+    await expectText(page, /^rate = "20000 kbit\/s"$/m);
+    await box(page, "dumbbell.rate").fill("٣");
+    await expect(page.locator(".banner").first()).toContainText("٣");
+    await box(page, "dumbbell.rate").fill("");
+    await expectText(page, /^rate = ""$/m);
+    await expect(page.getByText("٣")).toHaveCount(0);
+    await box(page, "dumbbell.rate").fill("3000");
+    await expectText(page, /^rate = "3000 kbit\/s"$/m);
+    await expect(page.locator(".banner")).toHaveCount(0);
+  });
+
   test("every setting is found by a word of it", async ({ page, open }) => {
     await open();
     await page.getByRole("searchbox", { name: "Find a setting" }).fill("slow start");
     await expect(row(page, "flows[0].tcp.slow_start")).toBeVisible();
     await row(page, "flows[0].tcp.slow_start").locator("select").selectOption("hystart++");
     await expectText(page, /slow_start = "hystart\+\+"/);
+    await page.getByRole("searchbox", { name: "Find a setting" }).fill("latency");
+    await expect(row(page, "dumbbell.delay")).toBeVisible();
     await page.getByRole("searchbox", { name: "Find a setting" }).fill("no such thing");
     await expect(page.getByText("No setting has “no such thing”")).toBeVisible();
   });
@@ -394,6 +429,11 @@ test.describe("the first visit", () => {
       await check(page);
       await welcome.getByRole("button", { name: "Set up your own link" }).click();
       await expect(page.getByRole("radio", { name: /^DSL/ })).toBeVisible();
+      // Who only looks at them has not begun.
+      await page.keyboard.press("Escape");
+      await expect(welcome).toBeVisible();
+      await welcome.getByRole("button", { name: "Set up your own link" }).click();
+      await page.getByRole("button", { name: /^Open bulk over/ }).click();
       await expect(welcome).toHaveCount(0);
       await page.evaluate(() => localStorage.clear());
       await page.reload();

@@ -37,6 +37,56 @@ test("a value that is wrong leaves the last valid state on show", async ({ page,
 });
 
 for (const width of [400, 1280]) {
+  test(`nothing in a dialog is wider than it: ${width}`, async ({ page, open }) => {
+    await page.setViewportSize({ width, height: 900 });
+    // More algorithms than are shown, for the dialog that chooses among them.
+    const text = FIRST.text.replace('"red"', '"red"\n\n[[aqm]]\nalgorithm = "pie"');
+    await open(await hash({ text }));
+    const dialog = page.locator("dialog[open]");
+    const fits = async (name) => {
+      await expect(dialog).toBeVisible();
+      const found = await dialog.evaluate((of) => {
+        const { left, right } = of.getBoundingClientRect();
+        const beyond = [...of.querySelectorAll("*")].filter((one) => {
+          const box = one.getBoundingClientRect();
+          return box.width > 0 && !one.closest(".hidden") && (box.left < left || box.right > right + 0.5);
+        });
+        return { wide: of.scrollWidth - of.clientWidth, beyond: beyond.map((one) => one.outerHTML.slice(0, 80)) };
+      });
+      expect(found, name).toEqual({ wide: 0, beyond: [] });
+    };
+    const close = async () => {
+      await page.keyboard.press("Escape");
+      await expect(dialog).toHaveCount(0);
+    };
+    for (const name of [/^Run this on your machine/, /^Put this into another page/]) {
+      await page.getByRole("button", { name: "Share and keep" }).click();
+      await page.getByRole("button", { name }).click();
+      await dialog.locator("textarea").first().waitFor();
+      await fits(String(name));
+      await close();
+    }
+    await page.getByRole("button", { name: /^Scenarios/ }).click();
+    for (const name of ["A link and a load", "Quell's scenarios", "Yours"]) {
+      await dialog.getByRole("tab", { name }).click();
+      await fits(name);
+    }
+    await close();
+    await page.getByRole("button", { name: "Shortcuts and what this is" }).click();
+    await fits("Shortcuts");
+    await close();
+    await page.getByRole("button", { name: "Choose the algorithms that are shown" }).click();
+    await fits("Algorithms that are shown");
+    await close();
+    await tab(page, "Table");
+    await results(page).getByRole("button", { name: "Choose metrics" }).click();
+    await fits("Metrics");
+    await close();
+    await page.keyboard.press("2");
+    await page.getByRole("button", { name: "Add an algorithm" }).click();
+    await fits("Algorithms");
+  });
+
   test(`long points of a sweep and the cards of theory fit: ${width}`, async ({ page, open }) => {
     await page.setViewportSize({ width, height: 900 });
     await open(await hash({ text: scenario("theory_coupled.toml"), name: "theory_coupled.toml" }));
@@ -60,7 +110,7 @@ for (const width of [400, 1280]) {
     expect(over.length).toBeGreaterThan(1);
     for (const beyond of over) expect(beyond).toBeLessThanOrEqual(0);
     // What is judged is said, and by which rule.
-    await expect(results(page).locator(".verdict").first()).toContainText(/swings by about [\d.]+ % around its mean/);
+    await expect(results(page).locator(".verdict").first()).toContainText(/swings by about [\d.]+% around its mean/);
   });
 
   test(`nothing moves from its place while it plays: ${width}`, async ({ page, open }) => {

@@ -278,8 +278,12 @@ impl Work<'_> {
         }
         let show = cut(name);
         if let Some(node) = self.tree.at(&path) {
-            let not = || format!("needs a number or a quantity, but {show} is {}", node.show());
-            return Amount::of(node).ok_or_else(|| Stop::Rule(not()));
+            let not = || {
+                let unread = node.text().and_then(|text| Problem::unread(&path, text));
+                let rule = || format!("needs a number or a quantity, but {show} is {}", node.show());
+                unread.map_or_else(|| Stop::Rule(rule()), Stop::Problem)
+            };
+            return Amount::of(node).ok_or_else(not);
         }
         let Some(defaults) = &self.defaults else { return Err(Stop::WantsDefault) };
         if let Some(fault) = defaults.as_ref().and_then(|tree| misspelled(tree, &path)) {

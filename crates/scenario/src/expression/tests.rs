@@ -286,6 +286,24 @@ fn what_cannot_be_computed_says_why() {
     }
 }
 
+/// What is wrong with a field is said of the field, not of the expression that needs it.
+#[test]
+fn a_field_that_is_not_read_is_named() {
+    for (right, wrong, set, wanted) in [
+        (
+            "10 Mbit/s",
+            "20 MB/s",
+            "warmup = 1 packet / dumbbell.rate",
+            "dumbbell.rate: \"20 MB/s\" is not a rate",
+        ),
+        ("10 ms", "10 msec", "warmup = 2 * dumbbell.delay", "dumbbell.delay: \"10 msec\" is not a time"),
+        ("100 packets", "100 pkts", "aqm.red.max_th = dumbbell.buffer", "write \"100 packets\""),
+    ] {
+        let e = outcome(&DUMBBELL.replace(right, wrong), set).unwrap_err();
+        assert!(e.contains(wanted), "{wrong}:\n  {e}\nnot\n  {wanted}");
+    }
+}
+
 #[test]
 fn text_stays_text() {
     let text = "schema = 1\ntitle = \"2 * 3\"\ndescription = \"a.b\"\n[[aqm]]\nalgorithm = \"red\"\nlabel = \"1 + 1\"\n\

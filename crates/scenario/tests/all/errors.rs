@@ -49,6 +49,12 @@ fn errors_name_file_line_field_value_and_rule() {
             "x.toml:15: flows[0].rtt = \"100\": not a time with its unit",
             "\"100 ms\"",
         ),
+        (
+            "buffer = \"100 packets\"",
+            "buffer = \"50 ms\"",
+            "x.toml:7: dumbbell.buffer = \"50 ms\": not a queue size with its unit",
+            "in that time, write \"50 ms * dumbbell.rate\"",
+        ),
         ("rtt = \"100 ms\"", "rtt = 100", "x.toml:15: flows[0].rtt = 100: not a time with its unit", "ms"),
         (
             "rtt = \"100 ms\"",

@@ -13,6 +13,8 @@ use askama::Template;
 use quell_metrics::{PointInfo, Replication, Results, RunInfo, View};
 use quell_units::text::{seconds, visible, visible_json};
 
+pub use tables::best;
+
 use charts::Charts;
 use tables::Table;
 

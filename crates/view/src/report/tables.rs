@@ -62,7 +62,7 @@ pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
         "Means over the replications ± half the width of the 95% confidence interval, or [low, high] if the interval \
          is cut off at a limit of the metric".to_string();
     for (column, metric) in Metric::TABLE.iter().enumerate() {
-        if let Some(best) = best(results, view, &point.algorithms, *metric)
+        if let Some(best) = best(results, view, &point.algorithms, &Quantity::from(*metric))
             && let Some(cell) = table.rows.get_mut(best).and_then(|r| r.cells.get_mut(column)?.as_mut())
         {
             cell.class = "number best";
@@ -71,24 +71,23 @@ pub(super) fn main(results: &Results, view: &View, point: &PointInfo) -> Table {
     table
 }
 
-/// The algorithm that is better than each other one by its paired difference, if there is one.
-fn best(results: &Results, view: &View, algorithms: &[String], metric: Metric) -> Option<usize> {
-    let sign = match metric.better() {
+/// The algorithm that is better in `of` than each other one by more than chance explains: its paired difference from every
+/// other algorithm excludes zero. `None` if there is no such algorithm, no other one, or no better direction.
+pub fn best(results: &Results, view: &View, algorithms: &[String], of: &Quantity) -> Option<usize> {
+    let sign = match of.better() {
         Better::Higher => 1.0,
         Better::Lower => -1.0,
         Better::Neither => return None,
     };
-    let score = |a: &String| Some(sign * results.estimate(view, a, metric)?.mean);
-    let (at, leader) = algorithms
-        .iter()
-        .enumerate()
-        .filter_map(|(i, a)| Some((i, a, score(a)?)))
-        .max_by(|x, y| x.2.total_cmp(&y.2))
-        .map(|(i, a, _)| (i, a))?;
-    let rivals = algorithms.iter().filter(|a| *a != leader && score(a).is_some()).count();
-    let differences = results.compare(view, leader, &[metric]);
-    let beaten = differences.iter().filter(|d| d.difference.excludes_zero()).count();
-    (rivals > 0 && beaten == rivals).then_some(at)
+    let score = |a: &String| Some(sign * results.estimate(view, a, of)?.mean);
+    let scores: Vec<(usize, &String, f64)> =
+        algorithms.iter().enumerate().filter_map(|(i, a)| Some((i, a, score(a)?))).collect();
+    let (at, leader, _) = scores.iter().max_by(|x, y| x.2.total_cmp(&y.2))?;
+    let beats = |(_, other, _): &(usize, &String, f64)| {
+        results.difference(view, leader, other, of.clone()).is_some_and(|d| d.excludes_zero())
+    };
+    let mut rivals = scores.iter().filter(|(i, ..)| i != at).peekable();
+    (rivals.peek().is_some() && rivals.all(beats)).then_some(*at)
 }
 
 /// Traffic classes and algorithms by metrics; `None` if there is only one class.

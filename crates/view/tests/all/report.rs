@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use quell_lab::{Metric, Options, Results, View, run};
+use quell_lab::{Better, Metric, Options, Results, View, run};
 use quell_scenario::{Plugins, Study};
 use quell_view::report;
 
@@ -61,6 +61,34 @@ fn results() -> &'static Results {
 fn page() -> &'static str {
     static PAGE: OnceLock<String> = OnceLock::new();
     PAGE.get_or_init(|| report::html(results()))
+}
+
+/// A mean that is best by chance is not called best.
+#[test]
+fn the_best_is_better_than_each_other_one_beyond_chance() {
+    let (mut marked, mut left) = (0, 0);
+    for point in 0..2 {
+        let (view, algorithms) = (View::of_point(point), results().algorithms(point));
+        for metric in Metric::TABLE {
+            let means: Vec<f64> =
+                algorithms.iter().filter_map(|a| Some(results().estimate(&view, a, *metric)?.mean)).collect();
+            let Some(best) = report::best(results(), &view, algorithms, &(*metric).into()) else {
+                left += usize::from(means.windows(2).any(|pair| pair[0] != pair[1]));
+                continue;
+            };
+            marked += 1;
+            let others: Vec<_> = results().compare(&view, &algorithms[best], &[*metric]);
+            assert_eq!(others.len(), algorithms.len() - 1, "{}", metric.name());
+            for other in others {
+                let worse = match metric.better() {
+                    Better::Higher => other.difference.mean < 0.0,
+                    _ => other.difference.mean > 0.0,
+                };
+                assert!(worse && other.difference.excludes_zero(), "{} {other:?}", metric.name());
+            }
+        }
+    }
+    assert!(marked > 2 && left > 2, "{marked} metrics have a best, and {left} have none");
 }
 
 #[test]

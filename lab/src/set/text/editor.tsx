@@ -16,7 +16,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Fault } from "../../protocol.ts";
 import { change, doc, fault, tree, unreadable, verdict } from "../../state/document.ts";
 import { brief } from "../../ui/fault.tsx";
-import { mend } from "../values.ts";
+import { mendings } from "../values.ts";
 import { colors } from "./colors.ts";
 
 /** Changes that come from the document and are not to go back to it. */
@@ -193,14 +193,13 @@ function diagnostics(view: EditorView, found: Fault): Diagnostic[] {
   const start = line.from + (line.text.length - line.text.trimStart().length);
   const [from, to] =
     span && span[0] >= line.from && span[0] <= line.to && span[1] <= text.length ? span : [start, line.to];
-  const apply = mend(found);
   return [
     {
       from,
       to: Math.max(from, to),
       severity: "error",
       message: brief(found).says,
-      actions: apply && found.nearest ? [{ name: `Write “${found.nearest}”`, apply: () => void apply() }] : [],
+      actions: mendings(found).map(({ says, run }) => ({ name: `Write “${says}”`, apply: () => void run() })),
     },
   ];
 }
