@@ -87,13 +87,14 @@ pub fn round_within(estimate: &Estimate, scale: Scale, range: Range) -> Figure {
         return figure;
     }
     let decimals = figure.mean.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let last_digit = ten(-i32::try_from(decimals).unwrap_or(MAX_DECIMALS));
     let shown = |x: f64| format!("{x:.decimals$}");
     let end = |x: f64, other: f64, away: f64| {
         let is_limit = x == range.least || x == range.most;
         let near = shown(x * scale.factor);
         // An end that only rounds to the other one would make the interval look like none: it goes to the next digit.
         let text = match !is_limit && near == shown(other * scale.factor) {
-            true => shown(x * scale.factor + away * ten(-(decimals as i32))),
+            true => shown(x * scale.factor + away * last_digit),
             false => near,
         };
         // What rounds to zero has no sign, and the end of the range needs no decimals.
