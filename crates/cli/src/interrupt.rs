@@ -56,17 +56,22 @@ fn hang_ups_are_ignored() -> bool {
 }
 
 /// Notes a request to stop. A second one ends the program at once.
-fn asked(stop: &AtomicBool, what: &str, signal: i32) {
-    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+fn asked(stop: &AtomicBool, what: &'static str, signal: i32) {
+    stop.store(true, Ordering::Relaxed);
+    if signal == SIGINT && LEFT.load(Ordering::Relaxed) {
+        return;
+    }
     if signal == SIGTERM {
         TERMINATED.store(true, Ordering::Relaxed);
     }
-    if !stop.swap(true, Ordering::Relaxed) {
-        *first = Some(Instant::now());
-    } else if first.is_none_or(|first| first.elapsed() > ONE)
-        && !(signal == SIGINT && LEFT.load(Ordering::Relaxed))
-    {
-        terminal::complain(what, "twice; unfinished work is lost");
+    let first = *FIRST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    if first.elapsed() > ONE {
+        // A terminal that is stopped (Ctrl-S), or a full pipe, does not hold the end up.
+        let (second, line) = (Instant::now(), "twice; unfinished work is lost");
+        let said = std::thread::spawn(move || terminal::complain(what, line));
+        while !said.is_finished() && second.elapsed() < ONE {
+            std::thread::sleep(ONE / 100);
+        }
         std::process::exit(SIGNALED + signal);
     }
 }
@@ -102,6 +107,7 @@ pub fn listen() -> &'static AtomicBool {
         listen_for_ends(stop.clone());
         stop
     });
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
     stop.store(false, Ordering::Relaxed);
     stop
 }
