@@ -158,7 +158,9 @@ impl From<Fault> for Problem {
 fn size_of_time(path: &Path, value: &str) -> Option<String> {
     let (last, link) = path.0.split_last()?;
     let time = value.trim_matches('"');
-    if *last != Step::from("buffer") || link.is_empty() || time.parse::<Duration>().is_err() {
+    // A reverse link may have the rate of the other direction, and no key of its own.
+    let is_reverse = link.last() == Some(&Step::from("reverse"));
+    if *last != Step::from("buffer") || link.is_empty() || is_reverse || time.parse::<Duration>().is_err() {
         return None;
     }
     let rate = Path(link.iter().cloned().chain([Step::from("rate")]).collect());
