@@ -228,21 +228,26 @@ def check_hooks(algorithm: object) -> None:
     Raises
     ------
     TypeError
-        If it defines none of the methods, or another one whose name begins with ``on_``.
+        If it has a method whose name is nearly one of them, or methods but none of them. A subclass of
+        :class:`Aqm` without any is a buffer without management.
     """
     name = type(algorithm).__name__
-    own = [word for word in dir(algorithm) if not word.startswith("_")]
+    own = [
+        word
+        for word in dir(algorithm)
+        if not word.startswith("_") and callable(getattr(algorithm, word, None))
+    ]
+    own = [word for word in own if not hasattr(Aqm, word)]
     for word in own:
-        if word.startswith("on_") and word not in _HOOKS and callable(getattr(algorithm, word, None)):
-            message = (
-                f"{name}.{word}: the simulator does not call it{_meant(word)} "
-                f"(it calls {', '.join(_HOOKS)}; a method of your own needs a name without on_)"
+        if word.startswith("on_") and (meant := _meant(word, 0.75)):
+            raise TypeError(
+                f"{name}.{word}: the simulator does not call it{meant} (it calls {', '.join(_HOOKS)})"
             )
-            raise TypeError(message)
     base = vars(Aqm)
-    if not any(_own(getattr(algorithm, hook, None), base[hook]) for hook in _HOOKS):
-        others = [word for word in own if word not in base and callable(getattr(type(algorithm), word, None))]
-        meant = next((f"; {word}:{hint[1:]}" for word in others if (hint := _meant(word))), "")
+    if any(_own(getattr(algorithm, hook, None), base[hook]) for hook in _HOOKS):
+        return
+    if own or not isinstance(algorithm, Aqm):
+        meant = next((f"; {word}:{hint[1:]}" for word in own if (hint := _meant(word, 0.6))), "")
         message = f"{name} defines none of {', '.join(_HOOKS)}, so it would decide nothing{meant}"
         raise TypeError(message)
 
@@ -251,7 +256,7 @@ def _own(method: object, base: object) -> bool:
     return method is not None and getattr(method, "__func__", None) is not base
 
 
-def _meant(word: str) -> str:
-    """Name the hook that a word is nearest to, if it is near to one."""
-    near = difflib.get_close_matches(word.lower(), _HOOKS, n=1)
+def _meant(word: str, likeness: float) -> str:
+    """Name the hook that a word is nearest to, if it is as near to one."""
+    near = difflib.get_close_matches(word.lower(), _HOOKS, n=1, cutoff=likeness)
     return f"; did you mean {near[0]}?" if near else ""

@@ -325,7 +325,7 @@ def test_updates_that_would_never_end_are_refused(attributes: dict[str, Any], ma
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        ([], r"^Wrong defines none of on_enqueue, .*, so it would decide nothing$"),
+        (["helper"], r"^Wrong defines none of on_enqueue, .*, so it would decide nothing$"),
         (["on_enque"], r"^Wrong\.on_enque: .*; did you mean on_enqueue\?"),
         (["on_dequeue", "on_updates"], r"^Wrong\.on_updates: .*; did you mean on_update\?"),
         (["helper", "enqueue"], r"^Wrong defines none of .*; enqueue: did you mean on_enqueue\?$"),
@@ -339,6 +339,13 @@ def test_a_hook_that_nobody_calls_is_a_type_error(base: type, names: list[str], 
     wrong = type("Wrong", (base,), {"__init__": hook, **dict.fromkeys(names, hook)})
     with pytest.raises(TypeError, match=match):
         quell.check(make_scenario({"algorithm": "wrong"}), aqms={"wrong": wrong})
+
+
+def test_an_empty_class_and_methods_of_ones_own_are_allowed() -> None:
+    empty = type("Fifo", (quell.Aqm,), {})
+    own = type("Own", (quell.Aqm,), {"on_enqueue": lambda *_: quell.PASS, "on_timeout": lambda _: None})
+    scenario = make_scenario({"algorithm": "fifo"}, {"algorithm": "own"})
+    quell.check(scenario, aqms={"fifo": empty, "own": own})
 
 
 def test_a_class_need_not_have_the_base_class_and_may_only_observe() -> None:
