@@ -51,6 +51,12 @@ const QUESTIONS = {
   "resume interrupted run": ["scale"],
   "buffer size in ms": ["sweeps"],
   "rtt unfairness": ["characterization/62-round-trip-times-that-differ"],
+  "loss rate": ["metrics"],
+  "packet rate": ["metrics"],
+  "round trip time": ["metrics"],
+  "buffer size": ["reference/scenario", "links", "presets"],
+  starlink: ["presets"],
+  "red vs": ["algorithms/red"],
 };
 const FIRST = 3;
 /** Where a result leads within its page, for some of them: the answer is on the screen. */

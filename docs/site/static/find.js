@@ -20,7 +20,8 @@ var FIND_LATER = [
   [/^(tutorials|how-to|explanation|reference)\/index$/, 0.5],
 ];
 
-/** How many times as much a section counts whose heading and `[words]` have every word, and a page whose name was typed. */
+/** How many times as much a section counts whose heading and `[words]` have every word, and a page whose name was typed: not one
+ * of those that come later, of which other pages have the name, too. */
 var COVERED = 4;
 var NAMED = 20;
 
@@ -53,7 +54,7 @@ function findOptions() {
 /** The results for a query, the best first: at most one section of each page, with the words in place of those that no page has. */
 function find(index, query) {
   const sides = query.split(/\s+(?:vs|versus)\b\.?\s*/i).filter((side) => side.trim());
-  if (sides.length < 2) return findAll(index, query);
+  if (sides.length < 2) return findAll(index, sides[0] ?? query);
   // One against the other: by turns what is about each of them, and what compares them.
   const found = [...sides, `${sides.join(" ")} comparison`].map((side) => findAll(index, side));
   const turns = found[0].results.flatMap((_, at) => found.map(({ results }) => results[at]).filter(Boolean));
@@ -78,10 +79,11 @@ function findAll(index, query) {
   const strange = words.filter((word) => !known.has(word));
   const name = query.toLowerCase().trim().split(/[_\s-]+/).join(" ");
   const terms = new Set(words.filter((word) => known.has(word)).map(processTerm));
+  const later = (page) => FIND_LATER.find(([pattern]) => pattern.test(page))?.[1] ?? 1;
   const found = index.search([...words].join(" "), {
     tokenize: (text) => text.split(" "),
     boost: { title: 3, heading: 4, also: 5 },
-    boostDocument: (_id, _term, { page }) => FIND_LATER.find(([pattern]) => pattern.test(page))?.[1] ?? 1,
+    boostDocument: (_id, _term, { page }) => later(page),
     // What one types first is often the beginning of a longer word.
     prefix: (term) => term.length > 3 && !known.has(term),
     fuzzy: (term) => (term.length > 3 && strange.some((word) => processTerm(word) === term) ? 0.3 : false),
@@ -91,7 +93,7 @@ function findAll(index, query) {
   for (const result of found) {
     const fields = [...terms].map((term) => result.match[term] ?? []);
     const about = fields.some((of) => of.includes("also")) && fields.every((of) => of.some((field) => field !== "text"));
-    const named = !result.anchor && result.page.split("/").at(-1).split(/[_-]/).join(" ") === name;
+    const named = later(result.page) === 1 && !result.anchor && result.page.split("/").at(-1).split(/[_-]/).join(" ") === name;
     const score = result.score * (named ? NAMED : about ? COVERED : 1);
     const best = pages.get(result.page);
     if (!best) pages.set(result.page, { ...result, score, others: 0 });
