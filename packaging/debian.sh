@@ -13,10 +13,15 @@ built=$(realpath "$1") out=$(realpath "$2")
 release=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # For Debian, 0.2.0-rc1 would be a revision of 0.2.0 and newer than it; 0.2.0~rc1 is older.
 release=${release//-/\~}
-# Commits after a release have its version, and more than it.
+# Commits have the version of the release that they lead to, or that they follow: they are older or newer than it.
 version=$release
-git tag --points-at HEAD | grep -qxF "v${release//\~/-}" ||
-  version+=+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd.%h --abbrev=8)
+tag=refs/tags/v${release//\~/-}
+commit=$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd.%h --abbrev=8)
+if ! git rev-parse --quiet --verify "$tag^{commit}" > /dev/null || ! git merge-base --is-ancestor "$tag" HEAD; then
+  version+="~git$commit"
+elif [ "$(git rev-parse "$tag^{commit}")" != "$(git rev-parse HEAD)" ]; then
+  version+="+git$commit"
+fi
 # Its number is the one of the soname.
 soname=$(basename crates/capi/abi/libquell.so.*)
 library=libquell${soname##*.}
@@ -141,8 +146,14 @@ if [ "$1" = remove ]; then
   if [ -d /run/systemd/system ]; then
     deb-systemd-invoke stop quell-gateway.service > /dev/null || true
   fi
-  # Rules that are left stop traffic where on_exit = "closed", and nothing else knows how to lift them.
-  quell-gateway clean > /dev/null 2>&1 || true
+  # Rules that are left stop traffic where on_exit = "closed", and nothing else knows how to lift them. Without a name,
+  # `clean` looks for rules even if there is no journal: in a chroot, these are the rules of the host, which has the same
+  # network. It leaves alone a gateway that somebody has started by hand, and says so.
+  for journal in /run/quell/*.json; do
+    [ -e "$journal" ] || continue
+    id=${journal##*/}
+    quell-gateway clean --id="${id%.json}" > /dev/null || true
+  done
 fi
 END
 cat > "$root/DEBIAN/postrm" << 'END'
@@ -150,7 +161,8 @@ cat > "$root/DEBIAN/postrm" << 'END'
 set -e
 case $1 in
   remove)
-    rm -rf /run/quell
+    # A journal that is left is of a gateway that runs, or of rules that are still there: only it can undo them.
+    ls /run/quell/*.json > /dev/null 2>&1 || rm -rf /run/quell
     [ ! -d /run/systemd/system ] || systemctl --system daemon-reload > /dev/null || true
     ;;
   purge)
@@ -178,8 +190,8 @@ strip_to --strip-unneeded "$built/libquell.so" "$root/usr/lib/$triplet/libquell.
 ln -s "libquell.so.$release" "$root/usr/lib/$triplet/$soname"
 documents "$library" libquell.txt
 mkdir -p "$root/DEBIAN"
-# Functions may come with any version, so that a program needs the one that it was compiled with, or a later one.
-printf 'libquell %s %s (>= %s)\n' "${soname##*.}" "$library" "$release" > "$root/DEBIAN/shlibs"
+# Functions may come with any commit, so that a program needs the version that it was compiled with, or a later one.
+printf 'libquell %s %s (>= %s)\n' "${soname##*.}" "$library" "$version" > "$root/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$root/DEBIAN/triggers"
 libraries -e"$root/usr/lib/$triplet/libquell.so.$release"
 pack "$library" libs "$depends" 'Multi-Arch: same' \

@@ -298,6 +298,8 @@ if wanted command || wanted debian; then
 fi
 if wanted debian; then
   own=$(digest packaging/debian.sh)-$(sha256sum "$stamps/command" | cut -c 1-16)
+  # The version depends on where the tag is.
+  own+=-$(git rev-parse --quiet --verify "refs/tags/v$version^{commit}" || echo untagged)
   part debian "$whole-$own-$(with build_debian "${steps[@]}")" build_debian
 fi
 

@@ -56,6 +56,9 @@ try_debian() {
       grep -q "Rust Standard Library" said
       grep -q THIRD-PARTY.gz "$folder/copyright"
     done
+    # A program that is built against this library needs this build of it, or a later one.
+    built=$(dpkg-query -W -f "\${Version}" libquell0)
+    grep -qxF "libquell 0 libquell0 (>= $built)" /var/lib/dpkg/info/libquell0*.shlibs
     quell --version
     quell run dumbbell.toml --seeds 2 --set "duration=\"5 s\"" --set "warmup=\"1 s\"" --quiet > said
     grep -q "red" said
@@ -115,7 +118,17 @@ case " $* " in
   *" try-restart "* | *" stop "* | *" daemon-reload "*) [ ! -e /try/refuses ] ;;
 esac
 END
-  chmod 755 "$root/usr/bin/systemctl"
+  # And one for the gateway, whose clean-up removes a journal unless its gateway runs.
+  cat > "$root/try/gateway" << 'END'
+#!/bin/sh
+echo "gateway $*" >> /try/told
+case $* in
+  "clean --id=hand") echo "gateway hand is running" >&2; exit 1 ;;
+  "clean --id="*) rm "/run/quell/${2#--id=}.json" ;;
+  *) exit 2 ;;
+esac
+END
+  chmod 755 "$root/usr/bin/systemctl" "$root/try/gateway"
   inside '
     cd /try
     mkdir -p /run/systemd/system
@@ -140,12 +153,23 @@ END
     dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
     [ "$(status)" = "ii " ]
     grep -q "did not start again" said
-    printf "#!/bin/sh\necho gateway \"\$@\" >> /try/told\n" > /usr/bin/quell-gateway
+    # Two gateways were killed, and one that was started by hand still runs.
     mkdir -p /run/quell /var/log/quell
+    touch /run/quell/first.json /run/quell/second.json /run/quell/hand.json /run/quell/hand.lock
+    cp /try/gateway /usr/bin/quell-gateway
     : > told
     dpkg --remove quell-gateway > said 2>&1 || { cat said; exit 1; }
     told "stop quell-gateway.service"
-    told "gateway clean"
+    for id in first second hand; do told "^gateway clean --id=$id$"; done
+    grep -q "gateway hand is running" said
+    [ "$(ls /run/quell)" = "$(printf "hand.json\nhand.lock")" ]
+    # Without a journal there is nothing to clean.
+    rm /run/quell/hand.json
+    dpkg -i ./*.deb > said 2>&1 || { cat said; exit 1; }
+    cp /try/gateway /usr/bin/quell-gateway
+    : > told
+    dpkg --remove quell-gateway > said 2>&1 || { cat said; exit 1; }
+    not_told "^gateway"
     [ ! -e /run/quell ]
     [ -d /var/log/quell ]
     [ -L $link ]

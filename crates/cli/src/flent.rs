@@ -333,6 +333,23 @@ impl DataFile {
         self.metadata.get("SERIES_META")?.get(series)?.get(key)?.as_str()
     }
 
+    /// The DSCP of a connection's data, if the file says what its sockets had.
+    pub fn dscp(&self, series: &str, role: Role) -> Option<u8> {
+        let about = self.metadata.get("SERIES_META")?.get(series)?;
+        // What is no byte, such as netperf's -1, says nothing. Early Flent has texts such as "0x20".
+        let byte = |key: &str| match about.get(key)? {
+            Value::String(text) => match text.strip_prefix("0x") {
+                Some(digits) => u8::from_str_radix(digits, 16).ok(),
+                None => text.parse().ok(),
+            },
+            value => u8::try_from(value.as_u64()?).ok(),
+        };
+        // Later Flent says itself which way the data went, which --swap-up-down turns around.
+        let by_role = if role == Role::Upload { "UPSTREAM_TOS" } else { "DOWNSTREAM_TOS" };
+        // RFC 3168, section 5: ECN has the last two bits.
+        byte("DATA_TOS").or_else(|| byte(by_role)).map(|tos| tos >> 2)
+    }
+
     /// The word of the title that follows `key:`, as in "qdisc:codel rep:01", which is how batches of Flent name tests.
     pub fn titled(&self, key: &str) -> Option<&str> {
         let words = self.text("TITLE")?.split_whitespace();

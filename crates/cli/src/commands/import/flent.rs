@@ -276,8 +276,9 @@ fn read(args: &Args, path: &std::path::Path) -> Result<Measured, Failure> {
         length_s: length,
         downloads: goodputs[0].len(),
         uploads: goodputs[1].len(),
-        dscps: directions.each_ref().map(|all| {
-            let mut dscps: Vec<u8> = all.iter().map(|(name, _)| dscp(name)).collect();
+        dscps: [0, 1].map(|i| {
+            let of = |name: &str| file.dscp(name, LINKS[i].2).unwrap_or_else(|| dscp(name));
+            let mut dscps: Vec<u8> = directions[i].iter().map(|(name, _)| of(name)).collect();
             dscps.sort_unstable();
             dscps
         }),
@@ -414,8 +415,9 @@ fn notes(args: &Args, file: &DataFile, shares: &[Vec<Share>; 2], least_ping_s: f
         if part > 0 {
             let mean = all.iter().map(|share| share.covered).sum::<f64>() / all.len() as f64;
             notes.push(format!(
-                "{part} of {n} sent for a part of the time after the warm-up only ({:.0}% of it in the mean over all): \
-                 goodput is what they got over all of it, and in the scenario they send all the time",
+                "{part} of {n} reported for a part of the time after the warm-up only ({:.0}% of it in the mean over \
+                 all): the rest counts as 0. They did not send then, or got so little that Flent left out the report; in \
+                 the scenario they send all the time",
                 mean * 100.0
             ));
         }
@@ -461,8 +463,8 @@ fn notes(args: &Args, file: &DataFile, shares: &[Vec<Share>; 2], least_ping_s: f
     notes
 }
 
-/// The DSCP that the name of a series of TCP says, as in "TCP upload CS5"; 0 for best effort. RFC 2474, 2597, 3246, 8622
-/// have the values; Flent calls CS1 BK.
+/// The DSCP that the name of a series of TCP says, as in "TCP upload CS5" and "TCP upload CS1_BK"; 0 for best effort. RFC
+/// 2474, 2597, 3246, 8622 have the values; Flent calls CS1 BK.
 fn dscp(name: &str) -> u8 {
     let of = |word: &str| {
         let digits = |class: &str| word.strip_prefix(class)?.parse::<u8>().ok();
@@ -478,7 +480,9 @@ fn dscp(name: &str) -> u8 {
             }
         }
     };
-    name.split([' ', ':']).skip(2).find_map(of).unwrap_or(0)
+    // Of rrul46compete, which sends by IPv6 what it calls 6BK.
+    let of = |word: &str| of(word.strip_prefix('6').unwrap_or(word));
+    name.split([' ', ':', '_']).skip(2).find_map(of).unwrap_or(0)
 }
 
 /// A word of a file as it may stand in results: without what no name of an algorithm has.
@@ -843,6 +847,10 @@ mod tests {
             ("TCP upload::7", 0),
             ("TCP download BK", 8),
             ("TCP download Cubic CS1", 8),
+            ("TCP upload CS0_BE", 0),
+            ("TCP upload CS1_BK", 8),
+            ("TCP upload 6BE", 0),
+            ("TCP upload 6BK", 8),
             ("TCP upload CS5", 40),
             ("TCP upload::AF42", 36),
             ("TCP upload AF99", 0),
