@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -292,12 +293,17 @@ def test_intervals_end_where_metrics_do() -> None:
     (row,) = [line for line in page.splitlines() if line.startswith("| [`codel`]")]
     cells = [cell.strip() for cell in row.split("|")[2:-1]]
     # The mean and 12.706 times the standard error: 85, 15 and 0.05.
-    assert cells[:3] == ["95.00 [0, 1175.01]", "25.00 [0, 215.59]", "0.950 [0.315, 1]"]
+    assert cells[:3] == ["95.0 [0, 1175.0]", "25.0 [0, 215.6]", "0.950 [0.315, 1]"]
+    # Delays that ranks part are parted on the page as well.
+    values["queue_delay_p99_s"] = [30.4e-6, 30.4e-6]
+    assert "| 0.0304 ± 0.0000 |" in leaderboard.link_page(
+        leaderboard.Board([Cell("codel", "dsl", "cubic", [1, 2], "d", values)]), "dsl"
+    )
     # A column for each rank, by which readers sort.
     assert cells[4:8] == ["1"] * 4
     # Values alike to all digits shown have no ends to show.
     values["jain_index"] = [0.99999, 1.0]
-    assert "| 1.000 ± 0.000 |" in leaderboard.link_page(
+    assert "| 1.00 ± 0.00 |" in leaderboard.link_page(
         leaderboard.Board([Cell("codel", "dsl", "cubic", [1, 2], "d", values)]), "dsl"
     )
 
@@ -316,6 +322,64 @@ def test_a_rank_lies_between_the_first_and_the_last() -> None:
     assert "| Low delay | 1 of 2 | 1.5 [1, 2] | `codel` (100%, 15 ms) |" in leaderboard.report(
         leaderboard.Board(cells), "codel"
     )
+
+
+def test_the_interval_of_a_mean_rank_is_of_the_replications(published: leaderboard.Board) -> None:
+    for link in [None, "port-10g", "satellite"]:
+        board = leaderboard.Board([cell for cell in published.cells if link in (None, cell.link)])
+        groups = board.groups().values()
+        found = {one.entry: one.ranks for one in leaderboard.standing(board)}
+        for goal in leaderboard.GOALS:
+            each = [[leaderboard.ranks(cells, goal, seed) for cells in groups] for seed in range(3)]
+            for entry, of in found.items():
+                center, half = of[goal]
+                replicates = [statistics.fmean(ranks[entry] for ranks in seed) for seed in each]
+                assert center == pytest.approx(statistics.fmean(replicates), rel=1e-12)
+                assert half == pytest.approx(4.3027 * statistics.stdev(replicates) / 3**0.5, abs=1e-9)
+                assert min(replicates) <= center + 1e-9
+                assert max(replicates) >= center - 1e-9
+    # Ranks of the means give another center here: averages part a and b, single seeds do not.
+    cells = [noisy("a", [0.010, 0.040, 0.010]), noisy("b", [0.020, 0.015, 0.020]), noisy("c", [0.030] * 3)]
+    assert leaderboard.ranks(cells, "delay") == {"b": 1, "a": 2, "c": 3}
+    (a, *_) = leaderboard.standing(leaderboard.Board(cells))
+    # The ranks are 1, 3 and 1.
+    assert a.ranks["delay"] == pytest.approx((5 / 3, 4.3027 * 2 / 3))
+    # The delay that stands beside them is summarized in the same way.
+    assert (a.delay_s, a.delay_half_s) == pytest.approx((0.020, 4.3027 * 0.010))
+
+
+def noisy(entry: str, delays: list[float]) -> Cell:
+    values: dict[str, list[float | None]] = {
+        "goodput_bps": [9e6] * 3,
+        "queue_delay_p99_s": list(delays),
+        "round_trip_time_mean_s": [0.1] * 3,
+        "jain_index": [0.5] * 3,
+    }
+    return Cell(entry, "cable", "cubic", [1, 2, 3], "d", values)
+
+
+def test_the_advice_warns_of_what_is_surpassed_or_carries_little() -> None:
+    # One queue is worse in both than the flow queue, and starves none; the least delay costs half.
+    cells = [cell("codel", 9e6, 0.020), cell("cake", 10e6, 0.010), cell("pid", 5e6, 0.001)]
+    # The least delay of all, but starved, so not advised.
+    cells.append(cell("lred", 5e5, 0.0001))
+    board = leaderboard.Board(cells)
+    (row,) = [line for line in leaderboard.page(board).splitlines() if line.startswith("| [cable](")][:1]
+    assert "[`codel`](algorithms/codel.md) (90%, 20 ms) † |" in row
+    assert "[`cake`](algorithms/cake.md) (100%, 10 ms) |" in row
+    assert "[`pid`](algorithms/pid.md) (50%, 1 ms) ‡ |" in row
+    page = leaderboard.link_page(board, "cable")
+    assert "(90%, 20 ms). `cake` has no less goodput than `codel`, and no more delay." in page
+    assert "(50%, 1 ms). `pid` carries less than two thirds of the best goodput." in page
+
+
+def test_no_lowest_delay_is_surpassed_in_its_row(published: leaderboard.Board) -> None:
+    text = leaderboard.page(published).split("## Balance")[0]
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    assert len(rows) == len(leaderboard.LINKS)
+    for row in rows:
+        *others, last = [float(delay) for delay in re.findall(r"%, ([\d.]+) ms\)", row)]
+        assert all(last <= other for other in others), row
 
 
 def test_the_advice_names_what_chance_does_not_part(published: leaderboard.Board) -> None:

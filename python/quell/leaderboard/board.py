@@ -9,7 +9,7 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +128,9 @@ def ranks(cells: Sequence[Cell], goal: str, seed: int | None = None) -> dict[str
 
 
 def front(cells: Sequence[Cell]) -> set[str]:
-    """Find the entries of one link and one sender that no other one surpasses in both goodput and delay.
+    """Find the entries of one link and one sender on the Pareto front of goodput and delay.
+
+    Off the front is what another entry equals or surpasses in both, and surpasses in at least one.
 
     Parameters
     ----------
@@ -313,14 +315,19 @@ class Standing(NamedTuple):
     """
 
     entry: str
-    # For each goal the mean of the ranks, and the half-width of its 95% interval over the replications.
+    # For each goal the mean of the ranks in each replication: the mean over the replications, and the
+    # half-width of its 95% interval.
     ranks: dict[str, tuple[float, float | None]]
-    # Goodput over the best of the same link and sender, in the mean; the median of the P99 delay in seconds.
+    # Goodput over the best of the same link and sender, in the mean.
     goodput_share: float
+    # The median of the P99 delay over the cells, in seconds, in the mean over the replications.
     delay_s: float
-    # In how many of its cells no other entry has both more goodput and less delay.
+    # In how many of its cells it is on the Pareto front (:func:`front`).
     fronts: int
     cells: int
+    # The half-width of the 95% interval of `delay_s`, and in how many of its cells it is :func:`starved`.
+    delay_half_s: float | None
+    starved: int
 
 
 def standing(board: Board) -> list[Standing]:
@@ -346,12 +353,13 @@ def standing(board: Board) -> list[Standing]:
     seeds = min(len(cell.seeds) for cell in board.cells)
     every: dict[str, dict[str, list[list[float]]]] = {}
     shares: dict[str, list[float]] = {}
-    delays: dict[str, list[float]] = {}
+    delays: dict[str, list[list[float]]] = {}
     fronts: dict[str, int] = {}
+    starving: dict[str, int] = {}
     for cells in board.groups().values():
         ran = [cell for cell in cells if not cell.refused]
         for goal in GOALS:
-            each = [ranks(ran, goal), *(ranks(ran, goal, seed) for seed in range(seeds))]
+            each = [ranks(ran, goal, seed) for seed in range(seeds)]
             for cell in ran:
                 by_goal = every.setdefault(cell.entry, {})
                 by_goal.setdefault(goal, []).append([one[cell.entry] for one in each])
@@ -359,22 +367,35 @@ def standing(board: Board) -> list[Standing]:
         for entry, goodput in goodputs.items():
             shares.setdefault(entry, []).append(goodput / max(goodputs.values()))
         for cell in ran:
-            if delay := mean(cell.of("queue_delay_p99_s")):
-                delays.setdefault(cell.entry, []).append(delay[0])
+            known = [delay for delay in cell.of("queue_delay_p99_s")[:seeds] if delay is not None]
+            if len(known) == seeds:
+                delays.setdefault(cell.entry, []).append(known)
         for entry in front(ran):
             fronts[entry] = fronts.get(entry, 0) + 1
+        for entry in starved(ran):
+            starving[entry] = starving.get(entry, 0) + 1
     standings = []
     for entry, by_goal in every.items():
-        means = {}
-        for goal, rows in by_goal.items():
-            of_means, *of_seeds = (statistics.fmean(column) for column in zip(*rows, strict=True))
-            spread = mean(of_seeds)
-            means[goal] = (of_means, spread[1] if spread else None)
+        # The mean and its interval are of the same numbers. Ranks of means over the seeds would be another
+        # quantity: single replications are noisier, so their ranks lie nearer the middle.
+        means = {goal: _over_seeds(rows, statistics.fmean) for goal, rows in by_goal.items()}
         count = len(next(iter(by_goal.values())))
         share = statistics.fmean(shares.get(entry, [0.0]))
-        delay_s = statistics.median(delays.get(entry, [math.inf]))
-        standings.append(Standing(entry, means, share, delay_s, fronts.get(entry, 0), count))
+        delay_s, half = _over_seeds(delays[entry], statistics.median) if entry in delays else (math.inf, None)
+        standings.append(
+            Standing(entry, means, share, delay_s, fronts.get(entry, 0), count, half, starving.get(entry, 0))
+        )
     return standings
+
+
+def _over_seeds(
+    cells: Sequence[Sequence[float]], middle: Callable[[Sequence[float]], float]
+) -> tuple[float, float | None]:
+    """Summarize the cells for each seed, and return the mean of that with its half-width."""
+    of_seeds = [middle(column) for column in zip(*cells, strict=True)]
+    found = mean(of_seeds)
+    # Nothing is None here.
+    return found if found is not None else (math.inf, None)
 
 
 def run(

@@ -70,9 +70,8 @@ class Goal(NamedTuple):
     # Metrics of docs/metrics.md; two are their ratio in each replication.
     metric: str
     unit: str
-    # What a value in SI units is multiplied by to be shown, and with how many digits.
+    # What a value in SI units is multiplied by to be shown.
     factor: float
-    digits: int
     more_is_better: bool
     # The most that the metric can be; the least is 0.
     most: float = math.inf
@@ -82,10 +81,10 @@ class Goal(NamedTuple):
 FLOW_QUEUES = ("fq-codel", "fq-pie", "fq-blue", "sfq", "sfq-red", "cake")
 
 GOALS: Mapping[str, Goal] = {
-    "delay": Goal("Low delay", "queue_delay_p99_s", "ms", 1e3, 2, False),
-    "throughput": Goal("Throughput", "goodput_bps", "Mbit/s", 1e-6, 2, True),
-    "fairness": Goal("Fairness", "jain_index", "", 1, 3, True, 1),
-    "balance": Goal("Balance", "goodput_bps/round_trip_time_mean_s", "Mbit/s/ms", 1e-9, 3, True),
+    "delay": Goal("Low delay", "queue_delay_p99_s", "ms", 1e3, False),
+    "throughput": Goal("Throughput", "goodput_bps", "Mbit/s", 1e-6, True),
+    "fairness": Goal("Fairness", "jain_index", "", 1, True, 1),
+    "balance": Goal("Balance", "goodput_bps/round_trip_time_mean_s", "Mbit/s/ms", 1e-9, True),
 }
 
 

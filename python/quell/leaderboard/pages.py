@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -45,11 +46,12 @@ def page(board: Board) -> str:
     groups = board.groups()
     lines = ["## Advice for each link", ""]
     lines += [
-        "Each with its mean share of the best goodput and its median P99 delay over the senders. The page of "
-        "a link says which others may be as good.",
+        "Each with its mean share of the best goodput and its median P99 delay over the senders. Balance is "
+        "by mean rank. The lowest delay is the lowest median, among entries that starve under no sender. The "
+        "page of a link says which others may be as good.",
         "",
     ]
-    heads = ["link", "one queue, best balance", "flow queues, best balance", "lowest delay"]
+    heads = ["link", "one queue, best balance", "flow queues, best balance", "lowest median delay"]
     by_link = {
         link: standing(Board([cell for cell in board.cells if cell.link == link]))
         for link in dict.fromkeys(cell.link for cell in board.cells)
@@ -57,10 +59,20 @@ def page(board: Board) -> str:
     lines += _table(
         heads,
         (
-            [_link(link), *(_advised(first[0]) if first else "–" for first in _advice(of_link).values())]
+            [
+                _link(link),
+                *_row_of_advice([first[0] if first else None for first in _advice(of_link).values()]),
+            ]
             for link, of_link in by_link.items()
         ),
     )
+    lines += [
+        f"{_SURPASSED} Another entry of the row has at least its goodput and at most its delay. Only another "
+        "reason, such as fairness or a device with one queue, speaks for this one.",
+        "",
+        f"{_SPARSE} It carries less than two thirds of the best goodput, in the mean over the senders.",
+        "",
+    ]
     for name in _ORDER:
         goal = GOALS[name]
         lines += [
@@ -142,20 +154,23 @@ def link_page(board: Board, link: str) -> str:
         f"Every algorithm with its defaults on the link `{link}`, under each sender. The load is `{LOAD}` "
         f"for {duration}; the first {warmup} are not measured.",
         f"Values are means over {seeds} seeds ± half the width of the 95% interval, or [low, high] if the "
-        "interval is cut off at a limit of the metric. Ranks are among the algorithms of the same table.",
+        "interval is cut off at a limit of the metric. Ranks are those of the means, among the algorithms of "
+        "the same table.",
         "[The public table](../leaderboard.md) says how it is made.",
         "",
     ]
     of_link = standing(Board([cell for cell in board.cells if cell.link == link]))
+    advice = {what: best for what, best in _advice(of_link).items() if best}
+    named = [best[0] for best in advice.values()]
     lines += [
-        f"- **{what}:** {_advised(best[0], '../')}.{_beside(best[1:])}"
-        for what, best in _advice(of_link).items()
-        if best
+        f"- **{what}:** {_advised(best[0], '../')}.{_beside(best[1:])}{_warned(best[0], named)}"
+        for what, best in advice.items()
     ]
     lines += [
         "",
-        "One queue and flow queues are judged by the mean rank for balance over the senders. In parentheses "
-        "are the mean share of the best goodput and the median P99 delay.",
+        "One queue and flow queues are judged by the mean rank for balance over the senders. The lowest "
+        "median delay is that of the P99 delays over the senders, among entries that starve under none. In "
+        "parentheses are the mean share of the best goodput and the median P99 delay.",
         "",
     ]
     for sender in SENDERS:
@@ -205,6 +220,9 @@ _ORDER = ["balance", *(name for name in GOALS if name != "balance")]
 # How many entries of a goal the summary shows, and how many that are as good the advice names.
 _FIRST = 5
 _NAMED = 4
+# Below this share of the best goodput the advice warns, and the marks of its warnings.
+_ENOUGH = 2 / 3
+_SURPASSED, _SPARSE = "†", "‡"
 
 
 def _sorted(found: list[Standing], goal: str) -> list[Standing]:
@@ -242,15 +260,21 @@ def _price(first: list[Standing], goal: str) -> list[str]:
 def _advice(found: list[Standing]) -> dict[str, list[Standing]]:
     """For each kind the entry to take, and those with overlapping intervals: chance may explain its lead."""
 
-    def best(of: list[Standing], goal: str) -> list[Standing]:
-        order = _sorted(of, goal)
-        return [one for one in order if _low(one.ranks[goal]) <= _high(order[0].ranks[goal])]
+    def best(of: list[Standing], score: Callable[[Standing], tuple[float, float | None]]) -> list[Standing]:
+        order = sorted(of, key=lambda one: (score(one)[0], -one.goodput_share))
+        return [one for one in order if _low(score(one)) <= _high(score(order[0]))]
+
+    def balance(one: Standing) -> tuple[float, float | None]:
+        return one.ranks["balance"]
 
     flows = [one for one in found if one.entry.partition(" ")[0] in FLOW_QUEUES]
     return {
-        "One queue": best([one for one in found if one not in flows], "balance"),
-        "Flow queues": best(flows, "balance"),
-        "Lowest delay": best(found, "delay"),
+        "One queue": best([one for one in found if one not in flows], balance),
+        "Flow queues": best(flows, balance),
+        # Not the best rank: an entry of the row could have both more goodput and less delay than that.
+        "Lowest median delay": best(
+            [one for one in found if not one.starved], lambda one: (one.delay_s, one.delay_half_s)
+        ),
     }
 
 
@@ -264,6 +288,44 @@ def _high(rank: tuple[float, float | None]) -> float:
 
 def _advised(one: Standing, up: str = "") -> str:
     return f"{_entry(one.entry, up)} {_reached(one)}"
+
+
+def _row_of_advice(row: Sequence[Standing | None]) -> list[str]:
+    """Write the advice for a link, with marks where a reader must know more."""
+    named = [one for one in row if one is not None]
+    cells = []
+    for one in row:
+        if one is None:
+            cells.append("–")
+            continue
+        marks = (_SURPASSED if _surpassing(one, named) else "") + (_SPARSE if _sparse(one) else "")
+        cells.append(f"{_advised(one)} {marks}".rstrip())
+    return cells
+
+
+def _surpassing(one: Standing, named: Iterable[Standing]) -> list[str]:
+    """Name the others that are at least as good in both shown numbers, and better in one."""
+
+    def shown(of: Standing) -> tuple[float, float]:
+        return round(100 * of.goodput_share), -float(f"{of.delay_s:.3g}")
+
+    share, delay = mine = shown(one)
+    points = {other.entry: shown(other) for other in named}
+    return [name for name, at in points.items() if at[0] >= share and at[1] >= delay and at != mine]
+
+
+def _sparse(one: Standing) -> bool:
+    return one.goodput_share < _ENOUGH
+
+
+def _warned(one: Standing, named: Iterable[Standing]) -> str:
+    """Say in words what the marks say."""
+    text = f" `{one.entry}` carries less than two thirds of the best goodput." if _sparse(one) else ""
+    if others := _surpassing(one, named):
+        names = " and ".join(f"`{other}`" for other in others)
+        have = "has" if len(others) == 1 else "have"
+        text += f" {names} {have} no less goodput than `{one.entry}`, and no more delay."
+    return text
 
 
 def _reached(one: Standing) -> str:
@@ -288,6 +350,11 @@ def _link(link: str) -> str:
 def _rank(rank: tuple[float, float | None], entries: int) -> str:
     """Write a mean rank, which can only be from 1 to the number of entries."""
     return _figure(*rank, 1, 1, entries)
+
+
+def _digits(value: float) -> int:
+    """Count the decimals that show three significant digits, of which the ranks are made."""
+    return max(0, 2 - math.floor(math.log10(float(f"{value:.3g}")))) if value > 0 else 0
 
 
 def _figure(mean: float, half: float | None, digits: int, least: float, most: float) -> str:
@@ -326,7 +393,8 @@ def _value(cell: Cell, name: str) -> str:
         return "–"
     value, half = found
     scaled = None if half is None else half * goal.factor
-    return _figure(value * goal.factor, scaled, goal.digits, 0, goal.most * goal.factor)
+    shown = value * goal.factor
+    return _figure(shown, scaled, _digits(shown), 0, goal.most * goal.factor)
 
 
 def _template(link: str, sender: str, cells: Sequence[Cell]) -> str:
