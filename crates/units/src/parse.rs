@@ -140,7 +140,7 @@ const RATE_UNITS: &[(&str, f64)] = &[
 ];
 const RATE_EXPECTED: &str = "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s), such as \"10 Mbit/s\"";
 
-/// What may be meant by a text that is no rate.
+/// What may be meant by a text that is not a rate.
 fn advise_rate(input: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let Some((number, unit)) = of_tc(input) {
         return write!(f, "; write \"{} {unit}\"", cut(number));
