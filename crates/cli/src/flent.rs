@@ -346,7 +346,7 @@ impl DataFile {
         };
         // Later Flent says itself which way the data went, which --swap-up-down turns around.
         let by_role = if role == Role::Upload { "UPSTREAM_TOS" } else { "DOWNSTREAM_TOS" };
-        // RFC 3168, section 5: ECN has the last two bits.
+        // RFC 3168 section 5: ECN has the last two bits.
         byte("DATA_TOS").or_else(|| byte(by_role)).map(|tos| tos >> 2)
     }
 
