@@ -1,6 +1,6 @@
 //! `quell conformance`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -535,7 +535,12 @@ struct Caught {
     text: Option<String>,
 }
 
-fn catch(runner: &Runner, exhibit: &Exhibit, stop: &AtomicBool) -> Result<Caught, Failure> {
+fn catch(
+    runner: &Runner,
+    exhibit: &Exhibit,
+    vectors: &[Vector],
+    stop: &AtomicBool,
+) -> Result<Caught, Failure> {
     let mut caught = Caught {
         exhibit: exhibit.name,
         algorithm: exhibit.algorithm,
@@ -545,8 +550,8 @@ fn catch(runner: &Runner, exhibit: &Exhibit, stop: &AtomicBool) -> Result<Caught
         event: None,
         text: None,
     };
-    for vector in chosen(&[exhibit.algorithm.to_string()])? {
-        let ran = Ran::of(&vector, quell_conformance::run(runner, &vector, stop).map_err(failed)?);
+    for vector in vectors {
+        let ran = Ran::of(vector, quell_conformance::run(runner, vector, stop).map_err(failed)?);
         match ran.outcome {
             "differs" => {
                 (caught.vector, caught.event, caught.text) = (Some(ran.vector), ran.event, ran.text);
@@ -563,9 +568,9 @@ fn catch(runner: &Runner, exhibit: &Exhibit, stop: &AtomicBool) -> Result<Caught
 }
 
 /// Runs the implementation that exhibits of an algorithm are made from, which must pass.
-fn check_right(runner: &Runner, algorithm: &str, stop: &AtomicBool) -> Result<(), Failure> {
-    for vector in chosen(&[algorithm.to_string()])? {
-        let ran = Ran::of(&vector, quell_conformance::run(runner, &vector, stop).map_err(failed)?);
+fn check_right(runner: &Runner, vectors: &[Vector], stop: &AtomicBool) -> Result<(), Failure> {
+    for vector in vectors {
+        let ran = Ran::of(vector, quell_conformance::run(runner, vector, stop).map_err(failed)?);
         if !matches!(ran.outcome, "passed" | "skipped") {
             return Err(Failure::Failed(format!("adaptor.py is wrong: {}", ran.text.unwrap_or_default())));
         }
@@ -601,13 +606,17 @@ fn museum(args: &MuseumArgs) -> Result<(), Failure> {
     let done = AtomicUsize::new(0);
     let next = |name: &str| progress.at(done.fetch_add(1, Ordering::Relaxed), name);
     // What the exhibits are made from is right: otherwise they would be caught for another reason.
-    algorithms.par_iter().try_for_each(|algorithm| {
+    let right = algorithms.par_iter().map(|algorithm| {
         next(algorithm);
-        check_right(&runner(&[museum::RIGHT], true), algorithm, stop)
-    })?;
+        let vectors = chosen(&[algorithm.to_string()])?;
+        check_right(&runner(&[museum::RIGHT], true), &vectors, stop)?;
+        Ok((*algorithm, vectors))
+    });
+    let vectors = right.collect::<Result<BTreeMap<&str, Vec<Vector>>, Failure>>()?;
     let caught = exhibits.par_iter().map(|exhibit| {
         next(exhibit.name);
-        catch(&runner(&["museum.py", exhibit.name], false), exhibit, stop)
+        let program = runner(&["museum.py", exhibit.name], false);
+        catch(&program, exhibit, &vectors[exhibit.algorithm], stop)
     });
     let (mut all, mut ended) = (Vec::new(), None);
     for one in caught.collect::<Vec<_>>() {
