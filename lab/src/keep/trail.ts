@@ -45,18 +45,26 @@ export function followTrail(): void {
     if (!waits) queueMicrotask(write);
     waits = true;
   });
-  addEventListener("popstate", async ({ state }) => {
+  let latest: Place | null = null;
+  let turn = Promise.resolve();
+  addEventListener("popstate", ({ state }) => {
     if (!isPlace(state)) return;
     goes = true;
-    try {
-      await go(state);
-    } catch (error) {
-      say(error instanceof Error ? error.message : String(error), { wrong: true });
-    }
-    goes = false;
-    forgetLink();
-    last = here();
-    history.replaceState(last, "");
+    latest = state;
+    // One after the other, since an experiment takes a while to open after a reload; only the last of them counts.
+    turn = turn.then(async () => {
+      if (state !== latest) return;
+      try {
+        await go(state);
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error), { wrong: true });
+      }
+      if (state !== latest) return;
+      goes = false;
+      forgetLink();
+      last = here();
+      history.replaceState(last, "");
+    });
   });
 }
 
