@@ -336,7 +336,7 @@ impl DataFile {
     /// The DSCP of a connection's data, if the file says what its sockets had.
     pub fn dscp(&self, series: &str, role: Role) -> Option<u8> {
         let about = self.metadata.get("SERIES_META")?.get(series)?;
-        // What is no byte, such as netperf's -1, says nothing. Early Flent has texts such as "0x20".
+        // A number that is not a byte, such as netperf's -1, says nothing. Early Flent has texts such as "0x20".
         let byte = |key: &str| match about.get(key)? {
             Value::String(text) => match text.strip_prefix("0x") {
                 Some(digits) => u8::from_str_radix(digits, 16).ok(),
